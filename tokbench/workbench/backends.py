@@ -1,4 +1,4 @@
-"""List the backends with their options, and the presets."""
+"""Lists of the backends with their options, the presets and the sets of special tokens."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class BackendsResult:
-    """Every backend, preset and set of special tokens."""
+    """All backends, presets and sets of special tokens."""
 
     backends: tuple[BackendInfo, ...]
     presets: tuple[Preset, ...]
     special_presets: tuple[SpecialPreset, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Return the JSON document that `--json` prints."""
         return {
             "schema": "tokbench.backends/1",
             "backends": [
@@ -64,7 +64,7 @@ class BackendsResult:
 
 
 def list_backends() -> BackendsResult:
-    """Every backend with its options, every preset, every set of special tokens."""
+    """List every backend with its options, every preset and every set of special tokens."""
     return BackendsResult(
         backends=tuple(_backend_info(get_backend(name)) for name in backend_names()),
         presets=tuple(load_preset(name) for name in preset_names()),

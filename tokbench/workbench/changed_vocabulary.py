@@ -1,4 +1,4 @@
-"""A changed vocabulary that is written: what extending, pruning and migrating share."""
+"""Writing a changed vocabulary: the code that extending, pruning and migrating share."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from tokbench.surgery.id_map import IdMap, InitialRows
 
 MOST_PARTS = 1024
-_PROVED_CHARACTERS = 1 << 13
-_PROVED_OF_EACH = 1 << 17
+_EXCERPT_CHARACTERS = 1 << 13
+_MOST_CHARACTERS_PER_DOCUMENT = 1 << 17
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedVocabulary:
-    """The tokenizer before and after, and the folder.
+    """The old and the new tokenizer, and the folder that was written.
 
     Attributes:
-        old: the tokenizer.
-        new: the one that was written.
-        out: its folder.
-        files: name → bytes.
-        embedding_rows: that the patch of config.json asks for.
-        notes: what its user has to know, a sentence each.
+        old: the original tokenizer.
+        new: the tokenizer that was written.
+        out: the folder.
+        files: file name → size in bytes.
+        embedding_rows: number of embedding rows that the patch of config.json sets.
+        notes: what users of the new tokenizer have to know, a sentence each.
         seconds: phase → wall seconds.
     """
 
@@ -46,7 +46,7 @@ class ChangedVocabulary:
     seconds: Mapping[str, float]
 
     def to_json(self, schema: str, **others: Any) -> dict[str, Any]:
-        """As `--json` prints it, with what else a command tells."""
+        """Return the JSON document that `--json` prints, with the fields that a command adds."""
         return {
             "schema": schema,
             "name": self.old.name,
@@ -74,18 +74,18 @@ def write_changed(
     notes: Iterable[str],
     seconds: Mapping[str, float],
 ) -> ChangedVocabulary:
-    """Write a changed tokenizer with what its model needs.
+    """Write a changed tokenizer with the files that its model needs.
 
     Args:
         opened: the old tokenizer.
-        tokenizer: the new one.
-        files: of it, by name.
-        id_map: from the old ids to the new.
-        rows: what the rows of the embedding begin from.
-        out: the folder.
-        pad_multiple: the embedding that is asked for has a multiple of this many rows.
-        overwrite: whether to replace a folder that this wrote.
-        notes: what its user has to know.
+        tokenizer: the new tokenizer.
+        files: file name → contents of the new tokenizer's files.
+        id_map: map from the old ids to the new ones.
+        rows: how each new row of the embedding is initialized.
+        out: the folder to write.
+        pad_multiple: the number of embedding rows is rounded up to a multiple of this.
+        overwrite: whether to replace a folder that an earlier run wrote.
+        notes: what users of the new tokenizer have to know.
         seconds: phase → wall seconds.
 
     Raises:
@@ -106,20 +106,20 @@ def write_changed(
 
 
 def samples(corpus: Iterable[str]) -> Iterator[str]:
-    """Parts of some documents, on which proofs are made: the beginnings of all before anything else."""
-    documents = [text[:_PROVED_OF_EACH] for text in islice(corpus, MOST_PARTS)]
-    for start in range(0, _PROVED_OF_EACH, _PROVED_CHARACTERS):
-        yield from filter(None, (text[start : start + _PROVED_CHARACTERS] for text in documents))
+    """Yield excerpts of documents to prove a change on: the beginning of each document, then their next parts."""
+    documents = [text[:_MOST_CHARACTERS_PER_DOCUMENT] for text in islice(corpus, MOST_PARTS)]
+    for start in range(0, _MOST_CHARACTERS_PER_DOCUMENT, _EXCERPT_CHARACTERS):
+        yield from filter(None, (text[start : start + _EXCERPT_CHARACTERS] for text in documents))
 
 
 class Clock:
-    """Wall seconds by phase."""
+    """A stopwatch that records the wall seconds of each phase."""
 
     def __init__(self) -> None:
         self.laps: dict[str, float] = {}
         self._since = time.perf_counter()
 
     def lap(self, phase: str) -> None:
-        """End a phase."""
+        """End a phase and record its duration."""
         now = time.perf_counter()
         self.laps[phase], self._since = now - self._since, now

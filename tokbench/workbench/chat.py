@@ -1,4 +1,4 @@
-"""Encode a conversation: its ids, which of them are learned, and content that spells control tokens."""
+"""Encode conversations: ids, the loss mask, and findings where content spells control tokens."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SeamDifference:
-    """A part of the text that is tokens of other ids where each segment is encoded by itself.
+    """A stretch of text whose ids differ when each segment is encoded by itself.
 
     Attributes:
-        start: its first byte in the rendered text.
-        stop: the byte after it.
-        text: it.
-        joint: its ids where the text between control tokens is encoded together.
-        apart: its ids where each segment is encoded by itself.
+        start: offset of its first byte in the rendered text.
+        stop: offset after its last byte.
+        text: the text.
+        joint: its ids when the text between control tokens is encoded together.
+        apart: its ids when each segment is encoded by itself.
     """
 
     start: int
@@ -48,13 +48,13 @@ class SeamDifference:
 
 @dataclass(frozen=True, slots=True)
 class MaskDifference:
-    """A part of the text on which `{% generation %}` and what was found without it do not agree.
+    """A stretch of text on which `{% generation %}` blocks and the turns found without them disagree.
 
     Attributes:
-        start: its first byte in the rendered text.
-        stop: the byte after it.
-        text: it.
-        generated: whether it is in a `{% generation %}` block; else it is in a turn alone.
+        start: offset of its first byte in the rendered text.
+        stop: offset after its last byte.
+        text: the text.
+        generated: whether it is in a `{% generation %}` block; otherwise it is only in a turn.
     """
 
     start: int
@@ -65,19 +65,19 @@ class MaskDifference:
 
 @dataclass(frozen=True, slots=True)
 class ChatResult:
-    """One conversation, encoded.
+    """An encoded conversation.
 
     Attributes:
         place: where it was read.
-        template: what its template is called.
-        info: of the tokenizer.
-        roles: of each message that was encoded.
-        chat: the ids.
+        template: name of the template.
+        info: the tokenizer.
+        roles: the role of each encoded message.
+        chat: ids, loss mask, spans and origins.
         pieces: the bytes of each token.
-        dropped: how many messages were left out so that it fits.
-        seams: where encoding each segment by itself gives other ids; None where that was not asked for.
-        mask_differences: where `{% generation %}` says other than the turns; empty without such blocks.
-        missing_tokens: what the template writes and the tokenizer's files list as special tokens, and what is none.
+        dropped: number of messages that were dropped to stay within the limit.
+        seams: where encoding each segment by itself gives other ids; None if that was not requested.
+        mask_differences: where `{% generation %}` blocks disagree with the turns; empty without such blocks.
+        missing_tokens: texts that the template writes and the tokenizer's files list as special, but without a token.
     """
 
     place: str
@@ -93,7 +93,7 @@ class ChatResult:
 
     @property
     def tokens_by_role(self) -> dict[str, int]:
-        """Role → tokens of its messages, in the order of their first; those of no message are under "template"."""
+        """Role → number of tokens of its messages, in order of first use; tokens of no message are under "template"."""
         counts: dict[str, int] = {}
         for message in self.chat.message_index.tolist():
             name = self.roles[message] if message >= 0 else "template"
@@ -102,11 +102,11 @@ class ChatResult:
 
     @property
     def learned(self) -> int:
-        """How many tokens are learned."""
+        """Number of tokens that the model is trained on."""
         return int(self.chat.loss_mask.sum())
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Return the JSON document that `--json` prints."""
         chat = self.chat
         return {
             "schema": "tokbench.chat/1",
@@ -131,7 +131,7 @@ class ChatResult:
         }
 
     def arrays(self) -> dict[str, Any]:
-        """What `--npz` writes: ids, loss_mask, message_index, and offsets as int64[N, 2]."""
+        """Return the arrays that `--npz` writes: ids, loss_mask, message_index, and offsets as int64[N, 2]."""
         return {
             "ids": self.chat.ids,
             "loss_mask": self.chat.loss_mask,
@@ -151,21 +151,21 @@ def encode_conversation(
     by_segment: bool = False,
     max_tokens: int | None = None,
 ) -> ChatResult:
-    """Encode a conversation and report on it.
+    """Encode a conversation, with its findings.
 
     Args:
-        tokenizer: any.
-        template: writes the conversation.
-        conversation: it.
+        tokenizer: any tokenizer.
+        template: the template that renders the conversation.
+        conversation: the conversation.
         place: where it was read.
-        prompt: whether it ends ready for the assistant.
+        prompt: whether it ends with the generation prompt of the assistant.
         train_on: the roles whose turns are learned.
-        by_segment: whether each segment of one origin is encoded by itself; differences are reported.
-        max_tokens: whole turns are dropped, the oldest first, until there are no more than this many tokens.
+        by_segment: whether to encode each segment of one origin by itself, and report where that changes ids.
+        max_tokens: drop whole turns, the oldest first, until at most this many tokens are left.
 
     Raises:
-        TemplateError: the template refuses the conversation, or it does not fit; `place` is in the message.
-        TextError: it holds a lone surrogate.
+        TemplateError: the template refuses the conversation, or it does not fit; the message names `place`.
+        TextError: the conversation contains a lone surrogate.
     """
     read = ReadConversation(conversation, place, num_bytes=0)
     [result] = encode_conversations(
@@ -190,33 +190,33 @@ def encode_conversations(
     by_segment: bool = False,
     max_tokens: int | None = None,
 ) -> Iterator[ChatResult]:
-    """The same of several conversations, which takes less time for each; the arguments are the same.
+    """Encode several conversations as `encode_conversation` does, in less time per conversation.
 
     Yields:
-        What there is to know of each. Where one is refused, those before it come first.
+        The result of each conversation. If one is refused, the results before it are yielded first.
 
     Raises:
-        TemplateError: the template refuses a conversation, or it does not fit; its place is in the message.
-        TextError: one holds a lone surrogate.
+        TemplateError: the template refuses a conversation, or it does not fit; the message names its place.
+        TextError: a conversation contains a lone surrogate.
     """
-    given = [each.conversation for each in conversations]
+    given = [conversation.conversation for conversation in conversations]
     dropped = [0] * len(given)
     failure: TemplateError | None = None
     if max_tokens is not None:
-        for number, each in enumerate(given):
+        for number, conversation in enumerate(given):
             try:
                 given[number], dropped[number] = shortened(
-                    template, tokenizer, each, max_tokens=max_tokens, prompt=prompt
+                    template, tokenizer, conversation, max_tokens=max_tokens, prompt=prompt
                 )
             except TemplateError as error:
                 given, failure = given[:number], error
                 break
     rendered: list[Rendered] = []
-    for made in template.render_many(given, prompt=prompt, tokenizer=tokenizer):
-        if not isinstance(made, Rendered):
-            given, failure = given[: len(rendered)], made
+    for result in template.render_many(given, prompt=prompt, tokenizer=tokenizer):
+        if not isinstance(result, Rendered):
+            given, failure = given[: len(rendered)], result
             break
-        rendered.append(made)
+        rendered.append(result)
     known = control_tokens(tokenizer)
     listed = [text for text in config_of(tokenizer).special_texts if text not in known]
     joint = template.encode_rendered(tokenizer, given, rendered, train_on=train_on)
@@ -244,7 +244,7 @@ def encode_conversations(
 
 
 def _missing(rendered: Rendered, listed: Sequence[str]) -> tuple[str, ...]:
-    """Which of these texts the template itself writes."""
+    """Return the listed texts that the template itself writes."""
     if not listed:
         return ()
     own = [rendered.text[start:stop] for start, stop in trusted_ranges(rendered)]
@@ -252,7 +252,7 @@ def _missing(rendered: Rendered, listed: Sequence[str]) -> tuple[str, ...]:
 
 
 def _seam_differences(joint: EncodedChat, apart: EncodedChat) -> tuple[SeamDifference, ...]:
-    """The smallest stretches at whose ends both have a token boundary, and between which they differ."""
+    """Find the shortest stretches between token boundaries that both encodings share where their ids differ."""
     data = joint.rendered.text.encode()
     shared = sorted({0, len(data)} | (set(joint.stops.tolist()) & set(apart.stops.tolist())))
     found: list[SeamDifference] = []

@@ -1,4 +1,4 @@
-"""Fail when a metric violates a threshold."""
+"""Check the metrics of tokenizers against thresholds."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ def check_thresholds(
     """Check metrics of tokenizers on a corpus against thresholds.
 
     Args:
-        corpus: what they are evaluated on, or its path.
-        tokenizers: at least one.
+        corpus: the text to evaluate them on, or its path.
+        tokenizers: at least one tokenizer.
         thresholds: the bounds.
-        saved: an older comparison; documents become one figure as there, premiums are over the same language.
-        policy: which of its figures may not have become worse, and by how much they may; by default all, and not
-            at all.
-        other_text: whether the corpus may be another than that of the older comparison; groups that it does not
-            have are left out then.
-        reference_group: the language that premiums are taken over.
-        threads: for encoding; None takes every processor.
-        work: how they are evaluated in parts, with the same result.
+        saved: an older comparison, whose aggregation and reference language are used again.
+        policy: which of its figures may not become worse, and by how much they may; by default all figures, and no
+            tolerance.
+        other_text: whether the corpus may differ from that of the older comparison; groups that the corpus lacks
+            are then skipped.
+        reference_group: the language that premiums are relative to.
+        threads: threads for encoding; None uses every processor.
+        work: how to evaluate in parts, with the same result.
         progress: called with how much of the work is done.
 
     Raises:
-        ConfigError: a threshold that cannot be checked, or another text.
-        CorpusError, TextError: a text that cannot be read, or encoded.
+        ConfigError: a threshold cannot be checked, or the corpus is not the one of the older comparison.
+        CorpusError, TextError: a text cannot be read or encoded.
     """
     corpus = corpus_of(corpus)
     names = unique_names([tokenizer.info.name for tokenizer in tokenizers])
@@ -94,7 +94,7 @@ def check_thresholds(
 
 
 def _same_reference(saved: SavedComparison | None, corpus: Corpus) -> str | None:
-    """The language that an older comparison took its premiums over, where the corpus may have it."""
+    """Return the reference language of an older comparison if the corpus may have it."""
     return saved.reference if saved is not None and saved.reference in corpus.parallel_groups() else None
 
 

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ChunkRecord:
-    """A chunk and where it is from.
+    """A chunk and its place in the input.
 
     Attributes:
-        source: what messages call the document.
-        document: its index.
-        number: the index of the chunk in it.
+        source: name of the document in messages.
+        document: index of the document.
+        number: index of the chunk within the document.
         chunk: the chunk.
     """
 
@@ -33,7 +33,7 @@ class ChunkRecord:
     chunk: Chunk
 
     def to_json(self) -> dict[str, Any]:
-        """As a line of the output."""
+        """Return a line of the JSONL output."""
         chunk = self.chunk
         return {
             "schema": "tokbench.chunk/1",
@@ -58,7 +58,7 @@ def chunk_texts(
     special: SpecialPolicy = SpecialPolicy.TEXT,
     template: bool = False,
 ) -> Iterator[ChunkRecord]:
-    """The chunks of each text as they are cut; arguments and errors are those of `tokbench.core.chunking.chunks_of`."""
+    """Yield the chunks of each text; arguments and errors are those of `tokbench.core.chunking.chunks_of`."""
     for document, item in enumerate(inputs):
         with naming_place(item):
             chunks = chunks_of(

@@ -53,33 +53,33 @@ def compare(
     work: EvaluationWork | None = None,
     progress: Progress = no_progress,
 ) -> Comparison:
-    """Compare tokenizers on a corpus; where none are given, train some on nine tenths of it first.
+    """Compare tokenizers on a corpus; without tokenizers, train several on nine tenths of it first.
 
     Args:
-        corpus: what they are evaluated on, all of it, or the tenth that is held out of training; or its path.
-        tokenizers: those to compare, or their paths and names.
-        backends: the algorithms to train where no tokenizer is given.
-        vocab_size: their size; by default one that all of them can fill.
-        baseline: the name of the one that differences are taken to; by default the first.
-        reference_group: the language that premiums are taken over; by default English, else the cheapest.
-        aggregation: how documents become one figure: as a ratio of sums, or as a mean over groups ("macro")
+        corpus: the text or its path. All of it is evaluated, or the tenth that is held out from training.
+        tokenizers: the tokenizers to compare, or their paths and names.
+        backends: the algorithms to train when no tokenizer is given.
+        vocab_size: vocabulary size of the trained tokenizers; by default one that all of them can reach.
+        baseline: name of the tokenizer that differences are relative to; by default the first.
+        reference_group: the language that premiums are relative to; by default English, else the cheapest.
+        aggregation: how documents become one figure: as a ratio of sums ("pooled"), or as a mean over groups ("macro")
             or documents ("per_document").
-        model: what is known of the model that they are for; without it there are no costs.
-        mix: group, or folder of groups → its share of the bytes of the text that matters; the cheapest for that
-            is reported.
-        times: whether to tell how fast they encode, how long opening them took, and how much memory training
-            takes, for which each is trained in a process of its own.
-        threads: for training and encoding; None takes every processor.
-        seed: chooses what is held out, and draws the resamples.
-        arguments: what was asked for that is not so by default, to be kept with the result.
-        work: how they are evaluated in parts, with the same result; `tokenizers` are opened then.
+        model: facts about the model that the tokenizers are for; without it no costs are computed.
+        mix: group, or folder of groups → its share of the bytes of the target text; the cheapest tokenizer for that
+            mix is reported.
+        times: whether to measure encoding speed, loading time, and the memory of training, for which each tokenizer
+            is trained in a process of its own.
+        threads: threads for training and encoding; None uses every processor.
+        seed: selects the held-out tenth, and draws the resamples.
+        arguments: the options that differ from their defaults, to be kept with the result.
+        work: how to evaluate in parts, with the same result; `tokenizers` must be opened then.
         progress: called with how much of the work is done.
 
     Raises:
-        ConfigError: an option that cannot be used, such as a size where nothing is trained.
-        CorpusError: a text that cannot be read, or too little of it to hold some out.
+        ConfigError: an option cannot be used, such as a size when nothing is trained.
+        CorpusError: a text cannot be read, or there is too little of it to hold some out.
         TrainingError: no algorithm could be trained.
-        TextError: a document that cannot be encoded.
+        TextError: a document cannot be encoded.
     """
     check_number("seed", seed, smallest=0, optional=False)
     corpus = corpus_of(corpus)
@@ -147,7 +147,7 @@ def compare(
 def mix_of(
     weights: Mapping[str, float] | None, corpus: Corpus, scan: CorpusScan, *, progress: Progress
 ) -> Mix | None:
-    """The mix of some weights; reads the corpus for its groups. Raises `ConfigError` for a group that is not there."""
+    """Return the mix with these weights; reads the corpus for its groups. Raises `ConfigError` for an unknown group."""
     if weights is None:
         return None
     for _ in watched(scan, scan, phase="reading groups", progress=progress):
@@ -160,18 +160,18 @@ def _mix_among(weights: Mapping[str, float], corpus: Corpus, groups: Sequence[st
 
 
 def opened(tokenizers: Sequence[Tokenizer | str | Path]) -> list[Tokenizer]:
-    """Tokenizers as they are, and those of paths and names. Raises as `tokbench.load`, `ConfigError`."""
+    """Return the tokenizers, opening those given by path or name. Raises as `tokbench.load`, and `ConfigError`."""
     from tokbench.workbench.open import load
 
     if isinstance(tokenizers, str | Path):
         raise ConfigError(
             f"tokenizers is {str(tokenizers)!r:.40}, where a list is needed", hint="put it into one"
         )
-    return [load(one) if isinstance(one, str | Path) else one for one in tokenizers]
+    return [load(tokenizer) if isinstance(tokenizer, str | Path) else tokenizer for tokenizer in tokenizers]
 
 
 def alignment_of(corpus: Corpus, scan: CorpusScan, *, progress: Progress) -> Alignment | str:
-    """The groups of a corpus that say the same, line by line, or why there are none."""
+    """Return the groups of a corpus that are translations of each other, line by line, or why there are none."""
     parallel = corpus.parallel_groups()
     read = watched(scan, scan, phase="counting lines", progress=progress)
     return align(lines_of(read, parallel) if parallel else {})

@@ -1,4 +1,4 @@
-"""Compare what two tokenizers are made of: tokens, ids, merges, special tokens, settings."""
+"""Compare the contents of two tokenizers: tokens, ids, merges, special tokens, settings."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from tokbench.opening.request import Opened
 
 SCHEMA = "tokbench.inspect.comparison/1"
-_NO_SETTINGS = {
+_NOT_SETTINGS = {
     *("schema", "name", "backend", "kernel", "place", "format", "files", "bytes", "engine", "engine_reason"),
     *("lossless_reason", "special_tokens", "added_tokens", "config_files", "warnings"),
 }
-"""What `inspect` tells of a file or of the engine, and what is compared by itself."""
+"""Fields of `inspect` that describe the file or the engine, or that are compared separately."""
 
 
 @dataclass(frozen=True, slots=True)
 class SettingDifference:
-    """A setting in which two tokenizers differ.
+    """A setting that differs between two tokenizers.
 
     Attributes:
-        name: as in the JSON of `tokbench inspect`; what is within another has both names, as `pattern.regex`.
-        first: its value in the first, None where it has none.
-        second: likewise.
+        name: name in the JSON of `tokbench inspect`; a nested setting is written as a path, such as `pattern.regex`.
+        first: its value in the first tokenizer, None if it is not set.
+        second: its value in the second tokenizer, likewise.
     """
 
     name: str
@@ -42,16 +42,16 @@ class SettingDifference:
 
 @dataclass(frozen=True, slots=True)
 class VocabularyComparison:
-    """How two tokenizers differ.
+    """The differences between two tokenizers.
 
     Attributes:
-        infos: the two.
-        tokens: their tokens: (id → bytes) of each.
-        differences: where these differ.
-        merges: where the lists of merges differ; None where they are equal, or not compared.
-        merge_lists: these lists, empty where they are not compared.
-        merges_not_compared: why the merges are not compared; None where they are.
-        special_tokens: text → ids in the two, of special and added tokens that not both have under one id.
+        infos: the two tokenizers.
+        tokens: id → bytes of each tokenizer's tokens.
+        differences: the differences of these tokens.
+        merges: the differences of the merge lists; None if they are equal or not compared.
+        merge_lists: the merge lists, empty if they are not compared.
+        merges_not_compared: why the merges are not compared; None if they are.
+        special_tokens: text → its two ids, for each special or added token whose ids differ or that one side lacks.
         settings: the settings that differ.
     """
 
@@ -66,19 +66,19 @@ class VocabularyComparison:
 
     @property
     def same_tokens(self) -> int:
-        """How many tokens both have under the same id."""
+        """Number of tokens that both have under the same id."""
         first, second = self.tokens
         return sum(second.get(id) == token for id, token in first.items())
 
     @property
     def is_same(self) -> bool:
-        """Whether nothing differs of what is compared."""
+        """Whether everything that is compared is equal."""
         found = self.differences
         apart = found.moved or found.only_first or found.only_second or self.merges
         return not (apart or self.special_tokens or self.settings)
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON document that `tokbench inspect A B --json` prints."""
+        """Return the JSON document that `tokbench inspect A B --json` prints."""
         first, second = self.tokens
         found = self.differences
         return {
@@ -113,7 +113,7 @@ class VocabularyComparison:
 
 
 def compare_vocabularies(first: Opened, second: Opened) -> VocabularyComparison:
-    """How two opened tokenizers differ."""
+    """Compare two opened tokenizers."""
     ours, theirs = TokenizerContents(first), TokenizerContents(second)
     not_compared = _why_not_compared(ours, theirs)
     lists = ((), ()) if not_compared else (ours.merges or (), theirs.merges or ())
@@ -156,13 +156,13 @@ def _settings(first: Opened, second: Opened) -> list[SettingDifference]:
 def _settings_of(opened: Opened) -> dict[str, Any]:
     bpe = TokenizerContents(opened).bpe
     document = inspect_opened(replace(opened, find_warnings=tuple)).to_json()
-    settings = {name: value for name, value in document.items() if name not in _NO_SETTINGS}
+    settings = {name: value for name, value in document.items() if name not in _NOT_SETTINGS}
     settings["whole_tokens_first"] = None if bpe is None else bpe.whole_tokens_first
     return dict(_flat(settings))
 
 
 def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Settings within settings under names with a dot, as `pattern.regex`."""
+    """Flatten nested settings into names with dots, such as `pattern.regex`."""
     for name, value in settings.items():
         if isinstance(value, dict):
             yield from _flat(value, f"{prefix}{name}.")

@@ -1,8 +1,8 @@
-"""Convert a tokenizer to another tool's format, verified before it is written, or compare two.
+"""Convert a tokenizer to another tool's format, verified before it is written, or compare two tokenizers.
 
-A conversion goes: refuse what the format cannot carry; make the files; put them into a temporary
-folder; open them there with the library they are for; compare it with the source on many texts;
-only then move them to their place.
+A conversion has five steps: refuse what the format cannot represent; build the files; write them to a temporary
+folder; open them there with the target's library and compare the result with the source on many texts; only then
+move them into place.
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ class ConvertResult:
     """A conversion that was proved and written.
 
     Attributes:
-        name: the source.
-        backend: what the source is.
-        vocab_size: its tokens.
-        to: the format.
+        name: name of the source.
+        backend: backend of the source.
+        vocab_size: vocabulary size of the source.
+        to: the target format.
         out: the file or folder.
-        files: name → bytes; a single file is called as `out` is.
-        proof: what it was compared on.
-        notes: what the format cannot say and its user has to know.
-        rounding: what was accepted of sums that are rounded; None where ids are the same without that.
+        files: file name → size in bytes; a single file is named as `out` is.
+        proof: what was compared.
+        notes: facts that the format cannot express and its users have to know.
+        rounding: the rounding differences of score sums that were accepted; None if ids are the same without them.
         seconds: phase → wall seconds.
-        asked: what the source does to the ids of a text before a model gets them.
-        does: what the target does of it; None for a format that cannot say it.
+        asked: the post-processing of ids in the source.
+        does: the post-processing that the target applies; None for a format that cannot express any.
     """
 
     name: str
@@ -72,7 +72,7 @@ class ConvertResult:
     does: PostProcessing | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Return the JSON document that `--json` prints."""
         return {
             "schema": "tokbench.convert/1",
             "name": self.name,
@@ -108,22 +108,22 @@ def convert(
     """Convert a tokenizer, prove the result, and write it.
 
     Args:
-        tokenizer: any.
-        to: a name of `tokbench.convert.target.TARGETS`.
-        out: the file to write, or the folder for a format of several files.
-        overwrite: whether to replace what is there; a folder only if all in it is what would be written.
-        roles: role ("bos", "eos", …) → special token, for formats that know roles; before those that the
-            tokenizer itself gives.
-        chat_template: a Jinja template, for the same.
-        accept_rounding: whether a Unigram is written whose ids may differ where a library rounds sums of scores
-            and another does not; the result and the file say so.
-        special_as_text: write, for the same, that the texts of special tokens are ordinary text.
-        seed: draws the generated texts of the proof.
+        tokenizer: any tokenizer.
+        to: a name in `tokbench.convert.target.TARGETS`.
+        out: the file to write, or the folder for a format with several files.
+        overwrite: whether to replace existing output; a folder is replaced only if it holds no other files.
+        roles: role ("bos", "eos", …) → special token, for formats with roles; takes precedence over the tokenizer's
+            own roles.
+        chat_template: a Jinja template, for the same formats.
+        accept_rounding: whether to write a Unigram model whose ids may differ because libraries round sums of scores
+            differently; the result and the file record it.
+        special_as_text: for the same formats, record that texts of special tokens are ordinary text.
+        seed: seed of the generated texts of the proof.
         progress: called with how much of the work is done.
 
     Raises:
-        ConfigError: no such format, or an option that it does not know.
-        ConversionError: the format cannot hold the tokenizer; `ProofError` if a text shows that it does not.
+        ConfigError: the format or an option is unknown.
+        ConversionError: the format cannot represent the tokenizer; `ProofError` if a text shows that it does not.
         StoreError: `out` exists, or cannot be written.
 
     Usage:
@@ -182,14 +182,14 @@ def compare(
     """Compare two tokenizers as a conversion is proved: vocabulary, ids, special tokens, decoding.
 
     Args:
-        first: one.
-        second: the other.
-        names: what the result calls the two, by default what they call themselves.
-        seed: draws the generated texts.
+        first: a tokenizer.
+        second: the other tokenizer.
+        names: names of the two in the result, by default their own.
+        seed: seed of the generated texts.
         progress: called with how much of the work is done.
 
     Returns:
-        What was compared, and the smallest difference found.
+        What was compared, and the shortest difference found.
 
     Usage:
 
@@ -202,7 +202,7 @@ def compare(
 
 
 def _uncompared(first: Tokenizer, second: Tokenizer) -> tuple[str, ...]:
-    """What two tokenizers do to the ids of a text, where that differs: it is not part of a comparison."""
+    """Note that post-processing is not compared, if it differs between the two tokenizers."""
     done = [
         post_processing_of(each.description() if isinstance(each, DescribesItself) else None)
         for each in (first, second)
@@ -254,7 +254,7 @@ def _source(
 
 
 def _proved(source: Source, product: Product, *, seed: int, progress: Progress) -> ProofResult:
-    """Compare the source with what its library opens from a temporary place."""
+    """Compare the source with the tokenizer that the target's library opens from a temporary folder."""
     with tempfile.TemporaryDirectory(prefix="tokbench-") as folder:
         path = Path(folder) / _STAGED
         if "" in product.files:
@@ -277,7 +277,7 @@ def _proved(source: Source, product: Product, *, seed: int, progress: Progress) 
 
 
 def _check_place(out: Path, product: Product, *, overwrite: bool) -> None:
-    """Refuse a place that is taken, before the work of proving."""
+    """Refuse an occupied place before the work of proving."""
     is_file = "" in product.files
     if not out.exists():
         return

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CorpusGroup:
-    """The texts of one group."""
+    """Figures of the texts of one group."""
 
     group: str
     kind: str | None
@@ -25,7 +25,7 @@ class CorpusGroup:
     licence: str | None
 
     def to_json(self) -> dict[str, Any]:
-        """As a part of `--json`."""
+        """Return this part of the JSON document."""
         return {
             "group": self.group,
             "kind": self.kind,
@@ -41,13 +41,13 @@ class CorpusGroup:
 
 @dataclass(frozen=True, slots=True)
 class CorpusResult:
-    """A corpus by group."""
+    """Figures of a corpus by group."""
 
     place: str
     groups: tuple[CorpusGroup, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Return the JSON document that `--json` prints."""
         sums = ("files", "documents", "bytes", "characters", "lines")
         groups = [group.to_json() for group in self.groups]
         return {
@@ -59,7 +59,7 @@ class CorpusResult:
 
 
 def describe_bundled_corpus() -> CorpusResult:
-    """The bundled texts by group."""
+    """Describe the bundled texts by group."""
     from tokbench.corpus import bundled_files
 
     groups = tuple(
@@ -80,7 +80,7 @@ def describe_bundled_corpus() -> CorpusResult:
 
 
 def describe_corpus(corpus: Corpus, *, place: str) -> CorpusResult:
-    """A corpus by group, the largest first. Raises `CorpusError`."""
+    """Describe a corpus by group, the largest first. Raises `CorpusError`."""
     groups: dict[str, CorpusGroup] = {}
     files: dict[str, set[str]] = {}
     for document in corpus.documents():

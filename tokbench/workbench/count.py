@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """The length of a text in tokens, bytes, characters and lines."""
+    """The length of a text in tokens, bytes and characters."""
 
     source: str
     tokens: int
@@ -33,7 +33,7 @@ class Count:
         return self.num_bytes / self.tokens if self.tokens else None
 
     def joined(self, other: Count) -> Count:
-        """This text and another one after it."""
+        """Return the counts of this text and another one together."""
         return Count(
             self.source,
             self.tokens + other.tokens,
@@ -42,7 +42,7 @@ class Count:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """As a part of `--json`."""
+        """Return this part of the JSON document."""
         return {
             "source": self.source,
             "tokens": self.tokens,
@@ -61,7 +61,7 @@ class CountResult:
 
     @property
     def total(self) -> Count:
-        """All of them together."""
+        """Sum of all counts."""
         return Count(
             source="total",
             tokens=sum(count.tokens for count in self.counts),
@@ -70,7 +70,7 @@ class CountResult:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Return the JSON document that `--json` prints."""
         total = self.total.to_json()
         del total["source"]
         return {
@@ -82,7 +82,7 @@ class CountResult:
 
 
 def count_document(results: Sequence[CountResult]) -> dict[str, Any]:
-    """One tokenizer's document as it is; of several, each as one of `tokenizers`."""
+    """Return the JSON document of one tokenizer, or of several in a list named `tokenizers`."""
     documents = [result.to_json() for result in results]
     if len(documents) == 1:
         return documents[0]
@@ -99,16 +99,16 @@ def count_tokens(
     special: SpecialPolicy = SpecialPolicy.TEXT,
     per_line: bool = False,
 ) -> tuple[CountResult, ...]:
-    """How many tokens, bytes and characters each text has.
+    """Count the tokens, bytes and characters of each text.
 
     Args:
-        tokenizers: each counts every text, which is read once.
-        inputs: the texts; those that are parts of one file are counted together.
+        tokenizers: each counts every text; the texts are read only once.
+        inputs: the texts; parts of the same file are counted together.
         special: what the text of a special token becomes.
-        per_line: whether each line of a text, and each part of a file, is counted by itself.
+        per_line: whether to count each line of a text, and each part of a file, separately.
 
     Returns:
-        One for each tokenizer.
+        One result per tokenizer.
 
     Raises:
         SpecialTokenError, TextError: as `Tokenizer.encode`.
@@ -129,7 +129,7 @@ def count_tokens(
 
 
 def _lines(inputs: Iterable[TextInput]) -> Iterator[TextInput]:
-    """Each line as a text, without its end; a text without a line end is one, as it is."""
+    """Yield each line as a text, without its line end; a text with a single line keeps its name."""
     for item in inputs:
         lines = item.text.removesuffix("\n").split("\n")
         for number, line in enumerate(lines, start=1):
@@ -138,7 +138,7 @@ def _lines(inputs: Iterable[TextInput]) -> Iterator[TextInput]:
 
 
 def num_tokens(tokenizer: Tokenizer, text: str, *, special: SpecialPolicy) -> int:
-    """How many tokens a text has; a short text needs no NumPy, which is slow to import."""
+    """Return the number of tokens of a text; a short text does not import NumPy, which is slow."""
     if len(text) <= _SHORT_TEXT:
         return len(tokenizer.encode(text, special=special))
     if isinstance(tokenizer, SupportsCounts):

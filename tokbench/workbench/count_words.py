@@ -1,4 +1,4 @@
-"""Count the words of a corpus, or add up words that were counted before; and open them for training."""
+"""Count the words of a corpus, merge earlier counts, and open word counts for training."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CountWordsResult:
-    """Words that were counted.
+    """The result of counting words.
 
     Attributes:
-        folder: where they are.
-        index: of the finished folder; None where only some parts were counted.
-        parts: of the plan; None where there was no plan.
-        counted: what was in the parts that this run knows of; None where nothing was counted.
+        folder: the folder of the counts.
+        index: index of the finished folder; None if only some parts were counted.
+        parts: number of parts in the plan; None if there was no plan.
+        counted: totals of the parts that this run knows of; None if nothing was counted.
     """
 
     folder: str
@@ -54,14 +54,14 @@ class CountWordsResult:
 
     @property
     def problems(self) -> Problems:
-        """What was skipped or replaced."""
+        """What was skipped or replaced while reading."""
         counted = self.counted
         if counted is None:
             return Problems()
         return Problems(counted.replaced_bytes, counted.skipped_documents, counted.long_documents)
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Return the JSON document that `--json` prints."""
         counted = None if self.counted is None else self.counted.totals
         return {
             "schema": "tokbench.count-words/1",
@@ -88,18 +88,18 @@ def count_words(
     overwrite: bool = False,
     progress: Progress = no_progress,
 ) -> CountWordsResult:
-    """Count the words of a corpus into a folder; training on it gives the same as training on the text.
+    """Count the words of a corpus into a folder; training on it gives the same result as training on the text.
 
     Args:
-        corpus: the text; files in `out` are left out.
+        corpus: the text; files in `out` are ignored.
         out: the folder, a path or a URL.
-        backend: whose words.
-        options: its options that decide how it counts.
+        backend: the backend that splits text into words.
+        options: its options that affect counting.
         engine: runs the parts.
-        part_bytes: what a part has at most.
-        min_count: rarer words are left out, after everything is added up.
-        resume: whether to go on with what an earlier run left.
-        overwrite: whether to delete what another counting has left in the folder.
+        part_bytes: maximum size of a part.
+        min_count: drop rarer words, after all counts are added up.
+        resume: whether to continue an interrupted run.
+        overwrite: whether to delete an earlier count in the folder.
         progress: called with how much of the work is done.
 
     Raises:
@@ -130,16 +130,16 @@ def count_words_share(
     part_bytes: int = PART_BYTES,
     progress: Progress = no_progress,
 ) -> CountWordsResult:
-    """Count some parts of a corpus, as one of several processes; `count_words` with `resume` then finishes the folder.
+    """Count a share of the parts, as one process of several; `count_words` with `resume` then finishes the folder.
 
     Args:
-        corpus: the whole text; files in `out` are left out.
-        out: the folder that all of them write to.
-        share: which parts.
-        threads: that it may use.
-        backend: as `count_words`.
-        options: as `count_words`.
-        part_bytes: as `count_words`.
+        corpus: the whole text; files in `out` are ignored.
+        out: the folder that all processes write to.
+        share: the parts of this process.
+        threads: number of threads to use.
+        backend: as for `count_words`.
+        options: as for `count_words`.
+        part_bytes: as for `count_words`.
         progress: called with how much of the work is done.
 
     Raises:
@@ -161,16 +161,16 @@ def merge_words(
     """Merge word counts, as if their texts had been counted together.
 
     Args:
-        names: folders of `count_words`, and what other programs counted.
-        out: the folder to make.
-        min_count: rarer words are left out, after everything is added up.
-        overwrite: whether to delete what another counting has left in the folder.
+        names: folders of `count_words`, and word counts of other programs.
+        out: the folder to create.
+        min_count: drop rarer words, after all counts are added up.
+        overwrite: whether to delete an earlier count in the folder.
         progress: called with the number of files written.
 
     Raises:
-        ConfigError: words that were counted in different ways, without their rare ones, or in the folder to overwrite.
+        ConfigError: the words were counted differently or lack rare words, or an input is in the folder to overwrite.
         StoreError: the folder holds something else, or cannot be written.
-        CorpusError, ModelFormatError: what is named holds no words.
+        CorpusError, ModelFormatError: an input holds no word counts.
     """
     require_pyarrow()
     sources = [open_words(name) for name in names]
@@ -186,13 +186,13 @@ def merge_words(
             remove_counting(folder)
         if folder.files():
             raise StoreError(f"{folder} exists", hint="--force replaces it; --out names another folder")
-        index = _added_up(
+        index = _write_sums(
             sources, folder, counting=counting, text=text, progress=progress, min_count=min_count
         )
     return CountWordsResult(out, index)
 
 
-def _added_up(
+def _write_sums(
     sources: Sequence[WordsFolder | WordsTable],
     folder: Place,
     *,
@@ -201,7 +201,7 @@ def _added_up(
     min_count: int,
     progress: Progress,
 ) -> WordsIndex:
-    """Write the sums of words into an empty folder, the index last; the index."""
+    """Write the sums of word counts into an empty folder, the index last, and return the index."""
     totals = sum(map(_totals, sources), WordTotals(0, 0, 0))
     files = num_files(totals.num_bytes)
     facts = []
@@ -223,16 +223,16 @@ def _added_up(
 
 @dataclass(frozen=True, slots=True)
 class TrainingWords:
-    """Counted words that a backend learns from: `tokbench.core.counted_words.CountedWords`.
+    """Counted words that a backend learns from; implements `tokbench.core.counted_words.CountedWords`.
 
     Attributes:
-        name: where they are.
-        settings: how they were counted; None where that is not known.
-        totals: what they were counted from.
-        min_count: rarer ones are left out.
-        identify_text: nothing tells which text they are from.
-        memory: nothing bounds what learning from them takes.
-        seconds: they were counted before.
+        name: the place of the counts.
+        settings: how the words were counted; None if unknown.
+        totals: totals of the counted text.
+        min_count: rarer words are skipped.
+        identify_text: None, as the source text is not identified.
+        memory: None, as memory is not bounded.
+        seconds: 0, as the words were counted earlier.
     """
 
     name: str
@@ -240,24 +240,24 @@ class TrainingWords:
     totals: WordTotals
     min_count: int
     _record: Mapping[str, Any]
-    _whole: WordsFolder | _Summed
+    _whole: WordsFolder | _SummedWords
     identify_text: None = None
     memory: None = None
     seconds: float = 0.0
 
     @property
     def backend(self) -> str | None:
-        """The backend whose words they are; None where that is not known."""
+        """The backend that split the words; None if unknown."""
         name = (self.settings or {}).get("backend")
         return name if isinstance(name, str) else None
 
     @property
     def record(self) -> Mapping[str, Any]:
-        """Which words these are, and from which count on."""
+        """The training record: which words these are, and their minimum count."""
         return {**self._record, "min_count": self.min_count}
 
     def arrays(self) -> Iterator[WordArrays]:
-        """All of them that are frequent enough, in batches."""
+        """Yield the words that are frequent enough, in batches."""
         for words in self._whole.arrays():
             kept = words.at_least(self.min_count)
             if len(kept.counts):
@@ -265,11 +265,11 @@ class TrainingWords:
 
 
 def training_words(name: str, *, min_count: int = 1) -> TrainingWords:
-    """Open counted words to train on.
+    """Open word counts to train on.
 
     Args:
-        name: a folder of `count_words`, or what another program counted.
-        min_count: rarer ones are left out.
+        name: a folder of `count_words`, or the word counts of another program.
+        min_count: skip rarer words.
 
     Raises:
         CorpusError, StoreError, ModelFormatError: as `open_words`.
@@ -279,13 +279,13 @@ def training_words(name: str, *, min_count: int = 1) -> TrainingWords:
         return TrainingWords(name, found.index.counting, found.totals, min_count, found.record, found)
     counter = summing_counter()
     _add(counter, found.arrays(), name=name)
-    whole = _Summed(counter)
+    whole = _SummedWords(counter)
     return TrainingWords(name, None, found.totals(), min_count, whole.record, whole)
 
 
 @dataclass(frozen=True, slots=True)
-class _Summed:
-    """Words that stood in files more than once, perhaps, each once."""
+class _SummedWords:
+    """Words of files that may list a word more than once, with their counts summed."""
 
     counter: WordCounter
 
@@ -323,7 +323,7 @@ def _plan(
 def _common(
     names: Sequence[str], sources: Sequence[WordsFolder | WordsTable]
 ) -> tuple[Mapping[str, Any] | None, Mapping[str, Any] | None]:
-    """How all words were counted, and their texts read, as far as that is known. Raises `ConfigError`."""
+    """Return how all words were counted and their texts read, as far as known. Raises `ConfigError`."""
     folders = [
         (name, source) for name, source in zip(names, sources, strict=True) if isinstance(source, WordsFolder)
     ]

@@ -1,4 +1,4 @@
-"""Turn ids back into text."""
+"""Decode ids to text."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DecodeResult:
-    """The bytes that ids stand for.
+    """The decoded bytes of a sequence of ids.
 
     Attributes:
-        info: of the tokenizer.
-        tokens: the ids that were decoded: none after what ended the text.
+        info: the tokenizer.
+        tokens: number of decoded ids, up to the id that ended the text.
         data: the bytes.
-        stop_id: the id that ended the text; None where none did.
+        stop_id: the id that ended the text; None if no id did.
     """
 
     info: TokenizerInfo
@@ -31,7 +31,7 @@ class DecodeResult:
     stop_id: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Return the JSON document that `--json` prints."""
         return {
             "schema": "tokbench.decode/1",
             **tokenizer_fields(self.info),
@@ -50,19 +50,19 @@ def decode_ids(
     stop: Iterable[int | str] = (),
     skip_special: bool = False,
 ) -> DecodeResult:
-    """The bytes of ids, as they are under "replace".
+    """Decode ids to bytes.
 
     Args:
-        tokenizer: any.
-        ids: them.
-        errors: "strict" refuses bytes that are not whole characters.
-        stop: ids and roles of tokens before which the text ends.
-        skip_special: whether special tokens are left out.
+        tokenizer: any tokenizer.
+        ids: the ids.
+        errors: "strict" raises on bytes that are not whole characters; "replace" returns the bytes as they are.
+        stop: ids, and roles of tokens, before which the text ends.
+        skip_special: whether to skip special tokens.
 
     Raises:
-        ConfigError: an unknown role to stop at, or roles of which the tokenizer has none.
-        UnknownIdError: an id that the vocabulary does not have.
-        DecodeError: bytes that are not whole characters, under "strict".
+        ConfigError: a role in `stop` is unknown, or no token has it.
+        UnknownIdError: the vocabulary does not have an id.
+        DecodeError: under "strict", the bytes are not whole characters.
     """
     ends = stop_ids(tokenizer, stop)
     place = next((place for place, id in enumerate(ids) if id in ends), len(ids))

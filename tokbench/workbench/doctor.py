@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DoctorResult:
-    """What is installed, what runs, and whether it does what it should."""
+    """The checks of the installation."""
 
     checks: tuple[Check, ...]
 
@@ -35,7 +35,7 @@ class DoctorResult:
         return all(check.passed is not False for check in self.checks)
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Return the JSON document that `--json` prints."""
         return {
             "schema": "tokbench.doctor/1",
             "passed": self.passed,
@@ -68,11 +68,11 @@ _OPTIONAL = {
 }
 
 _IN_PYTHON = {"zstandard": (3, 14)}
-"""What Python does itself, and since which version."""
+"""Optional modules that Python replaces, with the version that introduced the replacement."""
 
 
 def examine() -> DoctorResult:
-    """Check everything without changing anything; only importing the backends takes time."""
+    """Run all checks without changing anything; only importing the backends takes time."""
     return DoctorResult(checks=(*_machine(), *_libraries(), *_bundled(), *_backends(), *_places()))
 
 

@@ -1,4 +1,4 @@
-"""Turn texts into ids and tokens."""
+"""Encode texts to ids and tokens."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EncodeResult:
-    """One text as tokens."""
+    """The tokens of one text."""
 
     source: str
     info: TokenizerInfo
     segmentation: Segmentation
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Return the JSON document that `--json` prints."""
         tokens = self.segmentation.tokens
         return {
             "schema": "tokbench.encode/1",
@@ -49,7 +49,7 @@ def encode_texts(
     special: SpecialPolicy = SpecialPolicy.TEXT,
     sampling: Sampling | None = None,
 ) -> Iterator[EncodeResult]:
-    """Each text as tokens; segmented at random if `sampling` is given.
+    """Segment each text into tokens, at random if `sampling` is given.
 
     Raises:
         SpecialTokenError, TextError: as `Tokenizer.segment`.
@@ -68,7 +68,7 @@ def encode_ids(
     special: SpecialPolicy = SpecialPolicy.TEXT,
     sampling: Sampling | None = None,
 ) -> Iterator[list[int]]:
-    """The ids of each text; otherwise as `encode_texts`."""
+    """Yield the ids of each text; otherwise as `encode_texts`."""
     for item in inputs:
         with naming_place(item):
             ids = (
@@ -81,7 +81,7 @@ def encode_ids(
 
 @contextmanager
 def naming_place(item: TextInput) -> Iterator[None]:
-    """A `SpecialTokenError` says in which file and line the special token is."""
+    """Add the file and line of the text to a `SpecialTokenError`."""
     try:
         yield
     except SpecialTokenError as error:
@@ -92,14 +92,14 @@ def naming_place(item: TextInput) -> Iterator[None]:
 def segment(
     tokenizer: Tokenizer, text: str, *, special: SpecialPolicy, sampling: Sampling | None
 ) -> Segmentation:
-    """One text as tokens; segmented at random if `sampling` is given. Raises as `encode_texts`."""
+    """Segment one text, at random if `sampling` is given. Raises as `encode_texts`."""
     if sampling is None:
         return tokenizer.segment(text, special=special)
     return sample_segmentation(tokenizer, text, sampling, special=special)
 
 
 def distinct_infos(tokenizers: Sequence[Tokenizer]) -> list[TokenizerInfo]:
-    """What tokenizers are, each under a name of its own."""
+    """Return the infos of tokenizers with distinct names."""
     infos = [tokenizer.info for tokenizer in tokenizers]
     names = unique_names([info.name for info in infos])
     return [replace(info, name=name) for info, name in zip(infos, names, strict=True)]

@@ -52,16 +52,15 @@ _MAX_NOTES_BYTES = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class EvaluationWork:
-    """How tokenizers are evaluated in parts.
+    """How to evaluate tokenizers in parts.
 
     Attributes:
         engine: runs the parts.
-        named: how workers open the tokenizers, in their order.
-        folder: a path or URL that every worker can write to, which keeps what was counted; None for one that is
-            gone with the work.
-        part_bytes: of the files of a part.
-        resume: whether to go on with what an earlier run left.
-        share: only these parts are counted, and no figures made of them.
+        named: how workers open the tokenizers, in the same order.
+        folder: a path or URL that every worker can write to, which keeps the counts; None for a temporary folder.
+        part_bytes: size of a part in bytes of its files.
+        resume: whether to continue an interrupted run.
+        share: count only these parts, and compute no figures.
     """
 
     engine: Engine
@@ -73,7 +72,7 @@ class EvaluationWork:
 
     @contextmanager
     def place(self) -> Iterator[Place]:
-        """The folder, held as long as the block runs. Raises `StoreError`."""
+        """Lock the folder while the block runs and yield it. Raises `StoreError`."""
         if self.folder is not None:
             with locked(place_of(self.folder), is_shared=self.share is not None), resume_reported():
                 yield place_of(self.folder)
@@ -92,18 +91,18 @@ def evaluating(
     groups_first: bool = False,
     progress: Progress = no_progress,
 ) -> Iterator[PartedCorpus]:
-    """Divide a corpus into parts; what is counted of tokenizers can be asked for within the block.
+    """Divide a corpus into parts; counts can be requested within the block.
 
     Args:
         corpus: files that every worker can read.
-        tokenizers: those of `work.named`, opened.
-        work: how it is done.
-        means: whether means over documents are going to be asked for.
-        groups_first: whether its groups are asked for before anything is counted.
+        tokenizers: the opened tokenizers of `work.named`.
+        work: how to evaluate in parts.
+        means: whether means over documents will be requested.
+        groups_first: whether the groups are needed before anything is counted.
         progress: called with how much of the work is done.
 
     Raises:
-        CorpusError: a file that can be read only once, or there is no document.
+        CorpusError: a file can be read only once, or there is no document.
         StoreError: the folder holds something else, is in use, or cannot be written.
         DistributedError: parts failed; the others are kept, for `resume`.
     """
@@ -112,7 +111,8 @@ def evaluating(
         schema=SCHEMA,
         settings={
             "tokenizers": [
-                named.document(identity_of(one)) for named, one in zip(work.named, tokenizers, strict=True)
+                named.document(identity_of(tokenizer))
+                for named, tokenizer in zip(work.named, tokenizers, strict=True)
             ],
             "means": means,
             "lines": any(map(knows_training_text, tokenizers)),
@@ -123,38 +123,38 @@ def evaluating(
     with work.place() as folder:
         begin(plan, folder, option="--parts", resume=work.resume or work.share is not None, again=_AGAIN)
         parted = PartedCorpus(corpus, plan, folder, work)
-        # Which lines are aligned has to be known of all parts before one is counted; else all is read once.
+        # Aligned lines must be known for all parts before one is counted; without them everything is read only once.
         if groups_first or plan.settings["parallel"]:
             parted.read(progress=progress)
         yield parted
 
 
 class PartedCorpus:
-    """A corpus that is read and counted in parts; gives the same facts as `CorpusScan` afterwards."""
+    """A corpus that is read and counted in parts; afterwards it has the same attributes as `CorpusScan`."""
 
     def __init__(self, corpus: Corpus, plan: CorpusPlan, folder: Place, work: EvaluationWork) -> None:
-        """Nothing is read yet."""
+        """Store the arguments; nothing is read yet."""
         self._corpus, self._plan, self._folder, self._work = corpus, plan, folder, work
 
     @property
     def num_parts(self) -> int:
-        """How many there are."""
+        """Number of parts."""
         return len(self._plan.parts)
 
     def read(self, *, progress: Progress) -> None:
-        """Note what each part is, those that are not noted yet. Raises `DistributedError`."""
+        """Write the notes of the parts that have none yet. Raises `DistributedError`."""
         missing = [part for part in range(self.num_parts) if not self._has_notes(part)]
         self._run(_NOTE_TASK, [(part, {}) for part in missing], phase="reading", progress=progress)
 
     @cached_property
     def _all_notes(self) -> list[PartNotes]:
-        """Those of all parts, which are noted."""
+        """The notes of all parts, which must have been written."""
         return [self._notes(part) for part in range(self.num_parts)]
 
     def _check_documents(self) -> None:
-        """Put down what reading went on in spite of. Raises `CorpusError` where no part has a document."""
+        """Record the problems of reading. Raises `CorpusError` if no part has a document."""
         self._corpus.problems = all_problems(self._all_notes)
-        if not sum(one.documents for one in self._all_notes):
+        if not sum(notes.documents for notes in self._all_notes):
             raise self._corpus.no_document()
 
     @cached_property
@@ -164,7 +164,7 @@ class PartedCorpus:
 
     @property
     def groups(self) -> tuple[str, ...]:
-        """As of `CorpusScan`, like the others."""
+        """The sorted group names; this and the following properties are those of `CorpusScan`."""
         return tuple(sorted(self.lines))
 
     @property
@@ -185,11 +185,11 @@ class PartedCorpus:
 
     @cached_property
     def alignment(self) -> Alignment | str:
-        """The groups that say the same, line by line, or why there are none."""
+        """The groups that are translations of each other, line by line, or why there are none."""
         return align(self._known.parallel_lines if self._plan.settings["parallel"] else {})
 
     def count_parts(self, *, progress: Progress) -> None:
-        """Count each part, those that are not counted yet. Raises `DistributedError`."""
+        """Count the parts that are not counted yet. Raises `DistributedError`."""
         alignment = None if isinstance(self.alignment, str) else self.alignment
         checked = list(num_checked(self._documents(), None))
         by_line = checked if alignment is None else list(num_checked(self._documents(), alignment))
@@ -219,7 +219,7 @@ class PartedCorpus:
     def count(
         self, names: Sequence[str], candidates: Sequence[Candidate], *, means: bool, progress: Progress
     ) -> list[CountedCandidate]:
-        """As `tokbench.evaluation.evaluated_tokenizer.Counts`: count the parts, and add them up, many in a tree."""
+        """Count the parts and sum them up in a tree; implements `tokbench.evaluation.evaluated_tokenizer.Counts`."""
         self.count_parts(progress=progress)
         self._check_documents()
         languages = None if isinstance(self.alignment, str) else self.alignment.languages
@@ -229,24 +229,24 @@ class PartedCorpus:
         countings = add_up(
             self._folder,
             whole(self.num_parts),
-            [one.tokenizer for one in candidates],
+            [candidate.tokenizer for candidate in candidates],
             plan=self._plan,
             means=means,
             languages=languages,
             tell=lambda done: progress("adding up", done, total, "bytes"),
         )
-        evaluations = [self._placed(counting.finish()) for counting in countings]
+        evaluations = [self._with_whole_file_lines(counting.finish()) for counting in countings]
         by_line = evaluations[len(names) :]
         return [
-            CountedCandidate(name, one, evaluations[number], by_line[number] if by_line else None)
-            for number, (name, one) in enumerate(zip(names, candidates, strict=True))
+            CountedCandidate(name, candidate, evaluations[number], by_line[number] if by_line else None)
+            for number, (name, candidate) in enumerate(zip(names, candidates, strict=True))
         ]
 
-    def _placed(self, evaluation: Evaluation) -> Evaluation:
-        """The same with its failures named by their lines in whole files."""
-        return replace(evaluation, failures=tuple(map(self._in_file, evaluation.failures)))
+    def _with_whole_file_lines(self, evaluation: Evaluation) -> Evaluation:
+        """Return the evaluation with its failures located by their lines in whole files."""
+        return replace(evaluation, failures=tuple(map(self._in_whole_file, evaluation.failures)))
 
-    def _in_file(self, failure: Failure) -> Failure:
+    def _in_whole_file(self, failure: Failure) -> Failure:
         head, _, line = failure.source.rpartition(":")
         if head not in self._cut_files or not line.isdecimal():
             return failure
@@ -255,19 +255,19 @@ class PartedCorpus:
 
     @cached_property
     def _cut_files(self) -> Mapping[str, tuple[str, int]]:
-        """What a part of a file is called → the file, and its lines in earlier parts."""
+        """Name of a part of a file → name of the file, and its number of lines in earlier parts."""
         lines_before: Counter[int] = Counter()
         found = {}
         for part, notes in zip(self._plan.parts, self._all_notes, strict=True):
-            for one, lines in zip(part, notes.file_lines, strict=True):
-                file, name = self._plan.files[one.file], self._plan.name_in(one)
+            for file_part, lines in zip(part, notes.file_lines, strict=True):
+                file, name = self._plan.files[file_part.file], self._plan.name_in(file_part)
                 if name != file.name:
-                    found[name] = file.name, lines_before[one.file]
-                lines_before[one.file] += lines
+                    found[name] = file.name, lines_before[file_part.file]
+                lines_before[file_part.file] += lines
         return found
 
     def _documents(self) -> Iterator[Iterator[Document]]:
-        """Those of each part."""
+        """Yield an iterator over the documents of each part."""
         return (documents_in(self._plan.corpus(part)) for part in range(self.num_parts))
 
     def _run(
@@ -281,7 +281,7 @@ class PartedCorpus:
             results_in_order(self._work.engine, task, slices, phase=phase, progress=progress)
 
     def _sum(self, level: Sequence[Range], languages: Sequence[str] | None, *, progress: Progress) -> None:
-        """Add up the files of each range, which are there."""
+        """Add up the files of each range; the files must exist."""
         slices = [
             self._slice(
                 f"the sum of parts {first + 1} to {last} of {self.num_parts}",
@@ -320,17 +320,17 @@ class PartedCorpus:
 def evaluate_share(
     corpus: Corpus, tokenizers: Sequence[Tokenizer], work: EvaluationWork, *, means: bool, progress: Progress
 ) -> int:
-    """Count some parts of a corpus, as one of several processes; `evaluating` with `resume` then adds all up.
+    """Count some of the parts of a corpus, as one of several processes; `evaluating` with `resume` then adds all up.
 
     Args:
-        corpus: as of `evaluating`, like the others.
-        tokenizers: opened.
-        work: with a share and a folder.
-        means: whether means over documents are going to be asked for.
+        corpus: as for `evaluating`.
+        tokenizers: the opened tokenizers.
+        work: must have a share and a folder.
+        means: whether means over documents will be requested.
         progress: called with how much of the work is done.
 
     Returns:
-        How many parts there are in all.
+        The total number of parts.
 
     Raises:
         ConfigError: there is no folder.

@@ -1,6 +1,6 @@
-"""Add up the counts of a corpus' parts in a tree: a task adds up a few files, others the sums of these.
+"""Add up the counts of the parts of a corpus in a tree: a task adds up a few files, further tasks add up those sums.
 
-Sums are of whole numbers, and what is kept of documents is kept in their order: the figures do not depend on the tree.
+Sums are of integers, and values kept per document stay in document order, so the figures do not depend on the tree.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from tokbench.files.storage.place import Place
 
 MOST_FILES = 8
-"""That one task adds up."""
+"""Number of files that one task adds up at most."""
 
 
 class Range(NamedTuple):
-    """Parts that follow one another, whose counts are in one file: those from `first` to before `last`."""
+    """Consecutive parts whose counts are in one file: from `first` up to but excluding `last`."""
 
     first: int
     last: int
 
     @property
     def name(self) -> str:
-        """The file, in the folder of the plan.
+        """Name of the file in the folder of the plan.
 
         >>> Range(3, 4).name, Range(0, 8).name
         ('counts/part-00003.zip', 'sums/parts-00000-00007.zip')
@@ -41,16 +41,16 @@ class Range(NamedTuple):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What tells in the file which parts it is of."""
+        """The metadata that identifies the parts in the file."""
         return {"part": self.first} if self.last - self.first == 1 else {"parts": list(self)}
 
     @property
     def is_sum(self) -> bool:
-        """Whether its file is made of others."""
+        """Whether its file is a sum of other files."""
         return self.last - self.first > 1
 
     def divided(self) -> tuple[Range, ...]:
-        """The ranges whose files are added up to this one's: the fewest, of equal powers of `MOST_FILES` parts.
+        """Return the fewest ranges, of equal powers of `MOST_FILES` parts, whose files add up to this one's.
 
         >>> Range(0, 74).divided()
         (Range(first=0, last=64), Range(first=64, last=74))
@@ -64,7 +64,7 @@ class Range(NamedTuple):
 
 
 def whole(num_parts: int) -> tuple[Range, ...]:
-    """The ranges that are left to be added up at the end.
+    """Return the ranges whose files are added up last.
 
     >>> [len(whole(number)) for number in (1, 8, 9, 64, 65)]
     [1, 8, 2, 8, 2]
@@ -73,12 +73,12 @@ def whole(num_parts: int) -> tuple[Range, ...]:
 
 
 def missing_sums(num_parts: int, is_there: Callable[[Range], bool]) -> list[list[Range]]:
-    """The files of sums that are to be made, level by level: those of each need the ones before."""
+    """Return the missing files of sums, level by level; the files of a level need those of the levels before."""
     levels: list[list[Range]] = []
-    wanted = [one for one in whole(num_parts) if one.is_sum]
-    while wanted := [one for one in wanted if not is_there(one)]:
+    wanted = [parts for parts in whole(num_parts) if parts.is_sum]
+    while wanted := [parts for parts in wanted if not is_there(parts)]:
         levels.append(wanted)
-        wanted = [inner for one in wanted for inner in one.divided() if inner.is_sum]
+        wanted = [inner for parts in wanted for inner in parts.divided() if inner.is_sum]
     return levels[::-1]
 
 
@@ -92,30 +92,30 @@ def add_up(
     languages: Sequence[str] | None,
     tell: Callable[[int], None],
 ) -> list[Counting]:
-    """What was counted of some parts.
+    """Add up the counts of some parts.
 
     Args:
-        folder: where their files are.
-        ranges: the parts, in order.
-        tokenizers: what was counted of each, in order.
-        plan: of the parts.
+        folder: the folder of their files.
+        ranges: the ranges of parts, in order.
+        tokenizers: the tokenizers that were counted, in order.
+        plan: the plan of the parts.
         means: whether means over documents were counted.
-        languages: those whose lines were counted apart, each by itself; None where no lines were.
-        tell: called with the bytes of the corpus added up.
+        languages: the languages whose lines were counted separately; None if no lines were.
+        tell: called with the bytes of the corpus added up so far.
 
     Returns:
-        Of each tokenizer; after these, where lines were counted apart, the same of lines.
+        The counts of each tokenizer; then, if lines were counted separately, the counts of the lines by tokenizer.
 
     Raises:
-        ModelFormatError: a file is damaged, or of other tokenizers.
+        ModelFormatError: a file is damaged, or has the counts of other tokenizers.
     """
-    countings = [Counting(one, means=means) for one in tokenizers]
+    countings = [Counting(tokenizer, means=means) for tokenizer in tokenizers]
     if languages is not None:
-        countings += [Counting(one, means=means, whole_groups=languages) for one in tokenizers]
-    sizes = [one.info.vocab_size for one in tokenizers] * (len(countings) // len(tokenizers))
+        countings += [Counting(tokenizer, means=means, whole_groups=languages) for tokenizer in tokenizers]
+    sizes = [tokenizer.info.vocab_size for tokenizer in tokenizers] * (len(countings) // len(tokenizers))
     done = 0
-    for one in ranges:
-        place = folder / one.name
+    for parts in ranges:
+        place = folder / parts.name
         with place.open() as stream:
             states = read_states(stream, path=str(place), vocab_sizes=sizes, means=means)
         for counting, state in zip(countings, states, strict=True):
@@ -125,18 +125,18 @@ def add_up(
                 raise ModelFormatError(
                     str(place), "what was counted of these tokenizers", str(error)
                 ) from None
-        done += size_of(plan, one)
+        done += size_of(plan, parts)
         tell(done)
     return countings
 
 
 def size_of(plan: CorpusPlan, parts: Range) -> int:
-    """About how many bytes some parts have."""
+    """Return the approximate size of some parts in bytes."""
     return sum(map(plan.size_of, range(*parts)))
 
 
 def has_counts(folder: Place, parts: Range, plan: CorpusPlan) -> bool:
-    """Whether the file of some parts of a plan is there."""
+    """Whether the file with the counts of some parts of a plan exists and is valid."""
     place = folder / parts.name
     if not place.exists():
         return False

@@ -1,4 +1,4 @@
-"""The tasks of evaluating tokenizers in parts: noting a part, counting it, and adding up several."""
+"""Tasks of evaluating tokenizers in parts: noting a part, counting it, and adding up several."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ SCHEMA = "tokbench.evaluation.plan/1"
 
 
 def notes_name(part: int) -> str:
-    """The file of what is noted of a part, in the folder of the plan."""
+    """Return the file name of the notes of a part, in the folder of the plan."""
     return f"notes/part-{part:05}.json"
 
 
 def note_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
-    """Read a part, and publish what it is; a `Task`.
+    """Read a part and publish its notes; a `Task`.
 
     Args:
-        arguments: folder, where the plan is; plan, its id; part, a number.
-        context: as tasks have it.
+        arguments: "folder", the folder of the plan; "plan", its id; "part", a number.
+        context: the context of the task.
 
     Returns:
-        How many documents there are.
+        The number of documents.
 
     Raises:
-        CorpusError: a file that cannot be read, or has changed.
+        CorpusError: a file cannot be read, or has changed.
     """
     folder, plan, part = _begun(arguments)
     corpus = plan.corpus(part)
@@ -61,24 +61,24 @@ def note_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]
 
 
 def count_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
-    """Encode a part with each tokenizer, and publish what is counted; a `Task`.
+    """Encode a part with each tokenizer and publish the counts; a `Task`.
 
     Args:
-        arguments: as of `note_part`; checked, how many of the first documents, and of the first documents with
-            lines apart, are encoded a second time; aligned, the languages whose lines are, and the lines of each in
-            earlier parts, or None; notes, whether to publish them, too, before the counts.
-        context: as tasks have it.
+        arguments: as for `note_part`; "checked", how many of the first documents, and of the first documents of
+            aligned lines, are encoded a second time; "aligned", the languages with aligned lines and the number of
+            lines of each in earlier parts, or None; "notes", whether to publish the notes, too, before the counts.
+        context: the context of the task.
 
     Returns:
-        How many bytes were counted.
+        The number of bytes counted.
 
     Raises:
-        CorpusError: a file that cannot be read, or has changed.
-        TextError: a document that cannot be encoded.
-        ConfigError: a tokenizer is another one where the worker is.
+        CorpusError: a file cannot be read, or has changed.
+        TextError: a document cannot be encoded.
+        ConfigError: a tokenizer differs on the worker.
     """
     folder, plan, part = _begun(arguments)
-    tokenizers = [opened_alike(one) for one in plan.settings["tokenizers"]]
+    tokenizers = [opened_alike(document) for document in plan.settings["tokenizers"]]
     corpus = plan.corpus(part)
     (checked, checked_lines), aligned = arguments["checked"], arguments["aligned"]
     passes = 1 if aligned is None else 2
@@ -123,33 +123,33 @@ def count_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any
 
 
 def sum_parts(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
-    """Add up what was counted of some parts, and publish it as one file; a `Task`.
+    """Add up the counts of some parts and publish them as one file; a `Task`.
 
     Args:
-        arguments: folder and plan, as of `note_part`; first and last, of a `Range`; languages, those whose lines are
-            aligned, or None.
-        context: as tasks have it.
+        arguments: "folder" and "plan", as for `note_part`; "first" and "last", of a `Range`; "languages", those with
+            aligned lines, or None.
+        context: the context of the task.
 
     Returns:
-        How many bytes were counted.
+        The number of bytes counted.
 
     Raises:
         ModelFormatError: a file is damaged.
-        ConfigError: a tokenizer is another one where the worker is.
+        ConfigError: a tokenizer differs on the worker.
     """
     folder, plan = _opened(arguments)
     parts = Range(arguments["first"], arguments["last"])
     countings = add_up(
         folder,
         parts.divided(),
-        [opened_alike(one) for one in plan.settings["tokenizers"]],
+        [opened_alike(document) for document in plan.settings["tokenizers"]],
         plan=plan,
         means=plan.settings["means"],
         languages=arguments["languages"],
         tell=context.tell,
     )
     facts = {"plan": plan.id, **parts.facts}
-    _publish(folder / parts.name, dump_states([one.state() for one in countings], facts))
+    _publish(folder / parts.name, dump_states([counting.state() for counting in countings], facts))
     return {"bytes": countings[0].num_bytes}
 
 
@@ -179,18 +179,18 @@ def _counted(
     whole_groups: Sequence[str],
     bytes_before: int = 0,
 ) -> list[CountingState]:
-    """What is counted of each tokenizer, each document read once."""
+    """Count the documents with each tokenizer, reading each document once."""
     with ThreadPoolExecutor(context.threads, "worker") as executor:
         countings = [
             Counting(
-                one,
+                tokenizer,
                 threads=context.threads,
                 run=map if context.threads == 1 else executor.map,
                 means=plan.settings["means"],
                 whole_groups=whole_groups,
                 num_checked=num_checked,
             )
-            for one in tokenizers
+            for tokenizer in tokenizers
         ]
         for batch in batches(documents):
             for counting in countings:

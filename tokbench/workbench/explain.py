@@ -1,4 +1,4 @@
-"""Explain why a text is split where it is."""
+"""Explain why a text is split where it is split."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ SCHEMA = "tokbench.explain/2"
 
 @dataclass(frozen=True, slots=True)
 class ExplainResult:
-    """A text explained.
+    """The explanation of a text.
 
     Attributes:
         info: the tokenizer.
-        explanation: why the text has the tokens it has.
-        token: the position of the one token that was asked for; None for all.
+        explanation: why the text has these tokens.
+        token: the position of the requested token; None for all tokens.
     """
 
     info: TokenizerInfo
@@ -43,13 +43,13 @@ class ExplainResult:
 
     @property
     def steps(self) -> tuple[ExplainedStep, ...]:
-        """The pre-tokens that were asked for."""
+        """The requested pre-tokens with their traces."""
         if self.token is None:
             return self.explanation.steps
         return (self.explanation.step_of(self.token),)
 
     def boundary(self, token: int) -> Boundary:
-        """The boundary before a token that is not the first."""
+        """Return the boundary before a token, which must not be the first."""
         return self.explanation.boundaries[token - 1]
 
     def to_json(self) -> dict[str, Any]:
@@ -58,7 +58,7 @@ class ExplainResult:
         return {name: list(part) if isinstance(part, Iterator) else part for name, part in parts.items()}
 
     def json_parts(self) -> dict[str, Any]:
-        """The same with its long lists as iterators, which are to be taken in their order."""
+        """Return the same document with its long lists as iterators, which must be consumed in order."""
         boundaries = (
             boundary
             for boundary in self.explanation.boundaries
@@ -73,7 +73,7 @@ class ExplainResult:
 
 @dataclass(frozen=True, slots=True)
 class WordResult:
-    """Why words are one token, or are not."""
+    """Reasons why words are one token or several."""
 
     info: TokenizerInfo
     answers: tuple[WordAnswer, ...]
@@ -101,16 +101,16 @@ class WordResult:
 def explain_text(
     tokenizer: Tokenizer, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT, token: int | None = None
 ) -> ExplainResult:
-    """Explain why a text is split where it is.
+    """Explain why a text is split where it is split.
 
     Args:
-        tokenizer: any that can tell.
+        tokenizer: a tokenizer that can explain itself.
         text: the text.
         special: what the text of a special token becomes.
-        token: the position of the one token that is asked for, from 0; None for all.
+        token: the position of the requested token, from 0; None for all tokens.
 
     Raises:
-        ConfigError: the tokenizer cannot tell, or there is no such token.
+        ConfigError: the tokenizer cannot explain itself, or there is no such token.
         SpecialTokenError: the text holds a special token under `SpecialPolicy.RAISE`.
         TextError: the text holds a lone surrogate.
     """
@@ -125,13 +125,13 @@ def explain_text(
 
 
 def explain_words(tokenizer: Tokenizer, words: Sequence[str]) -> WordResult:
-    """Why words are one token, or are not. Raises as `explain_text`."""
+    """Explain why words are one token or several. Raises as `explain_text`."""
     return WordResult(tokenizer.info, tuple(why_word(explain(tokenizer, word)) for word in words))
 
 
 @dataclass(frozen=True, slots=True)
 class MergesResult:
-    """Merges of a vocabulary."""
+    """Records of merges."""
 
     info: TokenizerInfo
     records: tuple[MergeRecord, ...]
@@ -146,11 +146,11 @@ class MergesResult:
 
 
 def explain_merges(tokenizer: Tokenizer, ranks: Sequence[int]) -> MergesResult:
-    """What merges join, what they are used for, and what they displaced where the training was traced.
+    """Return what merges join, which merges use them, and, if the training was traced, which pairs they displaced.
 
     Args:
-        tokenizer: one whose merges are listed.
-        ranks: their ranks, from 0.
+        tokenizer: a tokenizer with a list of merges.
+        ranks: ranks of the merges, from 0.
 
     Raises:
         ConfigError: the tokenizer has no list of merges, or there is no such rank.
@@ -197,12 +197,12 @@ def _record_fields(record: MergeRecord) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class SplitsResult:
-    """The words that are cut as was asked.
+    """Words that match a query for splits.
 
     Attributes:
         info: the tokenizer.
-        asked: what was looked for, as it was written.
-        found: what was found.
+        asked: the query as it was written.
+        found: the matches.
     """
 
     info: TokenizerInfo
@@ -240,10 +240,10 @@ def find_split_words(
     top: int = 20,
     progress: Progress = no_progress,
 ) -> SplitsResult:
-    """The most frequent words that are cut at a position (`un|happy`), or for a cause (`earlier-merge:61`).
+    """Find the most frequent words that are cut at a position (`un|happy`), or for a cause (`earlier-merge:61`).
 
     Raises:
-        ConfigError: it is neither, or the tokenizer cannot tell how it makes tokens.
+        ConfigError: the query is neither, or the tokenizer cannot explain itself.
         CorpusError, TextError: the documents cannot be read.
     """
     query = SplitQuery.parsed(asked)

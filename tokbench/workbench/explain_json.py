@@ -1,4 +1,4 @@
-"""An explanation as JSON: what repeats in a text, as pre-tokens, tokens and causes, is written once and referred to."""
+"""Explanations as JSON: repeated pre-tokens, tokens and causes are written once and referenced by number."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 def explanation_fields(
     found: Explanation, *, steps: Sequence[ExplainedStep], boundaries: Iterable[Boundary]
 ) -> dict[str, Any]:
-    """An explanation as plain data, with lists as iterators: later ones tell what earlier ones refer to.
+    """Return an explanation as plain data; its lists are iterators, and later ones define what earlier ones reference.
 
     Args:
-        found: it.
-        steps: those of its pre-tokens that were asked for.
-        boundaries: likewise.
+        found: the explanation.
+        steps: the requested steps of its pre-tokens.
+        boundaries: the requested boundaries.
     """
     writer = _Writer(found.tokens)
     return {
@@ -58,12 +58,12 @@ def explanation_fields(
 
 
 def symbol_fields(symbol: Symbol) -> dict[str, Any]:
-    """A symbol as plain data: its id, null where it is not a token, and what it stands for."""
+    """Return a symbol as plain data: its id, null if it is not a token, and its bytes."""
     return {"id": symbol.id, **token_fields(symbol.data)}
 
 
 def steps_fields(found: Explanation) -> dict[str, Any]:
-    """What was done with each pre-token of an explanation as plain data, without the causes of boundaries."""
+    """Return the steps of an explanation as plain data, without the causes of boundaries."""
     fields = explanation_fields(found, steps=found.steps, boundaries=())
     named = ("algorithm", "normalized", "changes", "splitter", "steps", "pretokens", "alternatives", "pieces")
     return {
@@ -72,13 +72,13 @@ def steps_fields(found: Explanation) -> dict[str, Any]:
 
 
 class _Writer:
-    """The tables of what is written once.
+    """Tables of the values that are written once.
 
     Args:
         tokens: all tokens of the text.
 
     Attributes:
-        pieces: id → what it stands for; complete when all pre-tokens have been taken.
+        pieces: id → token bytes and kind; complete once all pre-tokens have been consumed.
     """
 
     def __init__(self, tokens: Sequence[Token]) -> None:
@@ -92,13 +92,13 @@ class _Writer:
         self._alternatives: dict[Alternative, int] = {}
 
     def pretoken(self, step: ExplainedStep) -> int:
-        """The number of a pre-token: one that was there before, with the same trace, has its number."""
+        """Return the number of a pre-token; an equal one with the same trace shares its number."""
         pretoken, trace = step.pretoken, step.trace
         key = pretoken.text, id(trace), pretoken.alternative, pretoken.added
         return self._pretokens.setdefault(key, (len(self._pretokens), step))[0]
 
     def pretokens(self) -> Iterator[dict[str, Any]]:
-        """The pre-tokens that have a number, in its order."""
+        """Yield the numbered pre-tokens in the order of their numbers."""
         for _, step in self._pretokens.values():
             pretoken, trace = step.pretoken, step.trace
             yield {
@@ -112,21 +112,21 @@ class _Writer:
             }
 
     def cause(self, cause: Cause) -> int:
-        """The number of a cause."""
+        """Return the number of a cause."""
         return self._causes.setdefault(cause, len(self._causes))
 
     def causes(self) -> Iterator[dict[str, Any]]:
-        """The causes that have a number, in its order."""
+        """Yield the numbered causes in the order of their numbers."""
         for cause in self._causes:
             yield {"cause": cause_name(cause), "why": cause_in_words(cause)}
 
     def alternatives(self) -> Iterator[dict[str, Any]]:
-        """The alternatives of the pattern that pre-tokens have, in the order of their numbers."""
-        for each in self._alternatives:
-            yield {"number": each.number, "regex": each.regex, "meaning": each.meaning}
+        """Yield the alternatives of the pattern that pre-tokens matched, in the order of their numbers."""
+        for alternative in self._alternatives:
+            yield {"number": alternative.number, "regex": alternative.regex, "meaning": alternative.meaning}
 
     def _symbol(self, symbol: Symbol) -> int | dict[str, Any]:
-        """The id of a symbol, which `pieces` has; the symbol itself where it has none."""
+        """Return the id of a symbol, which `pieces` then describes; or the symbol itself if it has no id."""
         if symbol.id is None:
             return token_fields(symbol.data)
         if symbol.id not in self._described:
@@ -198,6 +198,6 @@ class _Writer:
 
 
 def _numbers_of(path: Sequence[Edge], edges: Sequence[Edge]) -> list[int]:
-    """The edges of a path by their numbers in the lattice."""
+    """Return the numbers of a path's edges in the lattice."""
     numbers = {edge: number for number, edge in enumerate(edges)}
     return [numbers[edge] for edge in path]

@@ -1,4 +1,4 @@
-"""Append tokens to a vocabulary: learned from text, given as words, or special."""
+"""Append tokens to a vocabulary: learned from text, given as words, or special tokens."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ class Additions:
     """The tokens to add to a vocabulary.
 
     Attributes:
-        num_tokens: tokens to be learned from text.
-        size: the ids to have at last, words and special tokens included, instead of `num_tokens`.
-        words: texts to make one token each, as they occur in text.
-        special_tokens: texts that only their ids stand for.
-        min_frequency: learning stops when what would become a token is rarer than this.
-        max_token_length: bytes that a learned token may have; None for any number.
+        num_tokens: number of tokens to learn from text.
+        size: the final vocabulary size, including words and special tokens; an alternative to `num_tokens`.
+        words: texts that become one token each, spelled as they occur in text.
+        special_tokens: texts of new special tokens.
+        min_frequency: learning stops when the next token would be rarer than this.
+        max_token_length: maximum bytes of a learned token; None for no limit.
 
     Raises:
-        ConfigError: there is nothing, both sizes, or special tokens that cannot be.
+        ConfigError: nothing is added, both sizes are given, or a special token is invalid.
     """
 
     num_tokens: int | None = None
@@ -72,17 +72,17 @@ class Additions:
 
 @dataclass(frozen=True, slots=True)
 class ExtendResult:
-    """A vocabulary that was extended, proved and written.
+    """An extended vocabulary that was proved and written.
 
     Attributes:
         change: the tokenizer before and after, and what was written.
-        algorithm: what the tokenizer is, as `surgery.contents` calls it.
-        words: tokens that the given words needed.
-        learned: tokens that were learned from text.
-        last_learned: the bytes of some of them.
-        num_bytes: of that text; None where that was not counted.
-        old_tokens: tokens of that text before; None where there was none.
-        new_tokens: the same now.
+        algorithm: the algorithm, as `surgery.contents` names it.
+        words: number of tokens that the given words needed.
+        learned: number of tokens learned from text.
+        last_learned: the bytes of the last of them.
+        num_bytes: bytes of that text; None if they were not counted.
+        old_tokens: tokens of that text under the old tokenizer; None without a text.
+        new_tokens: tokens of that text under the new tokenizer; None without a text.
         proofs: what was checked before anything was written.
     """
 
@@ -97,7 +97,7 @@ class ExtendResult:
     proofs: ExtensionProofs
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Return the JSON document that `--json` prints."""
         return self.change.to_json(
             "tokbench.extend/1",
             algorithm=self.algorithm,
@@ -113,15 +113,15 @@ class ExtendResult:
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """A vocabulary that was extended and proved, and is not written yet.
+    """An extended vocabulary that was proved, and is not written yet.
 
     Attributes:
         made: the larger tokenizer, with its files and proofs.
-        algorithm: what it is.
-        words: tokens that the given words needed.
+        algorithm: its algorithm.
+        words: number of tokens that the given words needed.
         learned: the bytes of the tokens that were learned from text.
-        num_bytes: of that text; None where that was not counted.
-        notes: what its user has to know, a sentence each.
+        num_bytes: bytes of that text; None if they were not counted.
+        notes: what users of the new tokenizer have to know, a sentence each.
         seconds: phase → wall seconds.
     """
 
@@ -147,25 +147,25 @@ def extend(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> ExtendResult:
-    """Append tokens to a vocabulary, prove what that changes, and write it.
+    """Append tokens to a vocabulary, prove the effect, and write the result.
 
     Args:
-        name: what `-t` takes.
+        name: the tokenizer, as `-t` takes it.
         out: the folder to write.
-        additions: which tokens come.
-        corpus: what tokens are learned from.
-        request: how the tokenizer is opened.
-        pad_multiple: the embedding that is asked for has a multiple of this many rows.
-        overwrite: whether to replace a folder that this wrote.
-        threads: for counting and encoding; None takes every processor.
-        seed: draws the generated texts of the proof.
+        additions: the tokens to add.
+        corpus: the text to learn tokens from.
+        request: how to open the tokenizer.
+        pad_multiple: the number of embedding rows is rounded up to a multiple of this.
+        overwrite: whether to replace a folder that an earlier run wrote.
+        threads: threads for counting and encoding; None uses every processor.
+        seed: seed of the generated texts of the proof.
         progress: called with how much of the work is done.
 
     Raises:
-        ConfigError: no text to learn from, a size that is too small, a word that is split, no token that would come.
-        ConversionError: nothing adds tokens to it, or a proof does not hold.
+        ConfigError: no text to learn from, a size that is too small, a word that is split, or no token to add.
+        ConversionError: the tokenizer cannot be extended, or a proof fails.
         CorpusError, TextError: the corpus cannot be read or encoded.
-        StoreError, ModelFormatError: the tokenizer cannot be opened, or the folder not written.
+        StoreError, ModelFormatError: the tokenizer cannot be opened, or the folder cannot be written.
     """
     from tokbench.opening.request import OpenRequest
     from tokbench.workbench.open import find_and_open
@@ -201,7 +201,7 @@ def extend(
         out=out,
         pad_multiple=pad_multiple,
         overwrite=overwrite,
-        notes=(*grown.notes, *_spelled(old_tokens, new_tokens), *made.notes),
+        notes=(*grown.notes, *_note_on_spelling(old_tokens, new_tokens), *made.notes),
         seconds={**opening, **grown.seconds},
     )
     return ExtendResult(
@@ -227,19 +227,19 @@ def grow(
     seed: int,
     progress: Progress,
 ) -> Grown:
-    """Add tokens to a tokenizer, and prove what that changes; see `extend`.
+    """Add tokens to a tokenizer and prove the effect; see `extend`.
 
     Args:
         opened: the tokenizer.
-        additions: which tokens come.
-        corpus: what tokens are learned from, and proofs are made on: in memory. None takes bundled texts for proofs.
-        name: how the new one calls itself.
-        threads: for counting and encoding.
-        seed: draws the generated texts of the proof.
+        additions: the tokens to add.
+        corpus: the text, in memory, to learn tokens from and to prove on. None proves on the bundled texts.
+        name: name of the new tokenizer.
+        threads: threads for counting and encoding.
+        seed: seed of the generated texts of the proof.
         progress: called with how much of the work is done.
 
     Raises:
-        ConfigError: nothing is left to add; and what `extend` says.
+        ConfigError: nothing is left to add; and as `extend`.
     """
     clock = Clock()
     extension = extension_of(opened)
@@ -249,7 +249,7 @@ def grow(
     if additions.words:
         clock.lap("words")
     if additions.learns and corpus is not None:
-        wanted = _wanted(additions, first_id=opened.tokenizer.info.vocab_size, taken=num_words)
+        wanted = _num_to_learn(additions, first_id=opened.tokenizer.info.vocab_size, taken=num_words)
         num_bytes = extension.count(corpus, threads=threads, progress=progress)
         clock.lap("counting")
         extension.learn(
@@ -260,7 +260,7 @@ def grow(
             progress=progress,
         )
         clock.lap("learning")
-        notes += _fewer(len(extension.tokens) - num_words, wanted, additions, extension.algorithm)
+        notes += _note_on_fewer(len(extension.tokens) - num_words, wanted, additions, extension.algorithm)
     if not (extension.tokens or additions.special_tokens):
         raise ConfigError("no token would be added", hint="; ".join(notes) or "each word is a token already")
     made = extension.extend(
@@ -284,13 +284,13 @@ def grow(
 
 
 def count_tokens(corpus: Corpus, *tokenizers: Tokenizer, threads: int | None) -> Iterator[int]:
-    """The tokens of a text under each of some tokenizers. Raises `TextError`, `CorpusError`."""
+    """Yield the number of tokens of a text under each tokenizer. Raises `TextError`, `CorpusError`."""
     for tokenizer in tokenizers:
         yield sum(count_usage(tokenizer, corpus, threads=threads).frequencies.values())
 
 
-def _fewer(found: int, wanted: int, additions: Additions, algorithm: Algorithm) -> list[str]:
-    """Why fewer tokens were learned than were asked for, where they were."""
+def _note_on_fewer(found: int, wanted: int, additions: Additions, algorithm: Algorithm) -> list[str]:
+    """Explain why fewer tokens were learned than requested, if so."""
     if found >= wanted:
         return []
     worth = {
@@ -300,8 +300,8 @@ def _fewer(found: int, wanted: int, additions: Additions, algorithm: Algorithm) 
     return [f"{found:,} of {wanted:,} tokens: {worth} {counted(additions.min_frequency, 'time')} or more"]
 
 
-def _spelled(old_tokens: int | None, new_tokens: int | None) -> list[str]:
-    """Why a text has more tokens than before, where it has."""
+def _note_on_spelling(old_tokens: int | None, new_tokens: int | None) -> list[str]:
+    """Explain why a text has more tokens than before, if so."""
     if old_tokens is None or new_tokens is None or new_tokens <= old_tokens:
         return []
     return [
@@ -309,8 +309,8 @@ def _spelled(old_tokens: int | None, new_tokens: int | None) -> list[str]:
     ]
 
 
-def _wanted(additions: Additions, *, first_id: int, taken: int) -> int:
-    """How many tokens are to be learned from text. Raises `ConfigError`."""
+def _num_to_learn(additions: Additions, *, first_id: int, taken: int) -> int:
+    """Return the number of tokens to learn from text. Raises `ConfigError`."""
     if additions.size is None:
         return additions.num_tokens or 0
     there = first_id + taken + len(additions.special_tokens)

@@ -1,4 +1,4 @@
-"""Show a tokenizer's components and engine."""
+"""Inspect a tokenizer: its components, files, tokens and engine."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def inspect_tokenizer(
     special_preset: str | None = None,
     progress: Progress = no_progress,
 ) -> InspectResult:
-    """Inspect the tokenizer of a name: format, files, parts, special tokens, engine. As `open_tokenizer`."""
+    """Inspect a tokenizer by name; the arguments and errors are those of `tokbench.load`."""
     from tokbench.opening.request import OpenRequest
 
     request = OpenRequest(
@@ -56,7 +56,7 @@ class InspectedFile:
     Attributes:
         path: where it is.
         num_bytes: its size.
-        sha256: of its contents, in hexadecimal.
+        sha256: SHA-256 of its contents, in hexadecimal.
     """
 
     path: Path
@@ -64,34 +64,34 @@ class InspectedFile:
     sha256: str
 
     def to_json(self) -> dict[str, Any]:
-        """As a part of `--json`."""
+        """Return this part of the JSON document."""
         return {"path": str(self.path), "bytes": self.num_bytes, "sha256": self.sha256}
 
 
 @dataclass(frozen=True, slots=True)
 class InspectResult:
-    """What was found.
+    """The components, files, tokens and engine of a tokenizer.
 
     Attributes:
-        info: what the tokenizer says of itself.
+        info: the tokenizer's own description.
         place: the path or name it was opened by.
-        format: the kind of file.
-        files: those it was read from.
+        format: the file format.
+        files: the files it was read from.
         model: the algorithm, in words.
-        byte_level: whether every byte is a token, so that nothing can be unknown.
-        tokens: ids that stand for something; `info.vocab_size` counts gaps too.
-        merges: how many are listed, or None.
-        parts: "normalizer", "pre_tokenizer", "post_processor", "decoder" → in words, or None for none.
-        pattern: name and text of the split pattern, or None where it is not known.
-        added_tokens: text → id of those that are found in every text.
+        byte_level: whether every byte is a token, so that no text is unknown.
+        tokens: number of ids with a token; `info.vocab_size` counts gaps too.
+        merges: number of merges, or None.
+        parts: "normalizer", "pre_tokenizer", "post_processor", "decoder" → description, or None if absent.
+        pattern: name and text of the split pattern, or None if it is not known.
+        added_tokens: text → id of the added tokens, which are matched in every text.
         engine: "native" or "library".
-        reason: why that engine.
-        lossless_reason: why a text comes back as it was, or may not.
-        warnings: what a user should know of.
-        config: what it is to a model: roles, chat templates, what ends a turn.
-        roles: role → text, from there, from the vocabulary's own file or given; also of texts that are not tokens.
-        token_ids: text → id of the tokens that have a role or a name; None for what is not a token.
-        config_files: those that say it.
+        reason: why that engine runs it.
+        lossless_reason: why decoding restores every text, or may not.
+        warnings: problems that users should know of.
+        config: its role in a model: roles, chat templates, end-of-turn ids.
+        roles: role → text, from the config, the vocabulary's own file or the user; also texts that are not tokens.
+        token_ids: text → id of the tokens that have a role or a name; None for a text that is not a token.
+        config_files: the files that the config was read from.
     """
 
     info: TokenizerInfo
@@ -116,17 +116,17 @@ class InspectResult:
 
     @property
     def num_bytes(self) -> int:
-        """The size of its files together."""
+        """Total size of its files."""
         return sum(file.num_bytes for file in self.files)
 
     @property
     def pattern_alternatives(self) -> list[str]:
-        """What the split pattern tries one after another; none where its text is not known."""
+        """The top-level alternatives of the split pattern, in order; empty if its text is not known."""
         text = None if self.pattern is None else self.pattern[1]
         return [] if text is None else split_alternatives(text)
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Return the JSON document that `--json` prints."""
         info = self.info
         return {
             "schema": "tokbench.inspect/1",
@@ -182,16 +182,16 @@ class InspectResult:
 _BYTES_OF_UTF8 = frozenset(range(0xF5)) - {0xC0, 0xC1}
 
 PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
-"""The parts that a tokenizer may have, in the order in which a text passes them."""
+"""The components that a tokenizer may have, in the order in which a text passes them."""
 
 
 def inspect_opened(opened: Opened) -> InspectResult:
-    """What was found when a tokenizer was opened, with the figures of its files and tokens."""
+    """Inspect an opened tokenizer, computing the figures of its files and tokens."""
     tokenizer, made_of = opened.tokenizer, opened.composition
     tokens, config = _tokens(tokenizer), config_of(tokenizer)
     roles, ids = roles_of(tokenizer), role_ids_of(tokenizer)
-    alone = frozenset(token[0] for token in tokens.values() if len(token) == 1)
-    byte_level = len(alone) == 256
+    byte_tokens = frozenset(token[0] for token in tokens.values() if len(token) == 1)
+    byte_level = len(byte_tokens) == 256
     return InspectResult(
         info=tokenizer.info,
         place=str(opened.source.path),
@@ -206,7 +206,7 @@ def inspect_opened(opened: Opened) -> InspectResult:
         added_tokens=opened.added_tokens,
         engine=opened.engine,
         reason=opened.reason,
-        lossless_reason=_lossless_reason(opened, alone),
+        lossless_reason=_lossless_reason(opened, byte_tokens),
         warnings=opened.warnings,
         config=config,
         roles=_ordered({**config.roles, **roles}),
@@ -217,7 +217,7 @@ def inspect_opened(opened: Opened) -> InspectResult:
             },
             **{text: ids[role] for role, text in roles.items()},
         },
-        config_files=tuple(map(_inspected, _files_beside(opened))),
+        config_files=tuple(map(_inspected, _config_files(opened))),
     )
 
 
@@ -226,7 +226,7 @@ def _ordered(roles: Mapping[str, str]) -> dict[str, str]:
 
 
 def _tokens(tokenizer: Tokenizer) -> dict[int, bytes]:
-    """Each id that stands for something, with its bytes."""
+    """Map each id with a token to its bytes."""
     from tokbench.errors import UnknownIdError
 
     tokens: dict[int, bytes] = {}
@@ -246,14 +246,14 @@ def _files(opened: Opened) -> tuple[Path, ...]:
     return tuple(source.path / name for name in (store.MANIFEST_NAME, *sorted(names)))
 
 
-def _files_beside(opened: Opened) -> tuple[Path, ...]:
-    """The files that say what a tokenizer is to a model, where it does not say it itself."""
+def _config_files(opened: Opened) -> tuple[Path, ...]:
+    """Return the files beside a tokenizer that describe it to a model, unless its own file does."""
     from tokbench.opening.config_files import config_paths
     from tokbench.opening.recognition import Format
 
     source = opened.source
-    itself = source.format in (Format.SAVED, Format.TOKBIN, Format.GGUF)
-    return () if itself or not source.files else config_paths(source.files[0].parent)
+    is_self_describing = source.format in (Format.SAVED, Format.TOKBIN, Format.GGUF)
+    return () if is_self_describing or not source.files else config_paths(source.files[0].parent)
 
 
 def _inspected(path: Path) -> InspectedFile:
@@ -264,14 +264,14 @@ def _inspected(path: Path) -> InspectedFile:
     return InspectedFile(path, path.stat().st_size, digest.hexdigest())
 
 
-def _lossless_reason(opened: Opened, alone: frozenset[int]) -> str:
-    """Why a text comes back as it was, or may not; `alone` are the bytes that are tokens."""
-    byte_level = len(alone) == 256
+def _lossless_reason(opened: Opened, byte_tokens: frozenset[int]) -> str:
+    """Explain why decoding restores every text, or may not; `byte_tokens` holds the bytes that are tokens."""
+    byte_level = len(byte_tokens) == 256
     if not opened.tokenizer.info.lossless:
         return _what_is_lost(opened, byte_level=byte_level)
     if byte_level:
         return "every byte has a token, and nothing is normalized"
-    if alone >= _BYTES_OF_UTF8:
+    if byte_tokens >= _BYTES_OF_UTF8:
         return "every byte of UTF-8 has a token, and nothing is normalized"
     return "shown by its backend"
 

@@ -1,4 +1,4 @@
-"""Whether texts have at most N tokens, and the text of their first or last ones, reading no further than needed."""
+"""Compare texts with a limit of N tokens, or cut them to their first or last tokens, reading no further than needed."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from tokbench.corpus.inputs import TextBlocks
 
 _MARGIN = 1024
-"""Tokens over the limit at which reading ends: what follows changes few tokens before it, and only the last ones."""
+"""Reading stops this many tokens over the limit: the text that follows changes only the last few tokens before it."""
 
 _PIECE = 1 << 20
-"""Characters of a block that are looked at together."""
+"""Characters of a block that are encoded together."""
 
 
 @dataclass(frozen=True, slots=True)
 class LimitedText:
-    """How one text compares with the limit under one tokenizer.
+    """The length of a text under one tokenizer, compared with the limit.
 
     Attributes:
         source: the text or file.
         info: the tokenizer.
-        tokens: how many it has, or this many at least.
-        is_exact: whether all of it was counted.
-        num_bytes: the UTF-8 bytes that were counted.
+        tokens: number of tokens, or a lower bound.
+        is_exact: whether the whole text was counted.
+        num_bytes: UTF-8 bytes that were counted.
     """
 
     source: str
@@ -45,11 +45,11 @@ class LimitedText:
 
 @dataclass(frozen=True, slots=True)
 class LimitResult:
-    """How several texts compare with the limit.
+    """The lengths of several texts, compared with the limit.
 
     Attributes:
-        limit: the most tokens.
-        texts: each text under each tokenizer.
+        limit: the maximum number of tokens.
+        texts: one entry per text and tokenizer.
     """
 
     limit: int
@@ -57,11 +57,11 @@ class LimitResult:
 
     @property
     def is_within(self) -> bool:
-        """Whether no text has more tokens."""
+        """Whether no text exceeds the limit."""
         return all(text.tokens <= self.limit for text in self.texts)
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Return the JSON document that `--json` prints."""
         return {
             "schema": "tokbench.count_limit/1",
             "limit": self.limit,
@@ -88,16 +88,16 @@ def hold_to_limit(
     limit: int,
     special: SpecialPolicy = SpecialPolicy.TEXT,
 ) -> LimitResult:
-    """Count each text to its end, or until it certainly has more tokens than the limit.
+    """Count each text to its end, or until it certainly exceeds the limit.
 
     Args:
-        tokenizers: each counts every text, which is read once.
-        texts: read block by block; of a file of records, the tokens of all count together.
-        limit: the most tokens.
+        tokenizers: each counts every text; the texts are read only once.
+        texts: texts in blocks; the records of a file count together.
+        limit: the maximum number of tokens.
         special: what the text of a special token becomes.
 
     Raises:
-        SpecialTokenError, TextError, CorpusError: as `Tokenizer.encode`, and as reading a file.
+        SpecialTokenError, TextError, CorpusError: as `Tokenizer.encode`, and as for reading a file.
     """
     found: list[LimitedText] = []
     for text in texts:
@@ -116,23 +116,27 @@ def beginnings(
     max_tokens: int,
     special: SpecialPolicy = SpecialPolicy.TEXT,
 ) -> Iterator[tuple[str, Tokenizer, str]]:
-    """The text of the first tokens of each text, by each tokenizer, read no further than needed.
+    """Cut each text to its first tokens under each tokenizer, reading no further than needed.
 
     Args:
-        tokenizers: any.
-        texts: read block by block; a record is a text.
-        max_tokens: how many tokens are kept.
+        tokenizers: any tokenizers.
+        texts: texts in blocks; each record is a text of its own.
+        max_tokens: number of tokens to keep.
         special: what the text of a special token becomes.
 
     Yields:
-        Where the text is from, the tokenizer, and what `tokbench.core.text_ends.truncated_text` keeps.
+        The source of the text, the tokenizer, and the result of `tokbench.core.text_ends.truncated_text`.
     """
     for text in texts:
         for blocks in [text.blocks] if text.is_joined else map(_alone, text.blocks):
             parts = _Replayed(blocks)
             for tokenizer in tokenizers:
-                begun, _, _ = _beginning(tokenizer, parts, max_tokens + _MARGIN, special)
-                yield text.source, tokenizer, truncated_text(tokenizer, begun, max_tokens, special=special)
+                beginning, _, _ = _beginning(tokenizer, parts, max_tokens + _MARGIN, special)
+                yield (
+                    text.source,
+                    tokenizer,
+                    truncated_text(tokenizer, beginning, max_tokens, special=special),
+                )
 
 
 def endings(
@@ -142,9 +146,9 @@ def endings(
     max_tokens: int,
     special: SpecialPolicy = SpecialPolicy.TEXT,
 ) -> Iterator[tuple[str, Tokenizer, str]]:
-    """The text of the last tokens of each text, by each tokenizer; arguments and results are those of `beginnings`.
+    """Cut each text to its last tokens under each tokenizer; arguments and results are those of `beginnings`.
 
-    Each text is read to its end, and no more of it is held than twice what has enough tokens.
+    Each text is read to its end; at most twice the text needed for enough tokens is held in memory.
     """
     for text in texts:
         for blocks in [text.blocks] if text.is_joined else map(_alone, text.blocks):
@@ -158,7 +162,7 @@ def endings(
 
 
 class _Tail:
-    """The end of a text that grows: at least this many tokens of it, cut where a token begins."""
+    """The end of a growing text: at least a given number of tokens, cut at a token boundary."""
 
     def __init__(self, tokenizer: Tokenizer, tokens: int, special: SpecialPolicy) -> None:
         self._tokenizer = tokenizer
@@ -169,7 +173,7 @@ class _Tail:
         self._most = 0
 
     def add(self, block: str) -> None:
-        """Go on with a block; what is held is shortened each time that it has doubled, so that time is linear."""
+        """Append a block; the held text is cut whenever it has doubled, so the total time is linear."""
         for piece in _slices(block, _PIECE):
             self._parts.append(piece)
             self._size += len(piece)
@@ -178,7 +182,7 @@ class _Tail:
                 self._parts, self._size, self._most = [text], len(text), 2 * len(text)
 
     def text(self) -> str:
-        """What is held."""
+        """Return the held text."""
         return "".join(self._parts)
 
 
@@ -187,7 +191,7 @@ def _alone(text: str) -> Iterator[str]:
 
 
 class _Replayed:
-    """Blocks that can be gone through again, those that were read already first."""
+    """Blocks that can be iterated again; blocks that were read already come from memory."""
 
     def __init__(self, blocks: Iterator[str]) -> None:
         self._blocks = blocks
@@ -203,9 +207,9 @@ class _Replayed:
 def _beginning(
     tokenizer: Tokenizer, blocks: Iterable[str], enough: int, special: SpecialPolicy
 ) -> tuple[str, int, bool]:
-    """A beginning of a text that has enough tokens, or all of it; its tokens; and whether it is all.
+    """Return a beginning of a text with enough tokens, or all of it; its number of tokens; and whether it is all.
 
-    What is tried is twice as long each time, so that time is linear.
+    The tried length doubles each time, so the total time is linear.
     """
     parts: list[str] = []
     size, wanted = 0, enough
@@ -226,7 +230,7 @@ def _beginning(
 def _count_joined(
     tokenizer: Tokenizer, blocks: Iterable[str], enough: int, special: SpecialPolicy
 ) -> tuple[int, bool, int]:
-    """Tokens of one text, whether it was counted to its end, and its bytes."""
+    """Return the tokens of one text, whether it was counted to its end, and its bytes."""
     text, tokens, is_whole = _beginning(tokenizer, blocks, enough, special)
     return tokens, is_whole, len(text.encode())
 

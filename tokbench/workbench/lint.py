@@ -1,4 +1,4 @@
-"""Find what is wrong with a tokenizer."""
+"""Find problems of a tokenizer."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _MAX_COUNTS_BYTES = 1 << 30
 _TABLES = (".parquet", ".tsv")
-"""What holds counted words rather than a JSON object."""
+"""Suffixes of counted words, as opposed to a JSON object of counts."""
 
 
 def lint_tokenizer(
@@ -50,26 +50,26 @@ def lint_tokenizer(
     template: str | None = None,
     progress: Progress = no_progress,
 ) -> LintResult:
-    """Find what is wrong with the tokenizer of a name.
+    """Find problems of the tokenizer of a name.
 
     Args:
-        name: what `-t` takes.
-        corpus: text to count on; without one, rules that need it are skipped.
-        word_counts: pre-token → how often the training text has it: replays the training without the corpus.
-        reference: the name of a tokenizer that this one should be like; likewise.
-        select: rules or groups to check, or what their names begin with; by default all.
-        ignore: those to leave out.
+        name: the tokenizer, as `-t` takes it.
+        corpus: text to count on; without it, rules that need a corpus are skipped.
+        word_counts: pre-token → its count in the training text; replays the training without the corpus.
+        reference: name of a tokenizer that this one should agree with; without it, rules that need one are skipped.
+        select: rules or groups to check, or prefixes of their names; by default all.
+        ignore: rules or groups to skip, likewise.
         pattern: as for `tokbench.load`; so are `special_tokens`, `engine` and `special_preset`.
         special_tokens: text → id.
         engine: "auto", "native" or "library".
         special_preset: the name of a set of special tokens.
-        threads: for encoding; None takes every processor.
-        model_vocab_size: the rows of the model's embedding, where config.json does not say them.
+        threads: threads for encoding; None uses every processor.
+        model_vocab_size: number of rows of the model's embedding, if config.json does not say.
         template: the chat template to check, as `ChatTemplate.of` takes its name; None for the tokenizer's own.
         progress: called with the number of rules done.
 
     Raises:
-        ConfigError: a rule that there is not, or an option that cannot be used.
+        ConfigError: a rule does not exist, or an option cannot be used.
         StoreError, ModelFormatError: the tokenizer cannot be opened.
         CorpusError, TextError: the corpus cannot be read or encoded.
     """
@@ -95,7 +95,7 @@ def lint_tokenizer(
 
 
 def refuse_tokenizers(paths: Sequence[str]) -> None:
-    """Raise `ConfigError` if one of the paths that are to be text is a tokenizer, as `inspect` takes them."""
+    """Raise `ConfigError` if one of the paths that should be text is a tokenizer, as `inspect` takes them."""
     for path in tokenizers_among(paths):
         raise ConfigError(
             f"{path} is a tokenizer, and text to check one on is expected here",
@@ -104,7 +104,7 @@ def refuse_tokenizers(paths: Sequence[str]) -> None:
 
 
 def lint_target(target: LintTarget, rules: Sequence[Rule], *, progress: Progress = no_progress) -> LintResult:
-    """What some rules find in a target. Raises as `lint_tokenizer`."""
+    """Run rules on a target. Raises as `lint_tokenizer`."""
     return LintResult(
         info=target.tokenizer.info,
         place=str(target.opened.source.path),
@@ -114,13 +114,13 @@ def lint_target(target: LintTarget, rules: Sequence[Rule], *, progress: Progress
 
 
 def read_word_counts(given: str | Path) -> dict[str, int]:
-    """The counts of a JSON object, pre-token → count, or of words that `tokbench count-words` or others counted.
+    """Read the counts of a JSON object, pre-token → count, or words counted by `tokbench count-words` and others.
 
     Args:
-        given: a path; of counted words also a URL.
+        given: a path; for counted words also a URL.
 
     Raises:
-        ConfigError: a file without counts, or words of another backend.
+        ConfigError: the file has no counts, or the words are those of another backend.
         ModelFormatError: a damaged folder.
     """
     path = place_of(given).local
@@ -151,35 +151,35 @@ def _counted_words(name: str) -> dict[str, int]:
 
 
 def explain_rule(name: str) -> Rule:
-    """The rule of a name. Raises `ConfigError` with the nearest names."""
+    """Return the rule of a name. Raises `ConfigError` with the nearest names."""
     return rule_named(name)
 
 
 def list_rules() -> RuleList:
-    """Every rule there is."""
+    """List all rules."""
     return RuleList(tuple(all_rules().values()))
 
 
 @dataclass(frozen=True, slots=True)
 class RuleList:
-    """The rules of `lint --list`."""
+    """The rules that `lint --list` shows."""
 
     rules: tuple[Rule, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Return the JSON document that `--json` prints."""
         return {"schema": "tokbench.lint.rules/1", "rules": [rule.to_json() for rule in self.rules]}
 
 
 @dataclass(frozen=True, slots=True)
 class LintResult:
-    """What the rules found.
+    """The findings of the rules.
 
     Attributes:
         info: the tokenizer.
         place: the path or name it was opened by.
-        outcomes: what became of each rule, in the order of the catalogue.
-        reachability: what is known of each token; None where no rule of that group was checked.
+        outcomes: the outcome of each rule, in the order of the catalogue.
+        reachability: the reachability of each token; None if no rule of that group was checked.
     """
 
     info: TokenizerInfo
@@ -189,16 +189,16 @@ class LintResult:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What all rules found."""
+        """The findings of all rules."""
         return tuple(finding for outcome in self.outcomes for finding in outcome.findings)
 
     @property
     def by_severity(self) -> dict[Severity, int]:
-        """How many findings there are of each severity, the most severe first."""
+        """Number of findings of each severity, the most severe first."""
         return counted_by_severity(self.findings)
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Return the JSON document that `--json` prints."""
         return {
             "schema": "tokbench.lint/1",
             "name": self.info.name,
@@ -210,7 +210,7 @@ class LintResult:
         }
 
     def verdict_lines(self) -> bytes:
-        """What is known of each token, a JSON object a line: `--verdicts`. Raises `ConfigError`."""
+        """Return the verdict on each token, one JSON object per line, for `--verdicts`. Raises `ConfigError`."""
         import orjson
 
         found = self.reachability
@@ -222,14 +222,14 @@ class LintResult:
         return b"".join(orjson.dumps(found.verdict(id)) + b"\n" for id in found.ids)
 
     def to_sarif(self) -> dict[str, Any]:
-        """As `--sarif` writes it."""
+        """Return the SARIF document that `--sarif` writes."""
         from tokbench import __version__
 
         return sarif_document(self.outcomes, path=self.place, version=__version__)
 
 
 def _reference(name: str, request: OpenRequest, *, progress: Progress) -> LintTarget:
-    """The reference, opened with what the user adds to bare vocabularies only where it is one."""
+    """Open the reference; options for bare vocabularies apply only if it is one."""
     from tokbench.opening.request import OpenRequest
 
     try:

@@ -1,4 +1,4 @@
-"""Write a repaired copy of a tokenizer, where a repair is certain."""
+"""Write a repaired copy of a tokenizer where repairs are certain."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ _SPECIALS = 64
 
 @dataclass(frozen=True, slots=True)
 class FixResult:
-    """What was repaired.
+    """The repairs of a tokenizer.
 
     Attributes:
-        out: where the copy is; None where nothing was to be repaired.
-        repairs: what was changed.
-        left: the findings that were not touched.
-        texts: on how many texts the copy gives the same ids.
-        not_copied: what else is in the folder, as weights and programs.
+        out: the folder of the copy; None if nothing was repaired.
+        repairs: the changes.
+        left: the findings that were not repaired.
+        texts: number of texts on which the copy gave the same ids.
+        not_copied: other files of the folder, such as weights and programs.
     """
 
     out: Path | None
@@ -58,7 +58,7 @@ class FixResult:
         return reasons
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Return the JSON document that `--json` prints."""
         return {
             "schema": "tokbench.lint.fix/1",
             "out": None if self.out is None else str(self.out),
@@ -80,28 +80,30 @@ def fix_tokenizer(
 ) -> FixResult:
     """Write a copy in which every certain repair is made; the original is never changed.
 
-    The copy is opened again before it stands in its place: it gives the same ids on texts of many scripts and on
-    its special tokens, and the rules that found something find it no more.
+    The copy is opened and checked before it is moved into place: it must give the same ids on texts of many scripts
+    and on its special tokens, and the repaired rules must have no findings left.
 
     Args:
-        name: what `-t` takes.
-        out: the folder of the copy, which does not exist yet.
-        request: how the tokenizer is opened.
+        name: the tokenizer, as `-t` takes it.
+        out: the folder of the copy, which must not exist yet.
+        request: how to open the tokenizer.
         select: rules or groups to check, by default all.
-        ignore: those to leave out.
+        ignore: rules or groups to skip.
         progress: called with the number of rules done.
 
     Raises:
-        ConfigError: it is not a folder with a tokenizer.json, or `out` is there.
+        ConfigError: the source is not a folder with a tokenizer.json, or `out` exists.
         ConversionError: the copy gives other ids.
-        StoreError, ModelFormatError: something cannot be read or written.
+        StoreError, ModelFormatError: a file cannot be read or written.
     """
     if out.exists():
         raise ConfigError(f"{out} is there already", hint="--fix writes a new folder, and changes none")
     rules = [rule for rule in chosen_rules(select=select, ignore=ignore) if not rule.needs_corpus]
     target = LintTarget(find_and_open(name, request, progress=progress))
     check_repairable(target)
-    found = [each for outcome in run_rules(target, rules, progress=progress) for each in outcome.findings]
+    found = [
+        finding for outcome in run_rules(target, rules, progress=progress) for finding in outcome.findings
+    ]
     files, repairs = repaired_files(target, found)
     repaired = {id(repair.finding) for repair in repairs}
     left = tuple(finding for finding in found if id(finding) not in repaired)
@@ -113,13 +115,13 @@ def fix_tokenizer(
         copy = LintTarget(open_found(recognize(trial), request))
         texts = check_same_ids(target.tokenizer, copy.tokenizer, _texts(target))
         names = {repair.finding.rule for repair in repairs}
-        again = [
+        still_found = [
             (finding.rule, finding.subject)
             for outcome in run_rules(copy, [rule for rule in rules if rule.name in names])
             for finding in outcome.findings
         ]
     for repair in repairs:
-        if (repair.finding.rule, repair.finding.subject) in again:
+        if (repair.finding.rule, repair.finding.subject) in still_found:
             raise ConversionError(
                 f"{repair.finding.rule} still finds something in the repaired copy",
                 hint=f"nothing was written; --ignore {repair.finding.rule} leaves it out",

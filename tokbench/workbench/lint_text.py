@@ -1,4 +1,4 @@
-"""Find what in a text is dangerous for a tokenizer."""
+"""Find text that is dangerous for a tokenizer."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from tokbench.opening.request import OpenRequest
 
 _PLACES = 8
-"""Places of a check in a document that are kept; all are counted."""
+"""Number of places of a check in a document that are kept; all are counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something is in a document.
+    """A place in a document.
 
     Attributes:
-        start: its first character, counted from 0.
-        end: after its last one.
-        line: counted from 1.
-        column: in characters, counted from 1.
-        evidence: what was seen.
+        start: index of its first character.
+        end: index after its last character.
+        line: line number, from 1.
+        column: column in characters, from 1.
+        evidence: a description of the text at this place.
     """
 
     start: int
@@ -45,15 +45,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class TextFinding:
-    """What one check found in a document.
+    """The findings of one check in a document.
 
     Attributes:
-        check: its name.
-        severity: of the gravest of them.
-        document: the number of the document, counted from 0.
-        source: what it is called: a file, or "data.jsonl:17" for the record in its line 17.
-        count: how often it is there.
-        places: the first of them.
+        check: the name of the check.
+        severity: the highest severity among the places.
+        document: the number of the document, from 0.
+        source: name of the document: a file, or "data.jsonl:17" for the record in line 17.
+        count: number of places.
+        places: the first places.
     """
 
     check: str
@@ -65,11 +65,11 @@ class TextFinding:
 
     @property
     def remedy(self) -> str:
-        """What to do."""
+        """What to do about it."""
         return REMEDIES[self.check]
 
     def to_json(self) -> dict[str, Any]:
-        """As a part of `--json`."""
+        """Return this part of the JSON document."""
         return {
             "check": self.check,
             "severity": self.severity.value,
@@ -83,12 +83,12 @@ class TextFinding:
 
 @dataclass(frozen=True, slots=True)
 class TextLint:
-    """What is dangerous in the documents of a text.
+    """Dangerous text in the documents of a corpus.
 
     Attributes:
         info: the tokenizer.
-        documents: how many were read.
-        findings: by document, in its order of checks.
+        documents: number of documents read.
+        findings: the findings by document, in the order of checks.
     """
 
     info: TokenizerInfo
@@ -97,16 +97,16 @@ class TextLint:
 
     @property
     def flagged(self) -> int:
-        """How many documents have a finding."""
+        """Number of documents with a finding."""
         return len({finding.document for finding in self.findings})
 
     @property
     def by_severity(self) -> dict[Severity, int]:
-        """How many findings there are of each severity, the most severe first."""
+        """Number of findings of each severity, the most severe first."""
         return counted_by_severity(self.findings)
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Return the JSON document that `--json` prints."""
         return {
             "schema": "tokbench.lint.text/1",
             "name": self.info.name,
@@ -121,12 +121,12 @@ class TextLint:
 def lint_text(
     name: str, corpus: Corpus, *, request: OpenRequest, progress: Progress = no_progress
 ) -> TextLint:
-    """Find what in the documents of a corpus is dangerous for the tokenizer of a name.
+    """Find text in the documents of a corpus that is dangerous for the tokenizer of a name.
 
     Args:
-        name: what `-t` takes.
+        name: the tokenizer, as `-t` takes it.
         corpus: the documents.
-        request: how the tokenizer is opened.
+        request: how to open the tokenizer.
         progress: called with how far the corpus is read.
 
     Raises:

@@ -1,4 +1,4 @@
-"""List the tokenizers that can be named."""
+"""List the tokenizers that `-t NAME` finds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ListedTokenizer:
     error: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As a part of `--json`."""
+        """Return this part of the JSON document."""
         return {
             "name": self.name,
             "place": self.place,
@@ -42,19 +42,17 @@ class ListedTokenizer:
 
 @dataclass(frozen=True, slots=True)
 class ListResult:
-    """Every tokenizer that can be named."""
+    """All tokenizers that `-t NAME` finds."""
 
     tokenizers: tuple[ListedTokenizer, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Return the JSON document that `--json` prints."""
         return {"schema": "tokbench.list/1", "tokenizers": [entry.to_json() for entry in self.tokenizers]}
 
 
 def list_tokenizers() -> ListResult:
-    """Every tokenizer that can be named: those below `tokenizers/`, and the built-in one unless one of them has its
-    name.
-    """
+    """List the tokenizers below `tokenizers/`, and the built-in one unless one of them has its name."""
     entries = []
     for saved in store.saved_tokenizers(TOKENIZERS):
         manifest = saved.manifest

@@ -1,4 +1,4 @@
-"""Assess the exchange of a model's tokenizer for another."""
+"""Assess replacing a model's tokenizer with another one."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ FIGURES = ("bytes_per_token", "tokens_per_word", "character_coverage", "unk_rate
 
 @dataclass(frozen=True, slots=True)
 class GroupChange:
-    """The tokens of a group of texts before and after.
+    """The tokens of a group of texts before and after the change.
 
     Attributes:
         group: a language, a programming language, a folder.
-        old_tokens: before.
-        new_tokens: after.
-        interval: 95 % of their ratio, over the same resamples of both; None where the texts are too few.
-        old_context: characters that fit into the context before; None where no context is given.
-        new_context: the same after.
+        old_tokens: number of tokens before.
+        new_tokens: number of tokens after.
+        interval: 95 % interval of their ratio, on the same resamples of both; None if there are too few texts.
+        old_context: characters that fit into the context before; None without a context size.
+        new_context: characters that fit into the context after.
     """
 
     group: str
@@ -58,11 +58,11 @@ class GroupChange:
 
     @property
     def ratio(self) -> float | None:
-        """New tokens over old ones."""
+        """New tokens divided by old ones."""
         return self.new_tokens / self.old_tokens if self.old_tokens else None
 
     def to_json(self) -> dict[str, Any]:
-        """As a part of `--json`."""
+        """Return this part of the JSON document."""
         return {
             "old_tokens": self.old_tokens,
             "new_tokens": self.new_tokens,
@@ -75,18 +75,18 @@ class GroupChange:
 
 @dataclass(frozen=True, slots=True)
 class MigrateResult:
-    """What changes with the tokenizer.
+    """The effects of a new tokenizer.
 
     Attributes:
-        shared: the tokens that mean the same.
-        decomposed: new tokens whose rows begin from the old tokens that spell them.
-        unknown: new tokens of which nothing is known.
-        groups: the change of each, what grows most first.
+        shared: the tokens that mean the same in both.
+        decomposed: number of new tokens whose rows are initialized from the old tokens that spell them.
+        unknown: number of new tokens without such a decomposition.
+        groups: the change of each group, the largest growth first.
         texts: the documents that grow most.
         comparison: figures before and after.
-        patch: of the model's configuration.
-        out: the folder that was written; None where none was asked for.
-        files: name → bytes.
+        patch: the patch of the model's configuration.
+        out: the folder that was written; None if nothing was written.
+        files: file name → size in bytes.
     """
 
     shared: SharedTokens
@@ -100,7 +100,7 @@ class MigrateResult:
     files: Mapping[str, int]
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Return the JSON document that `--json` prints."""
         from tokbench.evaluation.comparison_json import comparison_document
         from tokbench.metrics.catalogue import metrics_named
 
@@ -135,25 +135,25 @@ def migrate(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> MigrateResult:
-    """Compare a model's tokenizer with the one to change to.
+    """Compare a model's tokenizer with its replacement.
 
     Args:
-        old: what `-t` takes.
-        new: likewise.
-        corpus: the text that they are compared on, by default the bundled texts.
-        model: what is known of the model: its context, its price.
-        request: how they are opened; what is for bare vocabularies goes to the one that needs it.
+        old: the model's tokenizer, as `-t` takes it.
+        new: the replacement, likewise.
+        corpus: the text to compare them on, by default the bundled texts.
+        model: facts about the model, such as its context size and price.
+        request: how to open them; options for bare vocabularies apply only to a tokenizer that needs them.
         out: a folder for the files that the model needs; None writes nothing.
-        pad_multiple: the embedding that config_patch.json asks for has a multiple of this many rows.
-        overwrite: whether to replace a folder that this wrote.
-        threads: for encoding; None takes every processor.
-        seed: draws the resamples.
+        pad_multiple: the number of embedding rows in config_patch.json is rounded up to a multiple of this.
+        overwrite: whether to replace a folder that an earlier run wrote.
+        threads: threads for encoding; None uses every processor.
+        seed: seed of the resamples.
         progress: called with how much of the work is done.
 
     Raises:
-        ConfigError: options that cannot be used.
+        ConfigError: an option cannot be used.
         CorpusError, TextError: the corpus cannot be read or encoded.
-        StoreError, ModelFormatError: a tokenizer cannot be opened, or the folder not written.
+        StoreError, ModelFormatError: a tokenizer cannot be opened, or the folder cannot be written.
     """
     check_number("seed", seed, smallest=0, optional=False)
     if out is not None:
@@ -200,10 +200,10 @@ def migrate(
 def open_both(
     names: Sequence[str | Path], request: OpenRequest | None, *, progress: Progress
 ) -> list[Opened]:
-    """Open two tokenizers; options for bare vocabularies are not applied to one that defines everything itself.
+    """Open two tokenizers; options for bare vocabularies are not applied to a file that defines everything itself.
 
     Raises:
-        ConfigError: neither takes what was added, or one needs it and cannot use it.
+        ConfigError: neither tokenizer takes the options, or one needs them and cannot use them.
     """
     from tokbench.opening.request import OpenRequest
     from tokbench.workbench.open import find_and_open
@@ -226,13 +226,13 @@ def open_both(
 
 
 def _changes(comparison: Comparison) -> tuple[GroupChange, ...]:
-    """The change of each group, what grows most first."""
+    """Return the change of each group, the largest growth first."""
     before, after = comparison.tokenizers
     found = []
     for group, tally in before.evaluation.groups.items():
-        # Bytes are the same, so that tokens change as the inverse of bytes per token.
+        # The bytes are the same, so tokens change as the inverse of bytes per token.
         relative = after.groups[group]["bytes_per_token"].difference_interval
-        costs = (one.cost.groups[group].context_chars for one in (before, after))
+        costs = (tokenizer.cost.groups[group].context_chars for tokenizer in (before, after))
         found.append(
             GroupChange(
                 group,

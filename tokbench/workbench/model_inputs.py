@@ -1,4 +1,4 @@
-"""Turn texts into model input: templates, truncation, windows, padding, masks."""
+"""Turn texts into model inputs: templates, truncation, windows, padding, masks."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from tokbench.corpus.inputs import TextInput
 
 Pair = tuple["TextInput", "TextInput | None"]
-"""A text, or two."""
+"""A text, or a pair of texts."""
 
 
 @dataclass(frozen=True, slots=True)
 class InputRecord:
-    """What a model gets of a text, of two, or of a window of them.
+    """The model input of a text, of a pair, or of a window of them.
 
     Attributes:
-        source: where the text is from; of two, where the first is.
+        source: source of the text; for a pair, of the first text.
         info: the tokenizer.
         row: ids, type ids, document and window, without padding.
-        ids: with padding.
-        type_ids: with padding.
-        attention_mask: 0 for padding, 1 for all others.
-        tokens: the bytes of each.
-        spans: where each is in its text; None for padding and the tokens of the template.
+        ids: ids with padding.
+        type_ids: type ids with padding.
+        attention_mask: 0 for padding, 1 for all other tokens.
+        tokens: the bytes of each token.
+        spans: the span of each token in its text; None for padding and tokens of the template.
     """
 
     source: str
@@ -48,7 +48,7 @@ class InputRecord:
     spans: list[Span | None]
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Return the JSON document that `--json` prints."""
         return {
             "schema": "tokbench.encode/1",
             "source": self.source,
@@ -65,13 +65,13 @@ class InputRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputPlan:
-    """How each text becomes model input.
+    """How texts become model inputs.
 
     Attributes:
         special: what the text of a special token becomes.
-        template: whether the tokenizer's template is written around it.
-        truncation: where it is cut.
-        padding: how it is filled up; None for not at all.
+        template: whether to apply the tokenizer's template.
+        truncation: how to truncate.
+        padding: how to pad; None for no padding.
     """
 
     special: SpecialPolicy = SpecialPolicy.TEXT
@@ -81,7 +81,7 @@ class InputPlan:
 
 
 def paired(items: Iterable[TextInput], *, by_two: bool) -> Iterator[Pair]:
-    """Texts alone, or two by two. Raises `TextError` for a last one without a second."""
+    """Yield texts alone or as pairs. Raises `TextError` if the last text of pairs has no second."""
     texts = iter(items)
     for first in texts:
         if not by_two:
@@ -98,7 +98,7 @@ def paired(items: Iterable[TextInput], *, by_two: bool) -> Iterator[Pair]:
 def encode_rows(
     tokenizer: Tokenizer, pairs: Iterable[Pair], plan: InputPlan
 ) -> Iterator[tuple[Pair, InputRow]]:
-    """The rows of texts, or pairs, as they come, without padding; raises as `tokbench.core.batches.rows_of`."""
+    """Yield the rows of texts or pairs without padding; raises as `tokbench.core.batches.rows_of`."""
     for number, (first, second) in enumerate(pairs):
         rows = rows_of(
             tokenizer,
@@ -116,11 +116,11 @@ def encode_rows(
 def padded_ids(
     tokenizer: Tokenizer, pairs: Iterable[Pair], plan: InputPlan
 ) -> Iterator[tuple[Pair, InputRow, list[int], list[int], list[int]]]:
-    """Rows with their ids, type ids and attention mask, filled up; all are read first where the longest decides.
+    """Yield padded rows with ids, type ids and attention mask; reads all rows first if the longest sets the length.
 
     Raises:
-        ConfigError: no token has the role pad, and a row is too short.
-        TextError: a row is longer than what is padded to.
+        ConfigError: a row needs padding, and no token has the role pad.
+        TextError: a row is longer than the padded length.
     """
     rows = encode_rows(tokenizer, pairs, plan)
     if plan.padding is None:
@@ -144,14 +144,14 @@ def padded_ids(
         id, type_id = fill or (0, 0)
         columns = ((row.ids, id), (row.type_ids, type_id), ([1] * len(row.ids), 0))
         if plan.padding.side == "left":
-            ids, type_ids, mask = ([filling] * missing + values for values, filling in columns)
+            ids, type_ids, mask = ([filler] * missing + values for values, filler in columns)
         else:
-            ids, type_ids, mask = (values + [filling] * missing for values, filling in columns)
+            ids, type_ids, mask = (values + [filler] * missing for values, filler in columns)
         yield pair, row, ids, type_ids, mask
 
 
 def input_records(tokenizer: Tokenizer, pairs: Iterable[Pair], plan: InputPlan) -> Iterator[InputRecord]:
-    """The same with tokens and spans; raises as `padded_ids`."""
+    """Yield the padded rows with tokens and spans; raises as `padded_ids`."""
     known: tuple[int, list[list[Span]]] = (-1, [])
     for (first, second), row, ids, type_ids, mask in padded_ids(tokenizer, pairs, plan):
         if known[0] != row.document:
@@ -177,10 +177,10 @@ def input_records(tokenizer: Tokenizer, pairs: Iterable[Pair], plan: InputPlan) 
 
 
 def npz_of(tokenizer: Tokenizer, pairs: Iterable[Pair], plan: InputPlan) -> bytes:
-    """The rows of all texts as a `.npz` file: ids, attention_mask, type_ids and documents.
+    """Return the rows of all texts as a `.npz` file: ids, attention_mask, type_ids and documents.
 
     Raises:
-        ConfigError, TextError: as `padded_ids`; also for rows of different lengths that nothing fills up.
+        ConfigError, TextError: as `padded_ids`; also if rows differ in length and there is no padding.
     """
     import io
 

@@ -1,4 +1,4 @@
-"""Open a tokenizer by its path or name."""
+"""Open tokenizers by path or name."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from tokbench.shards.layout import TokenizerIdentity
 
 TOKENIZERS = Path("tokenizers")
-"""Where trained tokenizers are kept and found by name, below the current folder."""
+"""The folder of trained tokenizers, where names are looked up, relative to the current folder."""
 
 _MOST_OPEN = 8
-"""Tokenizers that a worker keeps open from one part to the next."""
+"""Number of tokenizers that a worker keeps open between parts."""
 
 
 def load(
@@ -43,25 +43,25 @@ def load(
     roles: Mapping[str, str] | None = None,
     special_preset: str | None = None,
 ) -> Tokenizer:
-    """Open a tokenizer by its path or name: a saved one, or a file of another tool.
+    """Open a tokenizer by its path or name: a saved folder, or a file of another tool.
 
     Args:
         path: a saved folder, `.tiktoken` ranks, `tokenizer.json`, a SentencePiece model, `vocab.json` with
             `merges.txt`, `vocab.txt`, GGUF, `tekken.json`, tokbin, or a folder with one of them; recognized by content.
-            A string may be any name that `-t` takes: one below `tokenizers/`, "default", "tiktoken:NAME",
+            A string may also be any name that `-t` takes: one below `tokenizers/`, "default", "tiktoken:NAME",
             "hf:ORG/MODEL".
-        pattern: how text is split, a name or a regular expression, where the file does not say.
-        special_tokens: text → id where the file does not say; None for the next free id.
-        engine: "native", "library", or "auto": native where it certainly gives the same ids.
-        roles: what a token is to a model ("pad", "turn_end", …) → its text; before what the files say.
+        pattern: the split pattern, by name or as a regular expression, if the file has none.
+        special_tokens: text → id of special tokens, if the file has none; None assigns the next free id.
+        engine: "native", "library", or "auto": native if it certainly gives the same ids.
+        roles: role of a token in a model ("pad", "turn_end", …) → its text; takes precedence over the files.
         special_preset: a well-known set of special tokens ("llama3", "chatml", …; `tokbench backends` lists them)
-            where the file does not say its own.
+            if the file has none.
 
     Raises:
-        StoreError: there is nothing of that path or name.
-        ModelFormatError: it is damaged, or not a tokenizer.
-        ConfigError: an option that cannot be used, or a pattern that is needed and not given; or
-            an engine was demanded that cannot run it exactly.
+        StoreError: nothing has that path or name.
+        ModelFormatError: the file is damaged, or not a tokenizer.
+        ConfigError: an option cannot be used, a pattern is needed and not given, or the engine that was asked for
+            cannot run the tokenizer exactly.
 
     Usage:
 
@@ -79,7 +79,7 @@ def load(
         special_preset=special_preset,
     )
     tokenizer = open_tokenizer(path, request)
-    # Commands, which may have a short text alone, wait until there is more.
+    # Commands skip this step until they have more than a short text.
     if isinstance(tokenizer, MakesReady):
         tokenizer.make_ready()
     return tokenizer
@@ -92,17 +92,17 @@ def open_tokenizer(
     progress: Progress = no_progress,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Tokenizer:
-    """The tokenizer that `-t NAME` means.
+    """Open the tokenizer that `-t NAME` means.
 
     Args:
         name: a path, a name below `tokenizers/`, the built-in `default`, `tiktoken:NAME` or `hf:ORG/MODEL`; only the
-            last two may fetch something. A `Path` is not a name.
-        request: what the user asks for.
+            last two may download. A `Path` is never looked up as a name.
+        request: the options of the user.
         progress: called with how much of the training of `default` is done.
-        tell: called with each damaged file that was skipped for another one of its folder.
+        tell: called with a message for each damaged file that was skipped in favour of another one of its folder.
 
     Raises:
-        StoreError: nothing of that name, or it cannot be fetched.
+        StoreError: nothing has that name, or it cannot be fetched.
         ModelFormatError, ConfigError: as `load`.
     """
     started = time.perf_counter()
@@ -118,7 +118,7 @@ def open_tokenizer(
 
 
 def find_and_open(name: str | Path, request: OpenRequest, *, progress: Progress) -> Opened:
-    """What a name of `-t` stands for, opened; raises as `open_tokenizer`."""
+    """Find and open what a name of `-t` means; raises as `open_tokenizer`."""
     if isinstance(name, Path):
         from tokbench.opening.open import open_path
 
@@ -155,13 +155,13 @@ def _named(name: str, request: OpenRequest, *, progress: Progress) -> Opened:
 
 
 def _is_name(name: str) -> bool:
-    """Whether it leads below `tokenizers/`: "." and "../a" are paths from where the user is."""
+    """Whether the name leads below `tokenizers/`: "." and "../a" are paths relative to the current folder."""
     parts = Path(name).parts
     return bool(parts) and ".." not in parts
 
 
 def _no_tokenizer(name: str) -> StoreError:
-    """Nothing has the name: what it needs if it is a model's, else what was probably meant, and what there is."""
+    """Build the error for an unknown name, with the tokenizer of a known model or the nearest names in the hint."""
     from tokbench.opening.known_models import nearest, where_to_get
 
     if (found := where_to_get(name)) is not None:
@@ -170,7 +170,7 @@ def _no_tokenizer(name: str) -> StoreError:
             f"there is no tokenizer {name!r} here: the model of that name has {tokenizer}", hint=hint
         )
     saved = store.saved_tokenizers(TOKENIZERS)
-    known = [*(one.directory.name for one in saved if one.error is None), DEFAULT_NAME]
+    known = [*(entry.directory.name for entry in saved if entry.error is None), DEFAULT_NAME]
     close = nearest(name, known) or _path_near(name)
     meant = "" if close is None else f"did you mean {close!r}? "
     return StoreError(
@@ -180,29 +180,29 @@ def _no_tokenizer(name: str) -> StoreError:
 
 
 def _path_near(name: str) -> str | None:
-    """Of a path that is not there, the nearest name in the same folder."""
+    """Return the path of the nearest name in the same folder as a missing path."""
     path = Path(name)
     if path.name == name or not path.parent.is_dir():
         return None
-    close = near_names(path.name, sorted(each.name for each in path.parent.iterdir()))
+    close = near_names(path.name, sorted(entry.name for entry in path.parent.iterdir()))
     return str(path.parent / close[0]) if close else None
 
 
 @dataclass(frozen=True, slots=True)
 class NamedTokenizer:
-    """A tokenizer as a worker opens it: its name, or its path where it is on a disk, and what the user adds."""
+    """A tokenizer as workers open it: its name, or its absolute path if it is on disk, and the options of the user."""
 
     name: str
     request: OpenRequest
 
     @classmethod
     def of(cls, name: str, request: OpenRequest) -> NamedTokenizer:
-        """The same wherever a worker was started."""
+        """Return a description that does not depend on the worker's current folder."""
         near = [path for path in (Path(name), TOKENIZERS / name) if path.exists()]
         return cls(str(near[0].absolute()) if near else name, request)
 
     def document(self, identity: TokenizerIdentity) -> dict[str, Any]:
-        """The description for tasks, which `opened_alike` takes."""
+        """Return the description for tasks that `opened_alike` takes."""
         return {
             "name": self.name,
             "request": asdict(self.request),
@@ -211,17 +211,17 @@ class NamedTokenizer:
         }
 
     def pickled(self, tokenizer: Tokenizer) -> Pickled:
-        """See `tokbench.core.pickled.Origin`: it is opened from its files again, which must be there and the same."""
+        """Pickle by name, see `tokbench.core.pickled.Origin`: its files must be unchanged when it is reopened."""
         from tokbench.shards.plan import identity_of
 
         return opened_alike, (self.document(identity_of(tokenizer)),)
 
 
 def opened_alike(document: Mapping[str, Any]) -> Tokenizer:
-    """The tokenizer of a task, or of a pickle; a worker opens it once.
+    """Open the tokenizer of a task or a pickle; a worker opens it once.
 
     Raises:
-        ConfigError: it is another one where the worker is, or cannot be opened there.
+        ConfigError: the tokenizer differs on the worker, or cannot be opened there.
     """
     return _opened(
         document["name"], json.dumps(document["request"]), document["vocabulary"], document["behaviour"]

@@ -1,4 +1,4 @@
-"""Write tokenizers as a standalone page, after checking its encoders against them."""
+"""Write tokenizers as a standalone page, after checking the page's encoders against them."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PageCheck:
-    """What a tokenizer of a page was tried on.
+    """The checks of one tokenizer of a page.
 
     Attributes:
-        name: of the tokenizer on the page.
-        texts: how many.
-        characters: how many characters occur in them.
-        conversations: how many; None where the page shows none.
+        name: name of the tokenizer on the page.
+        texts: number of texts.
+        characters: number of distinct characters in them.
+        conversations: number of conversations; None if the page shows none.
         without_chat: why it shows none.
     """
 
@@ -52,7 +52,7 @@ class PlayPageResult:
     Attributes:
         out: the file.
         num_bytes: its size.
-        checks: of each tokenizer.
+        checks: the checks of each tokenizer.
     """
 
     out: Path
@@ -68,20 +68,20 @@ def write_play_page(
     template: str = AUTO,
     progress: Progress = no_progress,
 ) -> PlayPageResult:
-    """Write a page on which text is encoded by these tokenizers.
+    """Write a page on which text is encoded by the given tokenizers.
 
     Args:
-        tokenizers: those that can be chosen; the first two are shown at first.
-        out: the file; it is replaced whole, or left as it is.
-        text: what stands in the text box at first.
+        tokenizers: the tokenizers to choose from; the first two are shown initially.
+        out: the file; it is replaced as a whole, or left as it is.
+        text: the initial text.
         template: the chat template of conversations, as `tokbench chat --template` takes it.
         progress: called with the number of tokenizers checked.
 
     Raises:
-        BackendUnavailableError: there is nothing here to run the page's encoders.
+        BackendUnavailableError: no JavaScript engine is installed to run the page's encoders.
         ConfigError: the file cannot be written.
         PageError: the page would give other ids than a tokenizer, or has no encoder for it.
-        TemplateError: there is no such template, or it needs tokens that a tokenizer does not have.
+        TemplateError: there is no such template, or it needs tokens that a tokenizer lacks.
     """
     if out.is_dir():
         raise ConfigError(f"{out} is a folder", hint="name the file to write")
@@ -97,7 +97,7 @@ def write_play_page(
         checked.append((replace(data, chat=chat), check))
         why = chat.reason if isinstance(chat, NoChat) else None
         checks.append(PageCheck(name, check.texts, check.characters, conversations, why))
-    conversations = sum(each.conversations or 0 for each in checks)
+    conversations = sum(check.conversations or 0 for check in checks)
     page = play_page(checked, text=text, conversations=conversations, made=now)
     write_file(out, page)
     return PlayPageResult(out, len(page), tuple(checks))
@@ -106,8 +106,8 @@ def write_play_page(
 def _checked_chat(
     data: TokenizerData, template: str, *, date: datetime
 ) -> tuple[ChatData | NoChat, int | None]:
-    """The conversations of a tokenizer and on how many they were tried, or why the page shows none."""
-    found = [*(each[0] for each in data.fields["special"]), *data.fields.get("symbols", ())]
+    """Return the chat data of a tokenizer and the number of conversations checked, or why the page shows none."""
+    found = [*(special[0] for special in data.fields["special"]), *data.fields.get("symbols", ())]
     chat = chat_data(data.opened.tokenizer, found, template=template, date=date)
     if isinstance(chat, NoChat):
         return chat, None
@@ -116,7 +116,7 @@ def _checked_chat(
 
 
 def _names_of(tokenizers: Sequence[Opened]) -> Iterator[str]:
-    """Their names; of those that have one in common the second has a 2 after it, and so on."""
+    """Yield the names of the tokenizers; repeated names get a number, as in "name (2)"."""
     seen: Counter[str] = Counter()
     for opened in tokenizers:
         name = opened.tokenizer.info.name

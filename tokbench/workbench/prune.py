@@ -40,17 +40,17 @@ FIGURES = ("bytes_per_token", "tokens_per_word", "vocab_utilization", "renyi_eff
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """Which tokens to remove; selected ones go first.
+    """Which tokens to remove; selected tokens are removed first.
 
     Attributes:
-        size: how many tokens stay, special tokens included.
-        min_count: tokens that occur less often go.
-        drop_scripts: tokens with a letter of these scripts go.
-        keep_scripts: tokens with a letter of another script go.
-        ids: these go.
+        size: number of tokens to keep, including special tokens.
+        min_count: remove tokens that occur less often.
+        drop_scripts: remove tokens with a letter of these scripts.
+        keep_scripts: remove tokens with a letter of another script.
+        ids: remove these tokens.
 
     Raises:
-        ConfigError: nothing is chosen.
+        ConfigError: no criterion is given.
     """
 
     size: int | None = None
@@ -68,11 +68,11 @@ class Choice:
 
     @property
     def by_frequency(self) -> bool:
-        """Whether it needs to be known how often each token occurs."""
+        """Whether the frequencies of tokens are needed."""
         return self.size is not None or self.min_count is not None
 
     def selected(self, tokens: Mapping[int, bytes]) -> frozenset[int]:
-        """The tokens that it names, whatever their frequency. Raises `ConfigError` for an id that there is not."""
+        """Return the tokens selected regardless of frequency. Raises `ConfigError` for an unknown id."""
         for id in self.ids:
             if id not in tokens:
                 raise ConfigError(
@@ -84,13 +84,13 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class PruneResult:
-    """A vocabulary that was pruned, proved and written.
+    """A pruned vocabulary that was proved and written.
 
     Attributes:
         change: the tokenizer before and after, and what was written.
-        algorithm: what the tokenizer is, as `surgery.contents` calls it.
-        kept: how many tokens always stay.
-        removal: what went, and what was selected and stays.
+        algorithm: the algorithm, as `surgery.contents` names it.
+        kept: number of tokens that can never be removed.
+        removal: the removed tokens, and the selected tokens that had to stay.
         comparison: figures before and after.
         proofs: what was checked before anything was written.
     """
@@ -103,7 +103,7 @@ class PruneResult:
     proofs: PruningProofs
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Return the JSON document that `--json` prints."""
         from tokbench.evaluation.comparison_json import comparison_document
         from tokbench.metrics.catalogue import metrics_named
 
@@ -132,26 +132,26 @@ def prune(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> PruneResult:
-    """Remove tokens from a vocabulary, prove what is left, and write it with a map of the ids.
+    """Remove tokens from a vocabulary, prove the result, and write it with a map of the ids.
 
     Args:
-        name: what `-t` takes.
+        name: the tokenizer, as `-t` takes it.
         out: the folder to write.
-        choice: which tokens go.
-        corpus: on which tokens are counted, and both tokenizers evaluated; by default the bundled texts, and for
-            those nothing is counted.
-        request: how the tokenizer is opened.
-        pad_multiple: the embedding that config_patch.json asks for has a multiple of this many rows.
-        overwrite: whether to replace a folder that this wrote.
-        threads: for encoding; None takes every processor.
-        seed: draws resamples and the generated texts of the proof.
+        choice: the tokens to remove.
+        corpus: the text to count tokens on and to evaluate both tokenizers on; by default the bundled texts, which are
+            only evaluated on.
+        request: how to open the tokenizer.
+        pad_multiple: the number of embedding rows in config_patch.json is rounded up to a multiple of this.
+        overwrite: whether to replace a folder that an earlier run wrote.
+        threads: threads for encoding; None uses every processor.
+        seed: seed of the resamples and of the generated texts of the proof.
         progress: called with how much of the work is done.
 
     Raises:
-        ConfigError: nothing to go by, or fewer tokens than must stay.
-        ConversionError: nothing is known to take the place of its tokens, or a proof does not hold.
+        ConfigError: frequencies are needed but no corpus is given, or nothing can be removed.
+        ConversionError: the tokenizer cannot be pruned, or a proof fails.
         CorpusError, TextError: the corpus cannot be read or encoded.
-        StoreError, ModelFormatError: the tokenizer cannot be opened, or the folder not written.
+        StoreError, ModelFormatError: the tokenizer cannot be opened, or the folder cannot be written.
     """
     from tokbench.opening.request import OpenRequest
     from tokbench.workbench.open import find_and_open
@@ -203,7 +203,7 @@ def prune(
             out=out,
             pad_multiple=pad_multiple,
             overwrite=overwrite,
-            notes=(*_size_missed(removal, choice), *pruned.notes),
+            notes=(*_note_on_size(removal, choice), *pruned.notes),
             seconds=clock.laps,
         ),
         algorithm=pruning.algorithm,
@@ -214,8 +214,8 @@ def prune(
     )
 
 
-def _size_missed(removal: Removal, choice: Choice) -> Iterator[str]:
-    """That more tokens are left than were wanted, where they are."""
+def _note_on_size(removal: Removal, choice: Choice) -> Iterator[str]:
+    """Yield a note if more tokens are left than requested."""
     left = len(removal.frequencies)
     if choice.size is not None and left > choice.size:
         yield f"{left:,} tokens stay, more than the {choice.size:,} asked for: the text needs each of them"

@@ -44,15 +44,15 @@ def report(
     """Report on one tokenizer in depth.
 
     Args:
-        corpus: what it is evaluated on, all of it, or its path.
-        tokenizer: any, or its path or name.
-        model: what is known of the model that it is for; without it there are no costs.
-        reference_group: the language that premiums are taken over; by default English, else the cheapest.
-        times: whether to measure how fast it encodes.
-        threads: for encoding; None takes every processor.
-        seed: draws the resamples and the typos.
-        arguments: what was asked for that is not so by default, to be kept with the result.
-        work: how it is evaluated in parts, with the same result.
+        corpus: the text to evaluate on, or its path.
+        tokenizer: a tokenizer, or its path or name.
+        model: facts about the model that the tokenizer is for; without it no costs are computed.
+        reference_group: the language that premiums are relative to; by default English, else the cheapest.
+        times: whether to measure encoding speed.
+        threads: threads for encoding; None uses every processor.
+        seed: seed of the resamples and the typos.
+        arguments: the options that differ from their defaults, to be kept with the result.
+        work: how to evaluate in parts, with the same result.
         progress: called with how much of the work is done.
 
     Raises:
@@ -60,7 +60,7 @@ def report(
     """
     check_number("seed", seed, smallest=0, optional=False)
     corpus = corpus_of(corpus)
-    candidates = [Candidate(one) for one in opened([tokenizer])]
+    candidates = [Candidate(opened_tokenizer) for opened_tokenizer in opened([tokenizer])]
     run = partial(
         compare_candidates,
         candidates,
@@ -73,7 +73,9 @@ def report(
         progress=progress,
     )
     if work is not None:
-        with evaluating(corpus, [one.tokenizer for one in candidates], work, progress=progress) as parted:
+        with evaluating(
+            corpus, [candidate.tokenizer for candidate in candidates], work, progress=progress
+        ) as parted:
             comparison = run(parted, alignment=parted.alignment, count=parted.count)
             return report_on(comparison, parted, seed=seed, progress=progress)
     with corpus.in_memory():

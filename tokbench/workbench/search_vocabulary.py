@@ -1,4 +1,4 @@
-"""Search a vocabulary, and show how its tokens are merged, which merges use them, and how often a corpus has them."""
+"""Search a vocabulary, and show how its tokens are merged, which merges use them, and their corpus frequencies."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _SUFFIXES = (".tsv", ".json")
 
 @dataclass(frozen=True, slots=True)
 class TokenDetails:
-    """A token in depth.
+    """A token with its merges.
 
     Attributes:
         token: the token.
-        derivation: how what it consists of is merged; None where that does not apply.
-        uses: the merges that take it, in the order of their ranks.
-        not_applicable: why there is no derivation; None where there is one.
+        derivation: the merges that build it from its symbols; None if that does not apply.
+        uses: the merges that use it, in rank order.
+        not_applicable: why there is no derivation; None if there is one.
     """
 
     token: VocabularyToken
@@ -53,21 +53,21 @@ class TokenDetails:
 
     @property
     def is_made(self) -> bool:
-        """Whether what it consists of, merged alone, becomes the token."""
+        """Whether merging its symbols, without any context, results in the token."""
         return self.derivation is not None and [t.id for t in self.derivation.tokens] == [self.token.id]
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Tokens of a vocabulary.
+    """Tokens of a vocabulary that match a query.
 
     Attributes:
         info: the tokenizer.
-        found: how many were found.
-        tokens: the first of them, in the order that was asked for.
-        without_text: tokens that were left out, as their bytes are not whole characters.
-        details: the same in depth, where single tokens were asked for.
-        counts: how often a corpus has each id; None without one.
+        found: number of matches.
+        tokens: the first matches, in the requested order.
+        without_text: number of tokens that were skipped because their bytes are not whole characters.
+        details: the merges of each token, if single tokens were requested.
+        counts: the corpus frequency of each id; None without a corpus.
     """
 
     info: TokenizerInfo
@@ -78,11 +78,11 @@ class SearchResult:
     counts: CorpusCounts | None = None
 
     def frequency(self, id: int) -> int | None:
-        """How often the corpus has a token; None without one."""
+        """Return the corpus frequency of a token; None without a corpus."""
         return None if self.counts is None else int(self.counts.frequencies[id])
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON document that `tokbench inspect` prints with --json where tokens are asked for."""
+        """Return the JSON document that `tokbench inspect --json` prints when tokens are requested."""
         return {
             "schema": SCHEMA,
             "tokenizer": tokenizer_fields(self.info),
@@ -110,7 +110,7 @@ class SearchResult:
 
 
 def vocabulary_token_fields(token: VocabularyToken) -> dict[str, Any]:
-    """A token as JSON; its text is null where its bytes are not whole characters."""
+    """Return a token as JSON; its text is null if its bytes are not whole characters."""
     return {
         "id": token.id,
         "bytes": token.data.hex(),
@@ -123,7 +123,7 @@ def vocabulary_token_fields(token: VocabularyToken) -> dict[str, Any]:
 
 
 def open_vocabulary(name: str, request: OpenRequest, *, progress: Progress = no_progress) -> VocabularyTokens:
-    """The vocabulary of the tokenizer of a name. Raises as `tokbench.workbench.open.open_tokenizer`."""
+    """Open the vocabulary of the tokenizer of a name. Raises as `tokbench.workbench.open.open_tokenizer`."""
     return VocabularyTokens(TokenizerContents(find_and_open(name, request, progress=progress)))
 
 
@@ -135,14 +135,14 @@ def search_vocabulary(
     counts: CorpusCounts | None = None,
     top: int | None = None,
 ) -> SearchResult:
-    """The tokens that a query describes; single ones, asked for by id, in depth.
+    """Search for the tokens that a query describes; tokens requested by id are returned with their merges.
 
     Args:
         vocabulary: the vocabulary.
-        query: what is asked for.
-        longest: the longest first; else the most frequent first where there are counts, else by rank or id.
-        counts: how often a corpus has each id.
-        top: how many tokens to return at most; None for all.
+        query: the query.
+        longest: sort the longest first; otherwise the most frequent first if there are counts, else by rank or id.
+        counts: the corpus frequency of each id.
+        top: maximum number of tokens to return; None for all.
 
     Raises:
         ConfigError: as `tokbench.inspection.search.search`.
@@ -152,9 +152,9 @@ def search_vocabulary(
     if longest:
         ids = longest_first(vocabulary, ids)
     elif counts is not None and query.ids is None:
-        ids = sorted(ids, key=lambda each: (-counts.frequencies[each], each))
+        ids = sorted(ids, key=lambda token_id: (-counts.frequencies[token_id], token_id))
     listed = tuple(vocabulary[id] for id in ids[:top])
-    details = () if query.ids is None else tuple(_in_depth(vocabulary, token) for token in listed)
+    details = () if query.ids is None else tuple(_token_details(vocabulary, token) for token in listed)
     return SearchResult(
         vocabulary.contents.tokenizer.info, len(ids), listed, found.without_text, details, counts
     )
@@ -163,13 +163,13 @@ def search_vocabulary(
 def count_tokens(
     vocabulary: VocabularyTokens, texts: Iterable[str], *, threads: int | None = None
 ) -> CorpusCounts:
-    """How often texts have each id. Raises `CorpusError`, `TextError`."""
+    """Count how often texts have each id. Raises `CorpusError`, `TextError`."""
     from tokbench.lint.corpus_counts import count_corpus
 
     return count_corpus(vocabulary.contents.tokenizer, texts, threads=threads)
 
 
-def _in_depth(vocabulary: VocabularyTokens, token: VocabularyToken) -> TokenDetails:
+def _token_details(vocabulary: VocabularyTokens, token: VocabularyToken) -> TokenDetails:
     merges = vocabulary.merges
     if isinstance(merges, NoTokenMerges):
         return TokenDetails(token, not_applicable=str(merges))
@@ -215,25 +215,25 @@ def _rule_fields(rule: MergeRule) -> Mapping[str, Any]:
 
 
 def check_name(path: Path) -> None:
-    """Raise `ConfigError`, before any work, where the name of a file does not say its form."""
+    """Raise `ConfigError`, before any work, if a file name has neither suffix of the two formats."""
     if path.suffix not in _SUFFIXES or path.is_dir():
         raise ConfigError(f"{path} ends in neither .tsv nor .json", hint="--vocab-out FILE.tsv or FILE.json")
 
 
 def write_vocabulary(path: Path, vocabulary: VocabularyTokens, *, counts: CorpusCounts | None = None) -> None:
-    r"""Write all tokens in the order of their ids, atomically: a token a line (TSV), or JSON.
+    r"""Write all tokens in the order of their ids, atomically: one token per line (TSV), or JSON.
 
-    In both the bytes of a token are in hexadecimal, so that every token differs from every other. Its text is
-    JSON's in JSON, null where the bytes are not whole characters; in TSV it is one line with escapes, where a backslash
-    is doubled and `\xNN` is a byte that belongs to no character (`tokbench.inspection.vocabulary_tokens.escaped`).
+    In both formats the bytes of a token are in hexadecimal, so every token differs from every other. In JSON its text
+    is a string, or null if the bytes are not whole characters; in TSV it is one line with escapes, where a backslash is
+    doubled and `\xNN` is a byte that belongs to no character (`tokbench.inspection.vocabulary_tokens.escaped`).
 
     Args:
         path: a file whose name ends in .tsv or .json.
         vocabulary: the vocabulary.
-        counts: how often a corpus has each id; without them there are no frequencies.
+        counts: the corpus frequency of each id; without them there are no frequencies.
 
     Raises:
-        ConfigError: the name ends otherwise.
+        ConfigError: the name has another suffix.
         StoreError: the file cannot be written.
     """
     import orjson
@@ -256,7 +256,7 @@ def write_vocabulary(path: Path, vocabulary: VocabularyTokens, *, counts: Corpus
 def vocabulary_rows(
     vocabulary: Iterable[VocabularyToken], *, counts: CorpusCounts | None = None
 ) -> Iterator[tuple[str, ...]]:
-    """The lines of a TSV in cells, the names of the columns first; what is not known is empty."""
+    """Yield the rows of a TSV file as cells, the header first; unknown values are empty."""
     yield COLUMNS
     for token in vocabulary:
         spelling = None if token.spelling is None else escaped(token.spelling.encode())

@@ -1,4 +1,4 @@
-"""The task that writes one part of a corpus as shards, wherever a worker is."""
+"""The task that writes one part of a corpus as shards on a worker."""
 
 from __future__ import annotations
 
@@ -74,18 +74,18 @@ def write_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any
 
 
 def template_document(chat: ConversationShards, name: str) -> dict[str, Any]:
-    """How conversations are encoded, as the argument of a task.
+    """Describe how conversations are encoded, as the argument of a task.
 
     Args:
-        chat: does so here.
-        name: of the template, as the user has it: a file is named by its whole path.
+        chat: the encoder of this process.
+        name: name of the template as the user gave it; a file is named by its absolute path.
     """
     path = Path(name)
     return {"template": str(path.absolute()) if path.is_file() else name, "options": chat.options.to_json()}
 
 
 def _encoder(tokenizer: Tokenizer, document: dict[str, Any]) -> ConversationShards:
-    """The same where the worker is. Raises `ConfigError` where the template is another one there."""
+    """Build the encoder of conversations on the worker. Raises `ConfigError` if the template differs there."""
     from tokbench.chat.shards import ConversationShards
 
     fields = document["options"]
@@ -96,7 +96,7 @@ def _encoder(tokenizer: Tokenizer, document: dict[str, Any]) -> ConversationShar
 
 
 def file_document(file: CorpusFile) -> dict[str, Any]:
-    """A file of a corpus as the argument of a task, wherever its worker was started."""
+    """Describe a file of a corpus as the argument of a task, independent of the worker's current folder."""
     path = file.path if file.url else file.path.absolute()
     return {**asdict(file), "path": str(path)}
 
@@ -114,7 +114,7 @@ def _options_of(document: dict[str, Any]) -> CorpusOptions:
 
 
 def version_of(file: CorpusFile) -> list[Any]:
-    """The size of a file, and what changes when it does. Raises `CorpusError`."""
+    """Return the size of a file and its version, which changes with its contents. Raises `CorpusError`."""
     try:
         stored = place_of(file.address).stat()
     except OSError as error:
@@ -133,10 +133,10 @@ def _check_unchanged(corpus: Corpus, versions: list[list[Any]]) -> None:
 
 @contextmanager
 def _staging(folder: Place, name: str) -> Iterator[Path]:
-    """A folder of this machine to write a part in: beside its place if that is here, too."""
+    """Yield a local folder to write a part in: next to its final place if that is local."""
     if folder.local is None:
-        with tempfile.TemporaryDirectory(prefix="tokbench-") as made:
-            yield Path(made) / name
+        with tempfile.TemporaryDirectory(prefix="tokbench-") as temporary:
+            yield Path(temporary) / name
         return
     staging = folder.local / f".{name}.tmp-{secrets.token_hex(6)}"
     try:
@@ -146,7 +146,7 @@ def _staging(folder: Place, name: str) -> Iterator[Path]:
 
 
 def _publish(staging: Path, place: Place) -> None:
-    """Put a part in its place: by one rename, or file by file with the index last."""
+    """Move a part to its final place: by one rename, or file by file with the index last."""
     if place.local is not None:
         try:
             staging.rename(place.local)

@@ -1,4 +1,4 @@
-"""Encode a corpus into shards in parts, on an engine; what is written is described in `tokbench.shards.parts`."""
+"""Encode a corpus into shards in parts, on an engine; `tokbench.shards.parts` describes the result."""
 
 from __future__ import annotations
 
@@ -76,31 +76,31 @@ def write_shard_parts(
     template: str | None = None,
     progress: Progress = no_progress,
 ) -> ShardIndex:
-    """Encode a corpus into a folder of parts, each of which one worker writes.
+    """Encode a corpus into a folder of parts, each written by one worker.
 
-    Its bytes depend on the corpus, the tokenizer and the options alone: not on the engine, the number of workers, or
-    what happened to them. The concatenated ids are those of `write_shards`.
+    The bytes depend only on the corpus, the tokenizer and the options: not on the engine, the number of workers, or
+    their failures. The concatenated ids are those of `write_shards`.
 
     Args:
         named: how workers open the tokenizer, which must be the same there.
-        tokenizer: the same, opened.
-        corpus: files that every worker can read; those in `out` are left out.
-        out: a folder or a URL, to which every worker can write.
+        tokenizer: the opened tokenizer.
+        corpus: files that every worker can read; those in `out` are ignored.
+        out: a folder or a URL that every worker can write to.
         engine: runs the parts.
-        format: as `write_shards` takes it; the following too.
+        format: as for `write_shards`, like the following options.
         dtype: the type of ids.
-        eos: what ends each document.
-        shard_tokens: of a shard.
+        eos: the token that ends each document.
+        shard_tokens: tokens per shard.
         special: what the text of a special token becomes.
-        part_bytes: of the files of a part; a larger file is cut between documents, unless it is compressed.
-        resume: write the parts that an interrupted run has left out.
-        overwrite: replace what is there.
-        chat: encodes documents that are conversations; it is given what workers found. Rows of `pack` end with a part.
+        part_bytes: size of a part in bytes; a larger file is cut between documents, unless it is compressed.
+        resume: write the parts that are missing after an interrupted run.
+        overwrite: replace an existing folder.
+        chat: encodes documents that are conversations, and collects what workers found. Packed rows never span parts.
         template: with `chat`, the name of its template, or its file, which every worker can read.
         progress: called with how much of the work is done.
 
     Returns:
-        The index of all shards, named with their folders.
+        The index of all shards, whose names include their folders.
 
     Raises:
         ConfigError, CorpusError: as `write_shards`.
@@ -167,7 +167,7 @@ def _encode(
     engine: Engine,
     progress: Progress,
 ) -> list[dict[str, Any]]:
-    """Write the parts that are not there; what tasks tell of them. Raises `DistributedError`."""
+    """Write the missing parts, and return the results of their tasks. Raises `DistributedError`."""
     slices = [
         Slice(
             name=_name_of(number, parts),
@@ -187,7 +187,7 @@ def _encode(
 
 
 def _finish(folder: Place, corpus: Corpus, *, count: int) -> ShardIndex:
-    """Write the index after the parts. Raises `CorpusError` where none has a document."""
+    """Write the index after the parts. Raises `CorpusError` if no part has a document."""
     written = _written_parts(folder, count)
     if not written:
         (folder / PLAN_NAME).remove()
@@ -199,9 +199,9 @@ def _finish(folder: Place, corpus: Corpus, *, count: int) -> ShardIndex:
 
 
 def _parts_of(corpus: Corpus, part_bytes: int, *, of_conversations: bool) -> list[tuple[CorpusFile, ...]]:
-    """Files one after another, in parts that are full; a document is in one part.
+    """Divide files into parts of at most `part_bytes`; a document is in one part.
 
-    Of conversations, only JSON lines are cut: another file may be one JSON value.
+    For conversations only JSON lines files are cut, as another file may be a single JSON value.
     """
     if part_bytes < 1:
         raise ConfigError(f"--part-bytes must be at least 1, not {part_bytes}")
@@ -212,7 +212,9 @@ def _parts_of(corpus: Corpus, part_bytes: int, *, of_conversations: bool) -> lis
         for file in files
     ]
     parts = divided([file.size for file in files], can_cut, part_bytes)
-    return [tuple(_part_of(files[one.file], one, options) for one in part) for part in parts]
+    return [
+        tuple(_part_of(files[file_part.file], file_part, options) for file_part in part) for part in parts
+    ]
 
 
 def _part_of(file: CorpusFile, part: FilePart, options: CorpusOptions) -> CorpusFile:
@@ -226,7 +228,7 @@ def _part_of(file: CorpusFile, part: FilePart, options: CorpusOptions) -> Corpus
 def _plan_document(
     plan: Plan, corpus: Corpus, parts: Sequence[Sequence[CorpusFile]], versions: Sequence[Sequence[Any]]
 ) -> bytes:
-    """What two runs into one folder must have in common; files are known by what does not tell where they are."""
+    """Serialize what two runs into one folder must have in common; files are identified by names below their root."""
     settings = {name: value for name, value in plan.to_json().items() if name != "files"}
     files = [
         [
@@ -235,9 +237,9 @@ def _plan_document(
                 "version": version,
                 "span": None if file.span is None else asdict(file.span),
             }
-            for file, version in zip(*one, strict=True)
+            for file, version in zip(*part_and_versions, strict=True)
         ]
-        for one in zip(parts, versions, strict=True)
+        for part_and_versions in zip(parts, versions, strict=True)
     ]
     document = {
         "schema": _PLAN_SCHEMA,
@@ -253,7 +255,7 @@ def _name_of(number: int, parts: Sequence[Sequence[CorpusFile]]) -> str:
 
 
 def _prepare(folder: Place, document: bytes, *, resume: bool, overwrite: bool) -> None:
-    """Make the folder ready, or refuse where something would be lost. Raises `StoreError`."""
+    """Prepare the folder, or refuse if files would be lost. Raises `StoreError`."""
     names = _names_in(folder)
     for name in names:
         head, _, rest = name.partition("/")
@@ -293,7 +295,7 @@ def _prepare(folder: Place, document: bytes, *, resume: bool, overwrite: bool) -
 
 def _names_in(folder: Place) -> list[str]:
     try:
-        return [str(one.place).removeprefix(f"{folder}/") for one in folder.files()]
+        return [str(file.place).removeprefix(f"{folder}/") for file in folder.files()]
     except OSError as error:
         raise StoreError(f"{folder} cannot be listed: {error.strerror or error}") from error
 
@@ -337,7 +339,7 @@ def _read_parts(folder: Place) -> ShardIndex:
 
 
 def _written_parts(folder: Place, count: int) -> list[Part]:
-    """The parts that are there; those without a document are not."""
+    """Return the parts that exist; parts without a document do not."""
     parts = []
     for number in range(count):
         place = folder / part_folder(number) / INDEX_NAME
@@ -353,7 +355,7 @@ def _written_parts(folder: Place, count: int) -> list[Part]:
 
 
 def _remove_staging(folder: Place) -> None:
-    """What workers that were killed have left; on this machine alone."""
+    """Remove what killed workers left behind, on this machine only."""
     if folder.local is not None:
         for path in folder.local.glob(".part-*.tmp-*"):
             shutil.rmtree(path, ignore_errors=True)

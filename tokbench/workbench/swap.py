@@ -32,17 +32,17 @@ _SHOWN = 12
 
 @dataclass(frozen=True, slots=True)
 class SwapResult:
-    """A vocabulary whose rare tokens were replaced, proved and written.
+    """A vocabulary whose rare tokens were replaced, after proof and writing.
 
     Attributes:
         change: the tokenizer before and after, and what was written.
-        algorithm: what the tokenizer is, as `surgery.contents` calls it.
+        algorithm: the algorithm, as `surgery.contents` names it.
         came: the bytes of the new tokens, in the order of their ids.
-        went: those of the old tokens that are gone, the rarest first.
-        old_tokens: of the text under the old tokenizer.
-        new_tokens: of it under the new one.
-        extension: what was proved while tokens came.
-        pruning: what was proved while tokens went.
+        went: the bytes of the removed tokens, the rarest first.
+        old_tokens: tokens of the text under the old tokenizer.
+        new_tokens: tokens of the text under the new tokenizer.
+        extension: the proofs of adding tokens.
+        pruning: the proofs of removing tokens.
     """
 
     change: ChangedVocabulary
@@ -55,7 +55,7 @@ class SwapResult:
     pruning: PruningProofs
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Return the JSON document that `--json` prints."""
         return self.change.to_json(
             "tokbench.swap/1",
             algorithm=self.algorithm,
@@ -81,28 +81,28 @@ def swap(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> SwapResult:
-    """Append tokens to a vocabulary, and remove others as `prune` does, until the size is what it was.
+    """Append tokens to a vocabulary and remove others as `prune` does, until the size is the same as before.
 
-    A token that came and is among those that are worth least goes again: as many are swapped as are worth it, and at
-    most as many as were asked for.
+    A new token that is among the least useful ones is removed again, so only tokens that pay off are swapped, at most
+    as many as requested.
 
     Args:
-        name: what `-t` takes.
+        name: the tokenizer, as `-t` takes it.
         out: the folder to write.
-        additions: how many tokens come, and how they are learned.
-        corpus: what they are learned from, and tokens are counted on.
-        request: how the tokenizer is opened.
-        pad_multiple: the embedding that is asked for has a multiple of this many rows.
-        overwrite: whether to replace a folder that this wrote.
-        threads: for counting and encoding; None takes every processor.
-        seed: draws the generated texts of the proofs.
+        additions: how many tokens to add, and how to learn them.
+        corpus: the text to learn from and to count tokens on.
+        request: how to open the tokenizer.
+        pad_multiple: the number of embedding rows is rounded up to a multiple of this.
+        overwrite: whether to replace a folder that an earlier run wrote.
+        threads: threads for counting and encoding; None uses every processor.
+        seed: seed of the generated texts of the proofs.
         progress: called with how much of the work is done.
 
     Raises:
         ConfigError: no token would be added.
-        ConversionError: nothing adds or removes its tokens, or a proof does not hold.
+        ConversionError: the tokenizer cannot be extended or pruned, or a proof fails.
         CorpusError, TextError: the corpus cannot be read or encoded.
-        StoreError, ModelFormatError: the tokenizer cannot be opened, or the folder not written.
+        StoreError, ModelFormatError: the tokenizer cannot be opened, or the folder cannot be written.
     """
     from tokbench.opening.request import OpenRequest
     from tokbench.workbench.open import find_and_open
@@ -123,7 +123,7 @@ def swap(
         )
         made, started = grown.made, time.perf_counter()
         larger = made.opened.tokenizer
-        # It is as good a rank file, a model or a list of words as the old one was, if that was one.
+        # The larger tokenizer counts as a rank file, a model or a word list exactly if the old one was one.
         pruning = pruning_of(replace(made.opened, source=opened.source), made.contents)
         removal = pruning.choose(
             pruning.count(corpus, threads=threads),
@@ -134,7 +134,7 @@ def swap(
         closed = IdMap.closing_up(removal.frequencies.keys(), size=larger.info.vocab_size)
         pruned = pruning.prune(closed, name=out.name, texts=samples(corpus), seed=seed, progress=progress)
         old_tokens, new_tokens = count_tokens(corpus, opened.tokenizer, pruned.tokenizer, threads=threads)
-    id_map, rows = _after(made, closed)
+    id_map, rows = _map_and_rows(made, closed)
     came = tuple(pruned.tokenizer.token_bytes(id) for id, old in enumerate(id_map.new_to_old) if old == NONE)
     if not came:
         raise ConfigError(
@@ -150,7 +150,7 @@ def swap(
         out=out,
         pad_multiple=pad_multiple,
         overwrite=overwrite,
-        notes=(*_fewer(len(came), additions), *pruned.notes),
+        notes=(*_note_on_fewer(len(came), additions), *pruned.notes),
         seconds={**opening, **grown.seconds, "swapping": time.perf_counter() - started},
     )
     return SwapResult(
@@ -165,16 +165,16 @@ def swap(
     )
 
 
-def _fewer(num_came: int, additions: Additions) -> tuple[str, ...]:
-    """Why fewer tokens came than were asked for, where they did."""
+def _note_on_fewer(num_came: int, additions: Additions) -> tuple[str, ...]:
+    """Explain why fewer tokens were added than requested, if so."""
     wanted = (additions.num_tokens or 0) + len(additions.special_tokens)
     if num_came >= wanted:
         return ()
     return (f"{num_came:,} of {wanted:,} tokens: others are rarer on this text than what they would replace",)
 
 
-def _after(made: ExtendedTokenizer, closed: IdMap) -> tuple[IdMap, InitialRows]:
-    """From the old ids to what is left of the larger vocabulary, and what its rows begin from."""
+def _map_and_rows(made: ExtendedTokenizer, closed: IdMap) -> tuple[IdMap, InitialRows]:
+    """Return the map from old ids to the final ones, and the initial rows of the final vocabulary."""
     kept, to_old = closed.new_to_old, made.id_map.new_to_old
     old_size = len(made.id_map.old_to_new)
     pairs = ((to_old[id], new) for new, id in enumerate(kept) if to_old[id] != NONE)

@@ -49,19 +49,19 @@ def sweep(
     """Evaluate an algorithm at several vocabulary sizes on a held-out tenth of a corpus.
 
     Args:
-        corpus: nine tenths of it are learned from; or its path.
+        corpus: the text or its path; nine tenths of it are learned from.
         sizes: vocabulary sizes.
-        backend: the algorithm; BPE is trained once, any other once for each size.
+        backend: the algorithm; BPE is trained once, any other once per size.
         options: its other options.
-        model: what is known of the model that it is for: what a size costs there decides which one is recommended.
-        mix: group, or folder of groups → its share of the bytes of the text that matters; sizes are then chosen by it.
-        threads: for encoding; None takes every processor.
-        seed: chooses what is held out, and draws the resamples.
+        model: facts about the model that the tokenizer is for; its costs decide which size is recommended.
+        mix: group, or folder of groups → its share of the bytes of the target text; the mix then decides between sizes.
+        threads: threads for encoding; None uses every processor.
+        seed: selects the held-out tenth, and draws the resamples.
         progress: called with how much of the work is done.
 
     Raises:
         ConfigError, TrainingError: as `sweep_sizes`.
-        CorpusError: a text that cannot be read, or too little of it to hold some out.
+        CorpusError: a text cannot be read, or there is too little of it to hold some out.
     """
     check_number("seed", seed, smallest=0, optional=False)
     corpus = corpus_of(corpus)
@@ -92,22 +92,22 @@ def sweep_superwords(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> SuperwordSweep:
-    """Evaluate several beginnings of superwords at one vocabulary size, on the text that `sweep` holds out.
+    """Evaluate several starting points of superwords at one vocabulary size, on the text that `sweep` holds out.
 
     Args:
-        corpus: nine tenths of it are learned from; or its path.
-        vocab_size: of each tokenizer.
-        superwords: tokens after which merges cross spaces; by default shares of the vocabulary.
+        corpus: the text or its path; nine tenths of it are learned from.
+        vocab_size: vocabulary size of each tokenizer.
+        superwords: numbers of tokens after which merges may cross spaces; by default fractions of the vocabulary.
         backend: the algorithm, trained once for each.
         options: its other options.
-        model: what is known of the model that it is for.
-        threads: for encoding; None takes every processor.
-        seed: chooses what is held out, and draws the resamples.
+        model: facts about the model that the tokenizers are for.
+        threads: threads for encoding; None uses every processor.
+        seed: selects the held-out tenth, and draws the resamples.
         progress: called with how much of the work is done.
 
     Raises:
         ConfigError, TrainingError: as `tokbench.evaluation.superword_sweep.sweep_superwords`.
-        CorpusError: a text that cannot be read, or too little of it to hold some out.
+        CorpusError: a text cannot be read, or there is too little of it to hold some out.
     """
     check_number("seed", seed, smallest=0, optional=False)
     corpus = corpus_of(corpus)
@@ -126,15 +126,15 @@ def sweep_superwords(
 
 
 def compare_largest(found: Sweep, corpus: Corpus, *, seed: int = 0) -> Comparison:
-    """Evaluate the largest tokenizer of a sweep like any other, on the same held-out text.
+    """Evaluate the largest tokenizer of a sweep on the same held-out text.
 
     Args:
         found: the sweep.
-        corpus: the one that it was made on.
-        seed: the one that it was made with.
+        corpus: the corpus of the sweep.
+        seed: the seed of the sweep.
 
     Raises:
-        CorpusError: a text that can no longer be read.
+        CorpusError: a text can no longer be read.
     """
     holdout = hold_out(corpus, seed=seed)
     comparison = compare_candidates(
@@ -150,10 +150,10 @@ def compare_largest(found: Sweep, corpus: Corpus, *, seed: int = 0) -> Compariso
 
 
 def parse_sizes(text: str) -> tuple[int, ...]:
-    """Sizes as they are written: "1k:64k" doubles from the first to the last, "1k,5k,20k" is a list.
+    """Parse vocabulary sizes: "1k:64k" doubles from the first to the last, "1k,5k,20k" is a list.
 
     Raises:
-        ConfigError: something else.
+        ConfigError: the text has neither form.
 
     >>> parse_sizes("1k:5k"), parse_sizes("500, 1_000")
     ((1000, 2000, 4000, 5000), (500, 1000))

@@ -1,4 +1,4 @@
-"""Tokenizers that are named where text is expected."""
+"""Detection of tokenizers that are named where text is expected."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 _ENDINGS = {".json", ".model", ".spm", ".tiktoken", ".gguf", ".tokbin", ".bin"}
 _MOST_BYTES = 1 << 28
-"""Of a file that is looked at: larger ones are corpora."""
+"""Maximum size of a file that is inspected; larger files are corpora."""
 
 
 def tokenizers_among(paths: Sequence[str]) -> Iterator[Path]:
-    """Those of some paths that are tokenizers, by their names and their content; word lists and merges may be text.
+    """Yield the paths that are tokenizers, by name and content; word lists and merges are not, as they may be text.
 
     >>> list(tokenizers_among(["README.md", "-", "https://example.com/x.json"]))
     []
@@ -24,11 +24,11 @@ def tokenizers_among(paths: Sequence[str]) -> Iterator[Path]:
     from tokbench import store
     from tokbench.opening.recognition import Format, recognize
 
-    of_lines = {Format.WORDPIECE_VOCAB, Format.VOCAB_AND_MERGES}  # as text has them, too
+    line_formats = {Format.WORDPIECE_VOCAB, Format.VOCAB_AND_MERGES}  # ordinary text may look like these
     for path in map(Path, paths):
         try:
             if store.is_saved_tokenizer(path) or (
-                _is_candidate(path) and recognize(path).format not in of_lines
+                _is_candidate(path) and recognize(path).format not in line_formats
             ):
                 yield path
         except (TokbenchError, OSError, ValueError):

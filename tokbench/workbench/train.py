@@ -1,4 +1,4 @@
-"""Train a tokenizer, and save it."""
+"""Train a tokenizer and save it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TrainResult:
-    """A tokenizer that was trained and saved."""
+    """A trained and saved tokenizer."""
 
     info: TokenizerInfo
     training: TrainingRecord
@@ -49,19 +49,19 @@ class TrainResult:
 
     @property
     def megabytes_per_second(self) -> float | None:
-        """Millions of bytes of text per second of training, without the saving; None where it took no time."""
+        """Millions of bytes of text per second of training, without saving; None if training took no time."""
         seconds = sum(self.training.seconds.values())
         num_bytes = self.training.num_bytes
         return num_bytes / seconds / 1e6 if num_bytes is not None and seconds > 0 else None
 
     @property
     def bytes_per_token(self) -> float | None:
-        """UTF-8 bytes of the training text over its tokens; None where the backend does not tell."""
+        """UTF-8 bytes of the training text divided by its tokens; None if the backend does not record them."""
         num_bytes, tokens = self.training.num_bytes, self.training.tokens
         return num_bytes / tokens if num_bytes is not None and tokens else None
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it."""
+        """Return the JSON document that `--json` prints."""
         training = self.training
         return {
             "schema": "tokbench.train/1",
@@ -104,25 +104,25 @@ def train(
     progress: Progress = no_progress,
     **options: Any,
 ) -> Tokenizer:
-    """Learn a tokenizer.
+    """Train a tokenizer.
 
     Args:
-        texts: any iterable of strings, read once and streamed; or a corpus (`tokbench.open_corpus`),
-            whose files the native kernel reads itself; or its path: a string is one, never a text.
-        backend: a registered backend; by default the preset's, else "bpe".
-        preset: a preset's name or path; what stands in `options` takes precedence.
-        roles: what a special token is to a model ("bos", "turn_end", …; see `tokbench.core.roles`) → its text.
+        texts: an iterable of strings, read once and streamed; or a corpus (`tokbench.open_corpus`), whose files the
+            native kernel reads itself; or the path of one: a string is a path, never a text.
+        backend: name of a registered backend; by default the preset's, else "bpe".
+        preset: a preset's name or path; `options` take precedence over it.
+        roles: role of a special token in a model ("bos", "turn_end", …; see `tokbench.core.roles`) → its text.
         special_preset: a well-known set of special tokens with its roles ("chatml", "llama3", …; `tokbench backends`
-            lists them), before those of `special_tokens`.
+            lists them), placed before those of `special_tokens`.
         progress: called with how much of the work is done.
         options: the backend's options, such as `vocab_size=32_000`, `pattern="gpt4"`,
             `special_tokens=["<|endoftext|>"]`, `threads=2`; `tokbench backends` lists them.
 
     Raises:
-        ConfigError: an option that cannot be used; a role of a text that is not a special token.
-        UnknownBackendError: no backend of that name.
-        CorpusError: a text that cannot be read.
-        TrainingError: a training that cannot succeed.
+        ConfigError: an option cannot be used, or a role names a text that is not a special token.
+        UnknownBackendError: no backend has that name.
+        CorpusError: a text cannot be read.
+        TrainingError: the training cannot succeed.
 
     >>> tokenizer = train(["low lower lowest"] * 2, vocab_size=260)
     >>> [tokenizer.token_bytes(id) for id in tokenizer.encode("lower")]
@@ -151,25 +151,25 @@ def train_and_save(
     min_count: int = 1,
     progress: Progress = no_progress,
 ) -> TrainResult:
-    """Learn a tokenizer from a corpus and save it, by default as `tokenizers/<backend>-<size>`.
+    """Train a tokenizer on a corpus and save it, by default as `tokenizers/<backend>-<size>`.
 
     Args:
-        corpus: the text, or the words of it as `tokbench.workbench.count_words.training_words` opens them.
+        corpus: the text, or its word counts as `tokbench.workbench.count_words.training_words` opens them.
         backend: as for `train`.
         preset: as for `train`.
         options: as for `train`.
-        directory: the folder to make.
+        directory: the folder to create.
         overwrite: whether to replace a saved tokenizer.
-        roles: what a special token is to a model ("bos", "eos", …) → its text; saved with the tokenizer.
+        roles: role of a special token in a model ("bos", "eos", …) → its text; saved with the tokenizer.
         special_preset: as for `train`.
-        chat_template: a Jinja template, saved with it too.
-        memory: bytes that this process may take (bpe): words of the text that do not fit wait in a temporary file.
-        min_count: with `memory`, words that occur fewer times are left out, which changes what is learned.
+        chat_template: a Jinja template, saved with the tokenizer.
+        memory: memory limit of this process in bytes (bpe); words that do not fit are spilled to a temporary file.
+        min_count: with `memory`, drop words that occur fewer times, which changes the result.
         progress: called with how much of the work is done.
 
     Raises:
-        StoreError: the folder exists or cannot be written; found out before training where possible.
-        ConfigError: also for a role that there is not, or one of a text that is not a special token.
+        StoreError: the folder exists or cannot be written; checked before training where possible.
+        ConfigError: as `train`; also for an unknown role.
         UnknownBackendError, CorpusError, TrainingError: as `train`.
     """
     from tokbench.corpus.identified import IdentifiedDocuments
@@ -223,11 +223,11 @@ def configured_on_words(
     options: Mapping[str, Any],
     special_preset: str | None,
 ) -> tuple[Any, Any]:
-    """The backend and the configuration to learn from counted words, as they were counted where that is known.
+    """Return the backend and the configuration to train on counted words, consistent with how they were counted.
 
     Raises:
-        ConfigError: a backend that cannot, or options by which the words would have been others.
-        UnknownBackendError: no backend of that name.
+        ConfigError: the backend cannot train on words, or an option would have given other words.
+        UnknownBackendError: no backend has that name.
     """
     from tokbench.core.counted_words import TrainsOnWords
     from tokbench.registry import get_backend
@@ -265,7 +265,7 @@ def configured_on_words(
 
 
 def _training_record(tokenizer: Tokenizer, *, seconds: float) -> TrainingRecord:
-    """What the tokenizer knows of its training; of one that tells nothing, how long it took."""
+    """Return the tokenizer's record of its training, or one with only the duration if it has none."""
     if isinstance(tokenizer, RecordsTraining) and tokenizer.training is not None:
         return tokenizer.training
     return TrainingRecord(
@@ -284,11 +284,11 @@ def _training_record(tokenizer: Tokenizer, *, seconds: float) -> TrainingRecord:
 def parsed_options(
     texts: Iterable[str], *, backend: str | None = None, preset: str | None = None
 ) -> dict[str, Any]:
-    """Options written as `key=value`, read by their types in the backend that `train` would choose.
+    """Parse options written as `key=value`, by their types in the backend that `train` would choose.
 
     Raises:
-        ConfigError: an option that the backend does not have, or a value of another type.
-        UnknownBackendError: no backend of that name.
+        ConfigError: the backend does not have an option, or a value has the wrong type.
+        UnknownBackendError: no backend has that name.
 
     >>> parsed_options(["vocab_size=32k"], backend="bpe")
     {'vocab_size': 32000}
@@ -303,12 +303,12 @@ def parsed_options(
 def _roles(
     tokenizer: Tokenizer, special_preset: str | None, roles: Mapping[str, str] | None
 ) -> dict[str, str]:
-    """What the user says of roles, before what a set says, before what the backend itself has."""
+    """Merge the roles of the user with those of the preset that the backend does not define itself."""
     from tokbench.core.special_presets import special_preset as preset_named
 
-    of_set = {} if special_preset is None else preset_named(special_preset).roles
+    preset_roles = {} if special_preset is None else preset_named(special_preset).roles
     own = tokenizer.own_roles() if isinstance(tokenizer, TellsRoles) else {}
-    return {**{role: text for role, text in of_set.items() if role not in own}, **(roles or {})}
+    return {**{role: text for role, text in preset_roles.items() if role not in own}, **(roles or {})}
 
 
 def _configured(
@@ -346,19 +346,19 @@ def learn_within(
     min_count: int = 1,
     progress: Progress,
 ) -> Tokenizer:
-    """Learn a tokenizer as `backend.train` does, in a bound on memory: words that do not fit wait in a temporary file.
+    """Train a tokenizer as `backend.train` does, within a memory limit: words that do not fit are spilled to a file.
 
     Args:
-        backend: that of bpe, on the native kernel.
-        documents: read once.
-        config: of the backend.
-        memory: bytes that this process may take.
-        min_count: words that occur fewer times are left out, which changes what is learned.
+        backend: bpe, on the native kernel.
+        documents: the texts, read once.
+        config: configuration of the backend.
+        memory: memory limit of this process in bytes.
+        min_count: drop words that occur fewer times, which changes the result.
         progress: called with how much of the work is done.
 
     Raises:
-        ConfigError: a backend that cannot, or too little memory for anything.
-        TrainingError: as `backend.train`; also words whose merging would take more, raised before it begins.
+        ConfigError: the backend cannot do it, or the limit is too small for anything.
+        TrainingError: as `backend.train`; also if merging the words would exceed the limit, raised before merging.
         CorpusError, StoreError, BackendUnavailableError: as `count_within`.
     """
     from tokbench.counting.spilled_words import count_within

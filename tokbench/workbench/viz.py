@@ -1,4 +1,4 @@
-"""Show the tokens of a text as each of several tokenizers sees it."""
+"""Show the tokens of a text under several tokenizers."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class VizTokenizer:
-    """One tokenizer and what it makes of the text.
+    """The tokens of a text under one tokenizer.
 
     Attributes:
         info: the tokenizer.
         segmentation: the tokens.
-        explanation: how they were made, step by step; None where that was not asked for.
+        explanation: how they were made, step by step; None if that was not requested.
     """
 
     info: TokenizerInfo
@@ -51,20 +51,20 @@ class VizTokenizer:
 
     @property
     def tokens(self) -> int:
-        """Tokens, special ones included."""
+        """Number of tokens, special ones included."""
         return len(self.segmentation.tokens)
 
     @property
     def bytes_per_token(self) -> float | None:
-        """UTF-8 bytes of the text over its tokens, higher is shorter; None where there are no tokens."""
+        """UTF-8 bytes of the text divided by its tokens, higher is better; None if there are no tokens."""
         return self.num_bytes / self.tokens if self.tokens else None
 
     def cut_clusters(self) -> tuple[CutCluster, ...]:
-        """The grapheme clusters that token boundaries cut, in order; reads the whole text each time."""
+        """Return the grapheme clusters that token boundaries cut, in order; scans the whole text on each call."""
         return graphemes.cut_clusters(self.segmentation)
 
     def to_json(self) -> dict[str, Any]:
-        """As a part of `--json`."""
+        """Return this part of the JSON document."""
         steps = {} if self.explanation is None else {"steps": steps_fields(self.explanation)}
         return {
             **tokenizer_fields(self.info),
@@ -96,18 +96,18 @@ class VizTokenizer:
 
 @dataclass(frozen=True, slots=True)
 class VizResult(ShownInNotebooks):
-    """One text as one or several tokenizers see it, in the order in which they were asked for."""
+    """One text under one or several tokenizers, in the requested order."""
 
     text: str
     views: tuple[VizTokenizer, ...]
 
     def __repr__(self) -> str:
-        """Short: the size of the text, and how many tokens it is to each tokenizer."""
+        """Return a short summary: the size of the text and its number of tokens under each tokenizer."""
         tokens = ", ".join(f"{view.info.name} {counted(view.tokens, 'token')}" for view in self.views)
         return f"<{counted(len(self.text), 'character')}: {tokens}>"
 
     def to_json(self) -> dict[str, Any]:
-        """As `--json` prints it: schema tokbench.viz/1."""
+        """Return the JSON document that `--json` prints, of the schema tokbench.viz/1."""
         return {
             "schema": "tokbench.viz/1",
             "text": self.text,
@@ -123,17 +123,17 @@ def visualise(
     sampling: Sampling | None = None,
     steps: bool = False,
 ) -> VizResult:
-    """A text as each tokenizer sees it.
+    """Segment a text with each tokenizer.
 
     Args:
-        tokenizers: any; for steps, those that can tell.
+        tokenizers: any tokenizers; with `steps`, those that can explain themselves.
         text: the text.
         special: what the text of a special token becomes.
-        sampling: how to cut at random; None for the one way that `encode` cuts.
-        steps: whether to keep how each word became tokens.
+        sampling: how to segment at random; None for the deterministic segmentation of `encode`.
+        steps: whether to record how each word became tokens.
 
     Raises:
-        ConfigError: a tokenizer cannot sample or cannot tell its steps; or both are asked for.
+        ConfigError: a tokenizer cannot sample or cannot explain its steps, or both options are given.
         SpecialTokenError: the text holds a special token under `SpecialPolicy.RAISE`.
         TextError: the text holds a lone surrogate.
 
