@@ -1,4 +1,4 @@
-"""A benchmark: one row per tokenizer and library, and the machine that it ran on."""
+"""Benchmarks: a table with one row per tokenizer and library, and the machine that it ran on."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ROUND_FROM = 1000
 
 
 def render_bench(bench: Bench, *, console: Console) -> None:
-    """The figures of all entrants, what was left out and why, and the machine; as wide as the terminal."""
+    """Print the figures of all entrants, the skipped entrants with reasons, and the machine, as wide as the console."""
     if bench.measures:
         write_table(bench_table(bench), console=console)
     print_lines(legend(bench), style="dim", console=console)
@@ -35,7 +35,7 @@ def render_bench(bench: Bench, *, console: Console) -> None:
 
 
 def bench_forms(bench: Bench) -> Forms:
-    """The same as JSON, CSV and tables for other programs."""
+    """Return the same as JSON, CSV and tables for other programs."""
     return result_forms(
         json=bench.to_json,
         csv=lambda: _csv_rows(bench),
@@ -44,7 +44,7 @@ def bench_forms(bench: Bench) -> Forms:
 
 
 def bench_table(bench: Bench) -> Table:
-    """A row for each tokenizer in a library, a column for each measure; after the first the ratio to the baseline."""
+    """Return a table with a row per tokenizer and library, a column per measure, and the ratio to the baseline."""
     names = (text_cell(entry.name, style="bold" if entry.peer is None else "") for entry in bench.entries)
     columns = [_column(bench, measure) for measure in bench.measures]
     if columns and len(bench.entries) > 1:
@@ -75,7 +75,7 @@ def _cell(entry: Entry, measure: Measure, best: float | None) -> Cell:
 
 
 def legend(bench: Bench) -> Iterator[str]:
-    """What the figures are, and where they come from."""
+    """Yield lines that explain the figures and their origin."""
     documents = "one document" if bench.documents == 1 else f"{bench.documents:,} documents"
     threads = "one thread" if bench.threads == 1 else f"{bench.threads} threads"
     yield (
@@ -94,19 +94,21 @@ def legend(bench: Bench) -> Iterator[str]:
 
 
 def problems(bench: Bench) -> Iterator[str]:
-    """The entrants that were not timed, and why."""
+    """Yield a line for each entrant that was not timed, with the reason."""
     for entry in bench.entries:
         if entry.difference is not None:
             yield f"{entry.name} gives other ids, and was not timed: {entry.difference}"
     whose: dict[tuple[str, str], list[str]] = {}
-    for one in bench.left_out:
-        whose.setdefault((one.peer, one.reason), []).extend([one.tokenizer] if one.tokenizer else [])
+    for skipped in bench.left_out:
+        whose.setdefault((skipped.peer, skipped.reason), []).extend(
+            [skipped.tokenizer] if skipped.tokenizer else []
+        )
     for (peer, reason), names in whose.items():
         yield f"without {peer}{' for ' if names else ''}{', '.join(names)}: {reason}"
 
 
 def _ratio(entry: Entry, measure: Measure, *, baseline: str) -> str:
-    """How many times the baseline's figure it is, with the lowest and the highest of the rounds."""
+    """Format the ratio to the baseline's figure, with the lowest and the highest ratio of the rounds."""
     figure = entry.figures.get(measure.name)
     if entry.name == baseline or figure is None or figure.ratio is None:
         return NONE
@@ -116,7 +118,7 @@ def _ratio(entry: Entry, measure: Measure, *, baseline: str) -> str:
 
 
 def _csv_rows(bench: Bench) -> Iterator[Sequence[object]]:
-    """A row for each tokenizer and figure, below the head."""
+    """Yield the header, then a row per tokenizer and measure."""
     yield CSV_COLUMNS
     for entry in bench.entries:
         for name, figure in entry.figures.items():
@@ -130,7 +132,7 @@ def _numbers(figure: Figure) -> list[float | None]:
 
 
 def _number(value: float) -> str:
-    """Three digits, thousands in full.
+    """Format a number with three significant digits, and thousands in full.
 
     >>> _number(0.1234), _number(12.345), _number(123.4), _number(1234567.8)
     ('0.123', '12.3', '123', '1,234,568')

@@ -1,4 +1,4 @@
-"""What a change of a vocabulary did, for the terminal: which tokens came and went, what was proved, and the costs."""
+"""Terminal output for changed vocabularies: the added and removed tokens, the proofs, and the costs."""
 
 from __future__ import annotations
 
@@ -37,23 +37,23 @@ _SHOWN = 12
 
 
 def unit_of(algorithm: Algorithm) -> str:
-    """What its proofs are of."""
+    """Return the name of the units that its proofs count."""
     return "pre-token" if algorithm == "bpe" else "word"
 
 
 def old_row(change: ChangedVocabulary) -> tuple[str, Text]:
-    """The tokenizer as it was."""
+    """Return the row of the old tokenizer."""
     return "from", Text(f"{visible(change.old.name)} ({change.old.vocab_size:,} ids)")
 
 
 def tokens_row(before: int, after: int) -> tuple[str, Text]:
-    """The tokens of the text."""
+    """Return the row that compares the number of tokens of the text."""
     change = after / before - 1 if before else 0.0
     return "text", Text(f"{before:,} tokens before, {after:,} now: {change * 100:+.1f} %")
 
 
 def segmentations_row(proof: SegmentationProof, *, algorithm: Algorithm, changed: str) -> tuple[str, Text]:
-    """On how much text was compared, and what holds of what changed."""
+    """Return the row of a segmentation proof: how much text was compared, and what holds for the changed parts."""
     unchanged = counted(proof.unchanged, f"distinct {unit_of(algorithm)}")
     return (
         "proved",
@@ -62,14 +62,14 @@ def segmentations_row(proof: SegmentationProof, *, algorithm: Algorithm, changed
 
 
 def library_rows(proofs: Iterable[ProofResult]) -> Iterator[tuple[str, Text]]:
-    """What was compared with libraries."""
+    """Yield the rows of the comparisons with libraries."""
     for proof in proofs:
         texts, characters = counted(proof.texts, "text"), counted(proof.characters, "character")
         yield "proved", Text(f"{visible(proof.second)} gives the same: {texts}, {characters}")
 
 
 def written_rows(change: ChangedVocabulary) -> Iterator[tuple[str, Text]]:
-    """The files, the embedding that they ask for, the folder and the time."""
+    """Yield the rows of the files, the size of the embedding, the folder and the time."""
     for name, size in change.files.items():
         yield "written", Text(f"{visible(name)}  {counted(size, 'byte')}")
     yield "model", Text(f"an embedding of {counted(change.embedding_rows, 'row')}")
@@ -78,7 +78,7 @@ def written_rows(change: ChangedVocabulary) -> Iterator[tuple[str, Text]]:
 
 
 def render_extend(result: ExtendResult, *, console: Console) -> None:
-    """The tokens added, what was proved, and the tokens of the text before and after."""
+    """Print the added tokens, the proofs, and the tokens of the text before and after."""
     print_rows(_extension_rows(result), console=console)
     print_notes(result.change.notes, console=console)
 
@@ -106,7 +106,7 @@ def _extension_rows(result: ExtendResult) -> Iterator[tuple[str, Text]]:
 
 
 class Words(NamedTuple):
-    """How proofs of an algorithm are worded: why a token stays, which always do, what the rest still spells."""
+    """The wording of proofs of an algorithm: why tokens stay, which always stay, and what still spells the rest."""
 
     needed: str
     made: str
@@ -132,12 +132,12 @@ _WORDS: dict[Algorithm, Words] = {
 
 
 def words_for(algorithm: Algorithm) -> Words:
-    """How proofs of an algorithm are worded."""
+    """Return the wording of proofs of an algorithm."""
     return _WORDS[algorithm]
 
 
 def render_prune(result: PruneResult, *, console: Console) -> None:
-    """The tokens removed, what was proved, and the figures before and after."""
+    """Print the removed tokens, the proofs, and the figures before and after."""
     print_rows(_pruning_rows(result), console=console)
     render_comparison(result.comparison, metrics=metrics_named(FIGURES), console=console)
     print_notes(result.change.notes, console=console)
@@ -160,7 +160,7 @@ def _pruning_rows(result: PruneResult) -> Iterator[tuple[str, Text]]:
 
 
 def render_swap(result: SwapResult, *, console: Console) -> None:
-    """The tokens added and removed, what was proved, and the tokens of the text before and after."""
+    """Print the added and removed tokens, the proofs, and the tokens of the text before and after."""
     print_rows(_swap_rows(result), console=console)
     print_notes(result.change.notes, console=console)
 

@@ -1,4 +1,4 @@
-"""A conversation on the terminal: its tokens by role, marked beneath where they are learned."""
+"""Conversations on the terminal: tokens by role, with marks below the tokens that the model is trained on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tokbench.workbench.chat import ChatResult
 
 LEARNED, REFUSED = "▔", "!"
-"""What stands beneath tokens that are learned, and beneath text that would have been a control token."""
+"""Marks below learned tokens, and below text that would otherwise have become a control token."""
 
 _NARROWEST = 20
 _MOST_FINDINGS = 20
@@ -46,15 +46,15 @@ _SIXTEEN = {"system": 5, "user": 6, "assistant": 2, "tool": 3}
 
 
 class ShownToken(NamedTuple):
-    """A token as it is shown.
+    """A token as it is displayed.
 
     Attributes:
-        glyphs: what it looks like.
-        role: of its message; None for none.
-        message: its message; -1 for none.
+        glyphs: its glyphs.
+        role: the role of its message; None outside messages.
+        message: index of its message; -1 outside messages.
         is_control: whether it is a control token.
-        mark: what stands beneath it.
-        turn: its position, by which neighbours differ in colour.
+        mark: the mark below it.
+        turn: its position, which alternates colours of neighbours.
     """
 
     glyphs: tuple[Glyph, ...]
@@ -66,7 +66,7 @@ class ShownToken(NamedTuple):
 
 
 def render_chat(result: ChatResult, *, console: Console) -> None:
-    """Print a conversation, its legend and notes."""
+    """Print a conversation with its legend and notes."""
     console.print(_header(result, width=console.width), soft_wrap=True)
     pieces = list(shown_tokens(result))
     for line in _lines(pieces, text=result.chat.rendered.text, console=console):
@@ -79,7 +79,7 @@ def render_chat(result: ChatResult, *, console: Console) -> None:
 
 
 def shown_tokens(result: ChatResult) -> Iterator[ShownToken]:
-    """The tokens of a conversation as they are shown, on the terminal or a page."""
+    """Yield the tokens of a conversation as they are displayed, on the terminal or in HTML."""
     chat = result.chat
     tokens = tuple(
         Token(id, piece, Span(start, stop), _KINDS[kind])
@@ -90,27 +90,28 @@ def shown_tokens(result: ChatResult) -> Iterator[ShownToken]:
     )  # fmt: skip
     refused = _refused_bytes(result)
     learned, messages = chat.loss_mask.tolist(), chat.message_index.tolist()
-    for each in visible_tokens(Segmentation(chat.rendered.text, tokens)):
-        if each.token is None:
+    for shown in visible_tokens(Segmentation(chat.rendered.text, tokens)):
+        if shown.token is None:
             continue
-        message = messages[each.turn]
-        is_refused = any(start < each.stop and each.start < stop for start, stop in refused)
-        mark = REFUSED if is_refused else LEARNED if learned[each.turn] else " "
+        message = messages[shown.turn]
+        is_refused = any(start < shown.stop and shown.start < stop for start, stop in refused)
+        mark = REFUSED if is_refused else LEARNED if learned[shown.turn] else " "
         role = result.roles[message] if message >= 0 else None
         yield ShownToken(
-            each.strip.glyphs, role, message, each.token.kind is TokenKind.SPECIAL, mark, each.turn
+            shown.strip.glyphs, role, message, shown.token.kind is TokenKind.SPECIAL, mark, shown.turn
         )
 
 
 def _refused_bytes(result: ChatResult) -> list[tuple[int, int]]:
     text = result.chat.rendered.text
     return [
-        (len(text[: each.start].encode()), len(text[: each.stop].encode())) for each in result.chat.findings
+        (len(text[: finding.start].encode()), len(text[: finding.stop].encode()))
+        for finding in result.chat.findings
     ]
 
 
 def notes_of(result: ChatResult) -> Iterator[str]:
-    """Notes on a conversation, one sentence each."""
+    """Yield notes on a conversation, one sentence each."""
     findings = result.chat.findings
     for finding in findings[:_MOST_FINDINGS]:
         yield f"! {finding_in_words(finding)}"
@@ -134,7 +135,7 @@ def notes_of(result: ChatResult) -> Iterator[str]:
 
 
 def finding_in_words(finding: Finding) -> str:
-    """A finding as a sentence.
+    """Describe a finding in a sentence.
 
     >>> from tokbench.chat.encoding import Finding
     >>> finding_in_words(Finding(1, "content", "<|im_end|>", 40, 50, crosses=False))
@@ -182,7 +183,7 @@ def _figures(result: ChatResult) -> dict[str, str]:
 
 
 def _lines(pieces: Sequence[ShownToken], *, text: str, console: Console) -> Iterator[Text]:
-    """Rows of tokens after the role of their message, each with a row of marks where there are any."""
+    """Yield rows of tokens with the role of their message, each followed by a row of marks if it has any."""
     is_coloured = palette_for(console) is not None
     separators = None if is_coloured else separators_for(text)
     gutter = min(12, max((len(piece.role or "") for piece in pieces), default=0) + 1)
@@ -197,7 +198,7 @@ def _lines(pieces: Sequence[ShownToken], *, text: str, console: Console) -> Iter
             shown = piece.message
         style = _style(piece, console) if is_coloured else Style()
         room = sum(glyph.room for glyph in piece.glyphs)
-        if row.used + room > columns >= room:  # a token is cut only where no row holds it
+        if row.used + room > columns >= room:  # a token is split only if it does not fit in a row
             yield from row.written()
         for glyph in piece.glyphs:
             if row.used + glyph.room > columns:
@@ -211,7 +212,7 @@ def _lines(pieces: Sequence[ShownToken], *, text: str, console: Console) -> Iter
 
 
 class _Row:
-    """A row in the making."""
+    """A row that is being filled."""
 
     def __init__(self, gutter: int) -> None:
         self._gutter = gutter
@@ -237,7 +238,7 @@ class _Row:
         self.used += 1
 
     def written(self) -> Iterator[Text]:
-        """The row and its marks, where there is anything in it; the next one begins."""
+        """Yield the row and its marks, unless it is empty, and start a new one."""
         if not self.used:
             return
         label = visible(self.label)[: self._gutter - 1]

@@ -1,4 +1,4 @@
-"""Conversations as one HTML page, which fetches nothing and runs nothing."""
+"""Conversations as one HTML page, which loads nothing and runs no scripts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _ROLES = {"system", "developer", "user", "assistant", "model", "tool", "ipython"
 
 
 def chat_page(results: Iterable[ChatResult]) -> bytes:
-    """The page: each conversation by message, with a legend."""
+    """Return a page with each conversation by message, and a legend."""
     body = "".join(part for result in results for part in _conversation(result))
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     return (

@@ -1,4 +1,4 @@
-"""The findings of `tokbench check`, on the terminal and as the XML that CI systems read (JUnit's)."""
+"""The findings of `tokbench check`, for the terminal and as JUnit XML for CI systems."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 
 
 def render_checked(checked: Checked, *, console: Console) -> None:
-    """A line for each finding, those that failed last, and how many there are.
+    """Print a line per finding, failed ones last, and a summary.
 
-    Figures of groups that are no worse than they were have one line per metric.
+    Figures of groups that did not become worse share one line per metric.
     """
     passed = [finding for finding in checked.findings if finding.passed]
     failed = [finding for finding in checked.findings if not finding.passed]
@@ -46,16 +46,16 @@ def _all_passed(total: int) -> str:
 
 
 def _passed(findings: Sequence[ThresholdResult]) -> Iterator[str]:
-    """The lines for findings that passed: by tokenizer, figures on all text first."""
-    of_groups = [
+    """Yield lines for findings that passed; figures of groups follow the others, sorted by tokenizer and metric."""
+    group_findings = [
         finding for finding in findings if finding.threshold.was is not None and finding.threshold.group
     ]
     for finding in findings:
         if finding.threshold.was is None or not finding.threshold.group:
             yield finding.message
-    by_metric = sorted(of_groups, key=lambda finding: (finding.tokenizer, finding.threshold.metric))
+    by_metric = sorted(group_findings, key=lambda finding: (finding.tokenizer, finding.threshold.metric))
     for (tokenizer, metric), alike in groupby(
-        by_metric, key=lambda each: (each.tokenizer, each.threshold.metric)
+        by_metric, key=lambda finding: (finding.tokenizer, finding.threshold.metric)
     ):
         found = list(alike)
         if len(found) == 1:
@@ -65,7 +65,7 @@ def _passed(findings: Sequence[ThresholdResult]) -> Iterator[str]:
 
 
 def as_junit(findings: Sequence[ThresholdResult]) -> bytes:
-    """One test case for each finding."""
+    """Return a JUnit document with one test case per finding."""
     failed = sum(not finding.passed for finding in findings)
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
@@ -82,5 +82,5 @@ def as_junit(findings: Sequence[ThresholdResult]) -> bytes:
 
 
 def _quoted(text: str) -> str:
-    """An attribute's value; what XML cannot hold becomes U+FFFD."""
+    """Quote an attribute value; characters that XML does not allow become U+FFFD."""
     return quoteattr(_NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text))

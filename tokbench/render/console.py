@@ -1,4 +1,4 @@
-"""Where output goes: consoles that print text as it is, JSON on stdout, and progress on stderr."""
+"""Consoles that print text literally, JSON on stdout, and progress on stderr."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 ColorChoice = Literal["auto", "always", "never"]
 
 _WIDTH_OF_FILES = 160
-"""Columns where the output is not a terminal and COLUMNS does not say: a table in a file should not fold at 80."""
+"""Default width if the output is not a terminal and COLUMNS is not set: tables in files should not wrap at 80."""
 _MIN_WIDTH = 20
-"""Columns below which nothing can be shown; some terminals say that they have none."""
+"""Minimum width in columns; some terminals report a width of 0."""
 
 ProgressChoice = Literal["bar", "json", "none"]
 
@@ -33,11 +33,11 @@ _SECONDS_BETWEEN_LINES = 0.5
 
 
 def make_console(*, color: ColorChoice = "auto", stderr: bool = False) -> Console:
-    """A console that never reads markup in what it prints.
+    """Create a console that never interprets markup in its output.
 
     Args:
-        color: "auto" is colour on a terminal, unless NO_COLOR is set.
-        stderr: whether it prints to stderr.
+        color: "auto" uses colour on a terminal unless NO_COLOR is set.
+        stderr: whether to print to stderr.
     """
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() or os.environ.get("COLUMNS") else _WIDTH_OF_FILES
@@ -54,7 +54,7 @@ def make_console(*, color: ColorChoice = "auto", stderr: bool = False) -> Consol
 
 
 def as_text(render: Callable[[Console], None]) -> str:
-    """The output of a console as plain text, 160 columns wide."""
+    """Return the console output of `render` as plain text, 160 columns wide."""
     from io import StringIO
 
     text = StringIO()
@@ -67,7 +67,7 @@ def _plain_console(**options: Any) -> Console:
     from rich.text import Text
 
     class PlainConsole(Console):
-        def on_broken_pipe(self) -> None:  # rich would end the process in a way of its own
+        def on_broken_pipe(self) -> None:  # rich would exit the process here
             raise BrokenPipeError
 
         def print(self, *objects: Any, soft_wrap: bool | None = None, **options: Any) -> None:
@@ -75,22 +75,22 @@ def _plain_console(**options: Any) -> Console:
                 super().print(*objects, soft_wrap=soft_wrap, **options)
                 return
             for row in objects[0].wrap(self, self.width):
-                row.rstrip()  # rich leaves the space at which it folds
+                row.rstrip()  # rich keeps the space at which it wraps
                 super().print(row, soft_wrap=True, **options)
 
     return PlainConsole(highlight=False, markup=False, emoji=False, **options)
 
 
 def print_json(document: dict[str, Any]) -> None:
-    """One JSON document on a line of stdout; a part that is an iterator is written as it is made."""
+    """Print one JSON document on a line of stdout; iterators in it are written incrementally."""
     write = sys.stdout.buffer.write
     write(b"{")
     for number, (name, part) in enumerate(document.items()):
         write((b"," if number else b"") + json_bytes(name) + b":")
         if isinstance(part, Iterator):
             write(b"[")
-            for place, each in enumerate(part):
-                write((b"," if place else b"") + json_bytes(each))
+            for place, element in enumerate(part):
+                write((b"," if place else b"") + json_bytes(element))
             write(b"]")
         else:
             write(json_bytes(part))
@@ -100,7 +100,7 @@ def print_json(document: dict[str, Any]) -> None:
 
 @contextmanager
 def showing_progress(choice: ProgressChoice) -> Iterator[Progress]:
-    """What long work reports to, for the length of a `with` block; a bar is shown on a terminal only."""
+    """Yield the progress callback for the length of a `with` block; a bar is shown only on a terminal."""
     if choice == "json":
         yield _JsonProgress()
     elif choice == "bar" and sys.stderr.isatty():
@@ -136,7 +136,7 @@ def _bar() -> Iterator[Progress]:
 
 
 class _BarProgress:
-    """One bar per phase, from the first report on; the rate is that of the phase so far."""
+    """A progress bar per phase, which starts with the first report; the rate is that of the current phase."""
 
     def __init__(self) -> None:
         self._progress: Any = None
@@ -148,7 +148,7 @@ class _BarProgress:
         now = time.monotonic()
         is_new = phase != self._phase
         if is_new:
-            # What is done already has been done since the phase before was last heard of.
+            # Work already done at the first report was done since the last report of the previous phase.
             self._phase, self._started = phase, self._reported if done else now
         self._reported = now
         figures = {
@@ -191,10 +191,10 @@ def _rich_progress() -> Any:
 
 
 def _effort(number: int, unit: str) -> float:
-    """How much work a number of units is, as the bar and the time left show it.
+    """Convert a number of units to an amount of work, for the bar and the remaining time.
 
-    The pairs that are merged first are the most frequent ones: merge n takes about 1/n of the
-    time of the first, so that n of them take about log n.
+    The most frequent pairs are merged first: merge n takes about 1/n of the time of the first one, so n merges take
+    about log n.
 
     >>> _effort(1000, "bytes"), round(_effort(1000, "merges") / _effort(100_000, "merges"), 1)
     (1000, 0.6)
@@ -203,7 +203,7 @@ def _effort(number: int, unit: str) -> float:
 
 
 def _shown(done: int, total: int | None, unit: str, *, seconds: float) -> str:
-    """The figures beside the bar.
+    """Format the figures next to the bar.
 
     >>> _shown(25_000_000, 50_000_000, "bytes", seconds=0.25)
     '25.0 of 50.0 MB  100 MB/s'

@@ -1,4 +1,4 @@
-"""Conversions and comparisons for the terminal: what was written, what was proved, where two differ."""
+"""Conversions and comparisons for the terminal: written files, proofs, and differences."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _TEXT_SHOWN = 400
 
 
 def render_conversion(result: ConvertResult, *, console: Console) -> None:
-    """What was written where, and what it was proved on."""
+    """Print the written files and the proof."""
     print_rows(_conversion_rows(result), console=console)
     print_notes((*([result.rounding] if result.rounding else []), *result.notes), console=console)
 
 
 def render_proof(proof: ProofResult, *, console: Console) -> None:
-    """What was compared, and the smallest text that differs."""
+    """Print what was compared, and the shortest text that differs."""
     print_rows(_proof_rows(proof), console=console)
 
 
@@ -80,19 +80,19 @@ def _difference_rows(proof: ProofResult, found: Disagreement) -> Iterator[tuple[
 
 
 def _first_shown(expected: object, found: object) -> int:
-    """The first token to show: a few before those that differ, or all where they are few."""
+    """Return the index of the first token to show: a few before the first difference, or 0 if all fit."""
     if not isinstance(expected, tuple) or not isinstance(found, tuple):
         return 0
     if max(len(expected), len(found)) <= _IDS_SHOWN:
         return 0
-    same = [one == other for one, other in zip(expected, found, strict=False)]
+    same = [expected_id == found_id for expected_id, found_id in zip(expected, found, strict=False)]
     return max(0, (same.index(False) if False in same else len(same)) - _IDS_BEFORE)
 
 
 def _outcome(outcome: object, pieces: tuple[bytes, ...], *, start: int) -> Text:
     if isinstance(outcome, tuple):
         stop = start + _IDS_SHOWN
-        known = pieces or (b"",) * len(outcome)  # type ids and masks are numbers alone
+        known = pieces or (b"",) * len(outcome)  # type ids and masks have no token bytes
         ids = zip(outcome[start:stop], known[start:stop], strict=True)
         tokens = "  ".join(f"{_spelled(piece)} {id}".lstrip() for id, piece in ids)
         before = f"{start:,} alike, then  " if start else ""

@@ -1,4 +1,4 @@
-"""What `tokbench count` finds: a table, and the forms that other programs read."""
+"""The results of `tokbench count`: a table, and forms for other programs."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ _COLUMNS = ("tokenizer", "source", "limit", "tokens", "exact", "over", "bytes")
 
 
 def render_count(results: Sequence[CountResult], *, console: Console) -> None:
-    """One line per text, a total if there are several, and a column of token counts per tokenizer."""
+    """Print a line per text, a total if there are several, and a column of token counts per tokenizer."""
     write_table(count_table(results), console=console)
     console.print(Text(_tokenizers(results), style="dim"))
 
 
 def count_forms(results: Sequence[CountResult]) -> Forms:
-    """The same in the forms that other programs read; CSV has no totals, which a sum gives."""
+    """Return the forms for other programs; CSV has no totals."""
     return result_forms(
         json=lambda: count_document(results),
         csv=lambda: _csv_rows(results),
@@ -51,7 +51,7 @@ def count_forms(results: Sequence[CountResult]) -> Forms:
 
 
 def count_table(results: Sequence[CountResult]) -> Table:
-    """A row for each text, and the total where there are several."""
+    """Return a table with a row per text, and the total if there are several."""
     texts = results[0].counts
     totals = [result.total for result in results] if len(texts) > 1 else []
     by_tokenizer = [[*result.counts, *totals[place:][:1]] for place, result in enumerate(results)]
@@ -88,7 +88,7 @@ def _csv_rows(results: Sequence[CountResult]) -> Iterator[Sequence[object]]:
 
 
 def render_limit(result: LimitResult, *, console: Console) -> None:
-    """A line for each text, those that have too many tokens marked."""
+    """Print a line per text, marking the texts with too many tokens."""
     several = len({text.info.name for text in result.texts}) > 1
     for text in result.texts:
         is_within = text.tokens <= result.limit
@@ -98,7 +98,7 @@ def render_limit(result: LimitResult, *, console: Console) -> None:
 
 
 def limit_forms(result: LimitResult) -> Forms:
-    """The same in the forms that other programs read."""
+    """Return the forms for other programs."""
 
     def rows() -> Iterator[tuple[object, ...]]:
         yield _COLUMNS
@@ -121,7 +121,7 @@ def limit_forms(result: LimitResult) -> Forms:
 
 
 def in_words(text: LimitedText, limit: int) -> str:
-    """How the length of a text compares with a limit."""
+    """Describe how the length of a text compares with a limit."""
     if not text.is_exact:
         return f"more than {counted(limit, 'token')}: its first {text.num_bytes:,} bytes have {text.tokens:,}"
     if text.tokens > limit:

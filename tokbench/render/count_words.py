@@ -1,4 +1,4 @@
-"""What `tokbench count-words` and `tokbench merge-words` made: a sheet for the terminal."""
+"""The results of `tokbench count-words` and `tokbench merge-words`, for the terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def render_words(result: CountWordsResult, *, console: Console) -> None:
-    """What was counted, where it is and what to do next."""
+    """Print the counts, the folder and the next step."""
     print_rows(_rows(result), console=console)
     console.print()
     if result.index is None:

@@ -1,4 +1,4 @@
-"""The forms that other programs read: JSON, CSV, and the tables of a result as Markdown and LaTeX."""
+"""Export forms of results: JSON, CSV, and tables as Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Form = Literal["terminal", "json", "csv", "markdown", "latex"]
 Forms = dict[Form, "Callable[[], bytes]"]
-"""What a result looks like in each form but the terminal's."""
+"""Functions that return a result in each form except the terminal's."""
 
 _MARKDOWN = r"\`*_{}[]<>()#+!|"
 _LATEX = str.maketrans(
@@ -45,12 +45,12 @@ def result_forms(
     csv: Callable[[], Iterable[Sequence[object]]],
     parts: Callable[[], Iterable[Table | str]],
 ) -> Forms:
-    """The export formats of a result, each made on request.
+    """Return the export forms of a result, each computed on demand.
 
     Args:
-        json: the document.
-        csv: its rows, the first of them the names of the columns.
-        parts: its tables, and sentences as a paragraph each.
+        json: returns the JSON document.
+        csv: returns the rows of the CSV file, starting with the header.
+        parts: returns the tables and sentences; each sentence becomes a paragraph.
     """
     return {
         "json": lambda: json_line(json()),
@@ -61,19 +61,19 @@ def result_forms(
 
 
 def json_line(document: Mapping[str, Any]) -> bytes:
-    """A document as one line."""
+    """Serialize a document on one line."""
     return json_bytes(document) + b"\n"
 
 
 def csv_text(rows: Iterable[Sequence[object]]) -> bytes:
-    """Rows as CSV; None is an empty cell."""
+    """Write rows as CSV; None becomes an empty cell."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return printable(text.getvalue()).encode()
 
 
 def markdown_table(table: Table) -> str:
-    """A table below its caption, where it has one; the best of a column is bold and has a mark."""
+    """Format a table below its caption; the best cell of a column is bold and has a mark."""
     rule = ("---" if column.align == "left" else "---:" for column in table.columns)
     lines = [
         _markdown_row(_markdown(column.title) for column in table.columns),
@@ -85,7 +85,7 @@ def markdown_table(table: Table) -> str:
 
 
 def latex_table(table: Table) -> str:
-    """The same as a `tabular`, for the `booktabs` package."""
+    """Format a table as a `tabular` environment for the `booktabs` package."""
     columns = "".join(column.align[0] for column in table.columns)
     lines = [
         rf"\begin{{tabular}}{{{columns}}}",

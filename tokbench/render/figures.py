@@ -1,4 +1,4 @@
-"""Format figures: shares in percent, everything else with its significant digits."""
+"""Formatting of figures: shares in percent, everything else with significant digits."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _MOST_UNKNOWN = 0.01
 _GROUPS_NAMED = 3
 
 _TELLING_BYTES = 100_000
-"""With less text, a rate measures start-up rather than reading."""
+"""With less text a rate would measure start-up rather than reading."""
 _KILO = 1_000
 _MEGA = 1_000_000
 
 
 def shown(value: float | None, metric: Metric) -> str:
-    """A value of a metric; "–" where there is none.
+    """Format a value of a metric; "–" for None.
 
     >>> from tokbench.metrics.catalogue import METRICS
     >>> shown(0.12345, METRICS["unk_rate"]), shown(3.14159, METRICS["bytes_per_token"])
@@ -46,7 +46,7 @@ def shown(value: float | None, metric: Metric) -> str:
 
 
 def shown_figure(figure: Figure | None, metric: Metric) -> str:
-    """A figure with its interval, where it has one; "–" where there is none.
+    """Format a figure with its interval, if it has one; "–" for None.
 
     >>> from tokbench.evaluation.figures import Figure
     >>> from tokbench.metrics.catalogue import METRICS
@@ -57,7 +57,9 @@ def shown_figure(figure: Figure | None, metric: Metric) -> str:
     if figure is None or figure.value is None:
         return NONE
     text, interval = shown(figure.value, metric), figure.interval
-    if interval is None or interval.low == interval.high:  # as bytes per token of bytes: it cannot vary
+    if (
+        interval is None or interval.low == interval.high
+    ):  # such as bytes per token of a byte tokenizer: it cannot vary
         return text
     return with_interval(
         text, figure.value, interval, scale=100 if metric.share else 1, digits=2 if metric.share else 3
@@ -65,7 +67,7 @@ def shown_figure(figure: Figure | None, metric: Metric) -> str:
 
 
 def _percent(share: float) -> str:
-    """Round a share, but only 1 is shown as 100 % and only 0 as 0 %."""
+    """Format a share in percent; only 1 becomes 100 % and only 0 becomes 0 %."""
     if 0.9999 < share < 1:
         return "99.99 %"
     if 0 < share < 0.00005:
@@ -73,35 +75,37 @@ def _percent(share: float) -> str:
     return f"{share * 100:.2f} %" if 0 < share < 1 else f"{share * 100:.0f} %"
 
 
-def shown_premium(one: EvaluatedTokenizer, language: str) -> str:
-    """The premium of a language; with a "?" where it is cheap because text is lost.
+def shown_premium(tokenizer: EvaluatedTokenizer, language: str) -> str:
+    """Format the premium of a language, with a "?" if it is low because text is lost.
 
-    Unknown tokens stand for any number of characters: from one in a hundred on the figure says little.
+    An unknown token stands for any number of characters, so with 1 % of them or more the figure means little.
     """
-    premium = None if one.fairness is None else one.fairness.premiums.get(language)
-    if one.fairness is not None and language in one.fairness.without_text:
+    premium = None if tokenizer.fairness is None else tokenizer.fairness.premiums.get(language)
+    if tokenizer.fairness is not None and language in tokenizer.fairness.without_text:
         return "no text"
     if premium is None:
         return NONE
-    text = f"{premium:.3f}{LOSSY if loses_text(one, language) else ''}"
+    text = f"{premium:.3f}{LOSSY if loses_text(tokenizer, language) else ''}"
     return with_interval(
-        text, premium, None if one.fairness is None else one.fairness.premium_interval(language)
+        text, premium, None if tokenizer.fairness is None else tokenizer.fairness.premium_interval(language)
     )
 
 
-def shown_gini(one: EvaluatedTokenizer) -> str:
-    """How unequal the languages are, with its interval."""
-    if one.fairness is None or one.fairness.gini is None:
+def shown_gini(tokenizer: EvaluatedTokenizer) -> str:
+    """Format the Gini coefficient of the premiums, with its interval."""
+    if tokenizer.fairness is None or tokenizer.fairness.gini is None:
         return NONE
-    return with_interval(f"{one.fairness.gini:.3f}", one.fairness.gini, one.fairness.gini_interval)
+    return with_interval(
+        f"{tokenizer.fairness.gini:.3f}", tokenizer.fairness.gini, tokenizer.fairness.gini_interval
+    )
 
 
 def legend_of(comparison: Comparison, *, mark: str) -> str:
-    """What a mark and an interval mean, and where there is no interval why."""
+    """Explain the mark of the best and the intervals, or why there are no intervals."""
     if comparison.interval_gap is not None:
         return comparison.interval_gap
     drawn, gaps = drawn_from(comparison.units), named_gaps(comparison.group_interval_gaps)
-    if len(comparison.tokenizers) < 2:  # nothing to be better than, or distinguished from
+    if len(comparison.tokenizers) < 2:  # nothing to compare with
         return f"± 95 % (bootstrap over {drawn}){gaps}"
     return (
         f"{mark} best of those that keep the text, beyond chance; ± 95 % (paired bootstrap over {drawn}), "
@@ -110,13 +114,13 @@ def legend_of(comparison: Comparison, *, mark: str) -> str:
 
 
 def named_gaps(groups: Iterable[str]) -> str:
-    """That figures of some groups have no interval, as the end of a sentence; empty where all have one."""
+    """Return the end of a sentence that names groups without an interval; empty if all have one."""
     names = first_of([*map(visible, groups)], _GROUPS_NAMED)
     return f"; no interval for {names}: drawn in fewer than {FEWEST_UNITS}" if names else ""
 
 
 def drawn_from(units: Mapping[str, int]) -> str:
-    """What resamples draw.
+    """Describe the units that resamples draw.
 
     >>> drawn_from({"aligned lines": 40, "files": 1})
     '40 aligned lines and 1 file'
@@ -125,7 +129,7 @@ def drawn_from(units: Mapping[str, int]) -> str:
 
 
 def names_of(metrics: Iterable[Metric]) -> str:
-    """The names of metrics beside the heads that tables have for them.
+    """Map the column titles of metrics to their names, as a sentence.
 
     >>> from tokbench.metrics.catalogue import metrics_named
     >>> names_of(metrics_named(["bytes_per_token", "unk_rate"]))
@@ -135,13 +139,13 @@ def names_of(metrics: Iterable[Metric]) -> str:
     return f"{pairs}; --metrics help explains them"
 
 
-def loses_text(one: EvaluatedTokenizer, group: str) -> bool:
+def loses_text(tokenizer: EvaluatedTokenizer, group: str) -> bool:
     """Whether so many tokens of a group are unknown that its text looks cheaper than it is."""
-    return (one.groups[group]["unk_rate"].value or 0) > _MOST_UNKNOWN
+    return (tokenizer.groups[group]["unk_rate"].value or 0) > _MOST_UNKNOWN
 
 
 def shown_change(figure: Figure, *, unit: str = "%") -> str:
-    """The change of a figure in percent with its interval; ≈ where it may be zero.
+    """Format the change of a figure in percent with its interval; ≈ if it may be zero.
 
     >>> from tokbench.evaluation.figures import Figure
     >>> shown_change(Figure(2.5, None, 0.25)), shown_change(Figure(2.5))
@@ -155,14 +159,14 @@ def shown_change(figure: Figure, *, unit: str = "%") -> str:
 
 
 def shown_interval(figure: Figure, metric: Metric) -> str:
-    """Both ends of a figure's interval; nothing where it has none."""
+    """Format both ends of a figure's interval; empty if it has none."""
     if figure.interval is None:
         return ""
     return f"{shown(figure.interval.low, metric)} … {shown(figure.interval.high, metric)}"
 
 
 def figure_fields(figure: Figure | None) -> tuple[float | None, ...]:
-    """A figure for other programs: its value and both ends, and those of its difference; None for what there is not."""
+    """Return value, interval ends, difference and its interval ends of a figure; None for missing ones."""
     if figure is None:
         return (None,) * 6
     return (
@@ -176,14 +180,14 @@ def figure_fields(figure: Figure | None) -> tuple[float | None, ...]:
 def with_interval(
     text: str, value: float, interval: Interval | None, *, scale: float = 1, digits: int = 3
 ) -> str:
-    """A figure with its interval after it: both ends, or half of its width where these are equally far away.
+    """Append the interval to a formatted figure: as both ends, or as ± half its width if it is symmetric.
 
     Args:
-        text: the figure as it is written.
+        text: the formatted figure.
         value: the figure.
-        interval: None leaves it as it is.
-        scale: what ends are multiplied by.
-        digits: after the point.
+        interval: the interval; None leaves the text as it is.
+        scale: factor for the interval ends.
+        digits: digits after the decimal point.
 
     >>> from tokbench.metrics.bootstrap import Interval
     >>> with_interval("1.5", 1.5, Interval(1.4, 1.6), digits=1), with_interval("5", 5, Interval(1, 20), digits=0)
@@ -198,7 +202,7 @@ def with_interval(
 
 
 def rate(num_bytes: float, seconds: float, *, digits: int = 1) -> str | None:
-    """The reading rate; None for too little text to measure.
+    """Format the reading rate; None if there is too little text for a measurement.
 
     >>> rate(5_000_000, 0.4), rate(200_000, 10.0), rate(12, 0.1)
     ('12.5 MB/s', '20.0 kB/s', None)
@@ -209,7 +213,7 @@ def rate(num_bytes: float, seconds: float, *, digits: int = 1) -> str | None:
 
 
 def amount(num_bytes: float, *, of: float | None = None, digits: int = 1) -> str:
-    """Format an amount of text; with a total, in the unit of the total.
+    """Format a number of bytes; with a total, in the unit of the total.
 
     >>> amount(25e6), amount(0, of=50e6), amount(1_500, of=4_000)
     ('25.0 MB', '0.0 of 50.0 MB', '1.5 of 4.0 kB')
@@ -229,7 +233,7 @@ def _in_units(number: float, *, digits: int) -> str:
 
 
 def cost_columns(costs: Sequence[Cost]) -> list[Column]:
-    """The costs that the description of the model tells, of the vocabulary and of all text."""
+    """Return the columns of costs that the model description allows: those of the vocabulary and of all text."""
     return known_columns(
         value_column(
             "embedding",
@@ -252,7 +256,7 @@ def cost_columns(costs: Sequence[Cost]) -> list[Column]:
 
 
 def text_cost_columns(costs: Sequence[TextCost]) -> list[Column]:
-    """The same of some texts."""
+    """Return the columns of costs of some texts."""
     return known_columns(
         value_column(
             "chars/context",
@@ -290,12 +294,12 @@ def text_cost_columns(costs: Sequence[TextCost]) -> list[Column]:
 
 
 def group_cost_columns(cost: Cost) -> list[Column]:
-    """Model cost by group, in the order of the groups."""
+    """Return the columns of model costs by group, in the order of the groups."""
     return text_cost_columns(list(cost.groups.values()))
 
 
 def model_totals(cost: Cost) -> Iterator[tuple[str, str]]:
-    """What is known of the costs of the vocabulary and of a full context, as it is shown."""
+    """Yield labels and formatted values of the known costs of the vocabulary and of a full context."""
     sizes = (
         ("embedding", cost.embedding_bytes),
         ("embedding and output", cost.untied_bytes),
@@ -309,7 +313,7 @@ def model_totals(cost: Cost) -> Iterator[tuple[str, str]]:
 
 
 def shown_megabytes(num_bytes: float) -> str:
-    """Bytes in millions.
+    """Format bytes in millions.
 
     >>> shown_megabytes(8_190_000)
     '8.2 MB'
@@ -318,5 +322,5 @@ def shown_megabytes(num_bytes: float) -> str:
 
 
 def model_of(model: Model) -> str | None:
-    """The model that computations are for; None where nothing is computed."""
+    """Describe the model that computations are for; None if nothing is computed."""
     return None if model.dim is None else f"MFLOP/byte: {described(model)}"

@@ -1,4 +1,4 @@
-"""The tokens that `tokbench inspect` found: a table, and single ones with the tree of their merges."""
+"""Tokens found by `tokbench inspect`: a table, and details of single tokens with the tree of their merges."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _HEADS = (
 
 
 def render_tokens(result: SearchResult, *, console: Console) -> None:
-    """A table of the tokens that were found, or each in depth where it was asked for."""
+    """Print a table of the found tokens, or the details of each if single tokens were requested."""
     if result.details:
         for number, details in enumerate(result.details):
             if number:
@@ -47,11 +47,11 @@ def render_tokens(result: SearchResult, *, console: Console) -> None:
 
 
 def forms_of_tokens(result: SearchResult, rows: Sequence[Sequence[object]]) -> Forms:
-    """The forms for other programs.
+    """Return the forms for other programs.
 
     Args:
-        result: what was found.
-        rows: as `tokbench.workbench.search_vocabulary.vocabulary_rows` has them, for CSV.
+        result: the search result.
+        rows: the CSV rows, as `tokbench.workbench.search_vocabulary.vocabulary_rows` yields them.
     """
     return result_forms(
         json=result.to_json, csv=lambda: rows, parts=lambda: [tokens_table(result), *_sentences(result)]
@@ -59,7 +59,7 @@ def forms_of_tokens(result: SearchResult, rows: Sequence[Sequence[object]]) -> F
 
 
 def tokens_table(result: SearchResult) -> Table:
-    """A row for each token."""
+    """Return a table with a row per token."""
     has_scores = any(token.score is not None for token in result.tokens)
     has_ranks = any(token.rank is not None for token in result.tokens)
     has_kinds = len({token.kind for token in result.tokens}) > 1
@@ -99,7 +99,7 @@ def _number_cell(value: float | None) -> Cell:
 
 
 def _sentences(result: SearchResult) -> Iterator[str]:
-    """How many there are, and how many were left out."""
+    """Yield the number of tokens, and the number of skipped ones."""
     shown = len(result.tokens)
     more = f", the first {shown:,} shown (--top)" if shown < result.found else ""
     yield f"{counted(result.found, 'token')} of {visible(result.info.name)}{more}"
@@ -164,7 +164,7 @@ def _uses(uses: Sequence[MergeRule]) -> Text:
 
 
 def _tree(trace: MergeTrace) -> Iterator[str]:
-    """A line for each node of the trees that are left, the parts of a merge below it."""
+    """Yield a line for each node of the remaining trees, with the parts of a merge below it."""
     made = {(step.start, step.stop): step for step in trace.steps}
     edges = list(zip(trace.edges[:-1], trace.edges[1:], strict=True))
     roots = zip(trace.tokens, edges, strict=True)

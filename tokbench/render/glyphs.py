@@ -1,8 +1,8 @@
-"""How bytes become visible: invisible characters get a stand-in, and control characters never reach the terminal.
+"""Visible glyphs for bytes: invisible characters get a stand-in, and control characters never reach the terminal.
 
 Printable characters stand for themselves. Everything else gets a stand-in: `·` for a space, `⏎` for
 a newline, control pictures such as `␛`, a name in angle brackets (`⟨ZWSP⟩`, `⟨RLO⟩`, `⟨U+E000⟩`), and
-`⟨E2⟩` for a byte that is not a complete character.
+`⟨E2⟩` for a byte that is not part of a complete character.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ _NAMED_RANGES: tuple[tuple[int, int, Callable[[int], str]], ...] = (
     (0x1F1E6, 0x1F1FF, lambda code: f"RI-{chr(code - 0x1F1E6 + ord('A'))}"),
 )
 
-# What has no look of its own: controls, format characters, surrogates, private and unassigned code
-# points, separators, ignorables, a blank Braille cell; and the halves of emoji, which a terminal
-# would join to whatever stands before them.
+# Characters without a visible form: controls, format characters, surrogates, private and unassigned code
+# points, separators, ignorables, a blank Braille cell; and the parts of emoji sequences, which a terminal
+# would join to the character before them.
 _NEVER_RAW = r"[\p{C}\p{Z}\p{DI}\p{Emoji_Modifier}\p{Regional_Indicator}\u2800]"
 
-# What is drawn with the character before it: marks, and the vowels and finals of a Hangul syllable.
+# Characters drawn together with the one before: marks, and the vowels and finals of a Hangul syllable.
 _JOINS_BASE = rf"(?!{_NEVER_RAW})[\p{{M}}\p{{Hangul_Syllable_Type=V}}\p{{Hangul_Syllable_Type=T}}]"
 
-# The clusters that are one picture although they hold invisible characters. It is narrower than
-# Unicode's grammar, so that nothing can hide in a cluster: no long chains, no stray selectors or tags.
+# Clusters that are drawn as one picture although they contain invisible characters. Stricter than Unicode's
+# grammar, so nothing can hide in a cluster: no long chains, no stray selectors or tags.
 _ONE_PICTURE = r"""(?x)
     \p{Regional_Indicator}{2}
     | [0-9\#*] \uFE0F \u20E3
@@ -66,15 +66,15 @@ _MARKS_PER_GLYPH = 6  # more than any script stacks; terminals drop what goes be
 
 
 class Glyph(NamedTuple):
-    """What is drawn as one, and never broken over two lines.
+    """A unit of drawing, never broken over two lines.
 
     Attributes:
-        text: what the terminal gets.
+        text: the text sent to the terminal.
         width: its columns.
-        room: the columns it takes where a terminal draws each part of an emoji sequence on its own.
-        stand_in: whether it stands for something that cannot be shown itself.
-        cut: whether it is a part of a grapheme cluster that a token boundary cuts.
-        ends_line: whether the text's line ends here.
+        room: its columns on a terminal that draws each part of an emoji sequence separately.
+        stand_in: whether it replaces a character that cannot be shown itself.
+        cut: whether it is part of a grapheme cluster that a token boundary cuts.
+        ends_line: whether a line of the text ends here.
     """
 
     text: str
@@ -86,7 +86,7 @@ class Glyph(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Neighbouring glyphs of one style."""
+    """Neighbouring glyphs with the same style."""
 
     text: str
     stand_in: bool
@@ -97,12 +97,12 @@ class Strip(NamedTuple):
     """Glyphs side by side.
 
     Attributes:
-        glyphs: one after another.
-        runs: the same, gathered by style.
-        width: their columns.
-        room: their columns at most, see `Glyph`.
-        ends_line: whether the text's line ends after them.
-        breaks_inside: whether it ends before the last one.
+        glyphs: the glyphs in order.
+        runs: the glyphs grouped by style.
+        width: their total columns.
+        room: their maximum columns, see `Glyph`.
+        ends_line: whether a line of the text ends after them.
+        breaks_inside: whether a line ends before the last glyph.
     """
 
     glyphs: tuple[Glyph, ...]
@@ -114,7 +114,7 @@ class Strip(NamedTuple):
 
 
 def sign(text: str, *, ends_line: bool = False) -> Glyph:
-    """A stand-in of our own making: brackets, names, marks; every character is one column wide.
+    """Return a stand-in made of brackets, names or marks, whose characters are all one column wide.
 
     >>> sign("⟨ZWSP⟩").width
     6
@@ -123,7 +123,7 @@ def sign(text: str, *, ends_line: bool = False) -> Glyph:
 
 
 def strip(glyphs: Iterable[Glyph]) -> Strip:
-    """Glyphs side by side.
+    """Combine glyphs into a strip.
 
     >>> [run.text for run in strip(glyphs_of(b"two words")).runs]
     ['two', '·', 'words']
@@ -144,7 +144,7 @@ def strip(glyphs: Iterable[Glyph]) -> Strip:
 
 
 def glyphs_of(data: bytes) -> tuple[Glyph, ...]:
-    r"""The glyphs of bytes that hold whole grapheme clusters.
+    r"""Return the glyphs of bytes that consist of whole grapheme clusters.
 
     >>> [glyph.text for glyph in glyphs_of("é \u200b\n".encode())]
     ['é', '·', '⟨ZWSP⟩', '⏎']
@@ -155,7 +155,7 @@ def glyphs_of(data: bytes) -> tuple[Glyph, ...]:
 
 
 def spelled(data: bytes) -> tuple[Glyph, ...]:
-    r"""The glyphs of bytes that are a part of a grapheme cluster, character by character.
+    r"""Return the glyphs of bytes that may be part of a grapheme cluster, character by character.
 
     >>> [glyph.text for glyph in spelled("\u200d👧".encode()[:-1])]
     ['⟨ZWJ⟩', '⟨F0⟩', '⟨9F⟩', '⟨91⟩']
@@ -164,7 +164,7 @@ def spelled(data: bytes) -> tuple[Glyph, ...]:
 
 
 def cut_glyphs(data: bytes, *, head: int = 0, tail: int = 0) -> tuple[Glyph, ...]:
-    r"""The glyphs of bytes whose first `head` and last `tail` bytes belong to clusters cut by a boundary.
+    r"""Return the glyphs of bytes whose first `head` and last `tail` bytes belong to clusters cut by a boundary.
 
     >>> [glyph.text for glyph in cut_glyphs("é👩\u200d".encode(), tail=7)]
     ['é', '👩', '⟨ZWJ⟩']
@@ -180,7 +180,7 @@ def cut_glyphs(data: bytes, *, head: int = 0, tail: int = 0) -> tuple[Glyph, ...
 
 
 def byte_glyphs(data: bytes) -> tuple[Glyph, ...]:
-    """The glyphs of byte-fallback tokens, spelled as their vocabulary tokens are.
+    """Return the glyphs of byte-fallback tokens, in the spelling of their vocabulary tokens.
 
     >>> "".join(glyph.text for glyph in byte_glyphs("é".encode()))
     '⟨0xC3⟩⟨0xA9⟩'
@@ -189,7 +189,7 @@ def byte_glyphs(data: bytes) -> tuple[Glyph, ...]:
 
 
 def text_of(glyphs: Iterable[Glyph]) -> str:
-    r"""What glyphs look like side by side.
+    r"""Return the text of glyphs side by side.
 
     >>> text_of(spelled(b"to be\xc3"))
     'to·be⟨C3⟩'
@@ -198,7 +198,7 @@ def text_of(glyphs: Iterable[Glyph]) -> str:
 
 
 def visible(text: str) -> str:
-    r"""A name or a message in which nothing is hidden; spaces stay spaces.
+    r"""Make all characters of a name or message visible; spaces stay spaces.
 
     >>> visible("my \x1b[31m\u202efile")
     'my ␛[31m⟨RLO⟩file'
@@ -208,7 +208,7 @@ def visible(text: str) -> str:
 
 
 def _decoded(data: bytes) -> str:
-    """Bytes that are not complete character become U+DC80 to U+DCFF."""
+    """Decode bytes; those that are not part of a complete character become U+DC80 to U+DCFF."""
     return data.decode(errors="surrogateescape")
 
 
@@ -228,7 +228,7 @@ def _picture(cluster: str) -> Glyph:
 
 
 def _spelled(characters: str) -> Iterator[Glyph]:
-    """Character by character, each combining mark with the base that it follows."""
+    """Yield glyphs character by character, each combining mark together with its base."""
     base = ""
     for character in characters:
         if base and len(base) <= _MARKS_PER_GLYPH and _joins_base(character):
@@ -251,7 +251,7 @@ def _literal(text: str) -> Glyph:
 
 @lru_cache(maxsize=1 << 16)
 def _character(character: str) -> Glyph:
-    """The glyph of a character that stands alone."""
+    """Return the glyph of a standalone character."""
     if stand_in := _stand_in(character):
         return sign(stand_in, ends_line=character == "\n")
     if not character.isascii() and _compiled(r"\p{M}").match(character):
@@ -260,7 +260,7 @@ def _character(character: str) -> Glyph:
 
 
 def _stand_in(character: str) -> str | None:
-    """What is shown instead of a character that has no look of its own."""
+    """Return the stand-in of a character without a visible form, or None."""
     code = ord(character)
     if character in _PICTURES:
         return _PICTURES[character]
@@ -268,7 +268,7 @@ def _stand_in(character: str) -> str | None:
         return chr(0x2400 + code)
     if _FIRST_ESCAPED_BYTE <= code <= _LAST_ESCAPED_BYTE:
         return f"⟨{code - 0xDC00:02X}⟩"
-    if character.isascii():  # so that `regex`, slow to import, is not needed for the most usual texts
+    if character.isascii():  # avoids importing `regex`, which is slow, for the most common texts
         return None
     if _compiled(_NEVER_RAW).match(character) or (
         get_character_cell_size(character) == 0 and not _compiled(r"\p{M}").match(character)

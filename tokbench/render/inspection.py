@@ -1,4 +1,4 @@
-"""What `tokbench inspect` found, as a sheet that fits 80 columns."""
+"""The result of `tokbench inspect`, as a sheet that fits 80 columns."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _DIGITS_SHOWN = 12
 
 
 def render_inspection(result: InspectResult, *, console: Console) -> None:
-    """One line per property; long ones are folded."""
+    """Print one line per property; long lines are wrapped."""
     print_rows(_rows(result), console=console)
 
 
 def forms_of_inspection(result: InspectResult) -> Forms:
-    """The forms for other programs: in tables and CSV the lines of the sheet."""
+    """Return the forms for other programs: tables and CSV have the lines of the sheet."""
 
     def rows() -> Iterator[tuple[str, str]]:
         return ((label, value.plain) for label, value in _rows(result))
@@ -80,7 +80,7 @@ def _rows(result: InspectResult) -> Iterator[tuple[str, Text]]:
 
 
 def _alternatives(alternatives: Sequence[str]) -> Iterator[tuple[str, Text]]:
-    """A line for each, numbered as `explain` counts them: in one line, folding would lose spaces of the pattern."""
+    """Yield a line per alternative, numbered as in `explain`, as wrapping one long line would lose spaces."""
     width = len(str(len(alternatives)))
     for number, alternative in enumerate(alternatives, start=1):
         label = f"{number:>{width}}  " if len(alternatives) > 1 else ""
@@ -88,7 +88,7 @@ def _alternatives(alternatives: Sequence[str]) -> Iterator[tuple[str, Text]]:
 
 
 def _config_rows(result: InspectResult) -> Iterator[tuple[str, Text]]:
-    """What a model gets from it: roles, templates, maximum length."""
+    """Yield the rows of the model configuration: roles, templates, maximum length."""
     config = result.config
     turn_end = result.roles.get("turn_end")
     others = {name: text for name, text in config.named_tokens.items() if text != turn_end}

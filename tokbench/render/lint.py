@@ -28,12 +28,12 @@ _TEXTS_SHOWN = 40
 
 
 def render_lint(result: LintResult, *, console: Console, shown: int | None = _SHOWN) -> None:
-    """The findings by rule.
+    """Print the findings by rule.
 
     Args:
-        result: them.
-        console: where they go.
-        shown: how many of a rule; None for all.
+        result: the findings.
+        console: the console to print to.
+        shown: number of findings per rule; None for all.
     """
     has_figures: set[str] = set()
     for severity in STYLES:
@@ -57,7 +57,7 @@ def render_lint(result: LintResult, *, console: Console, shown: int | None = _SH
 
 
 def render_rules(found: RuleList, *, console: Console) -> None:
-    """A line for each rule."""
+    """Print a line per rule."""
     table = grid("label", "label", "label", "text")
     for rule in found.rules:
         severity = Text(rule.severity.value, style=STYLES[rule.severity])
@@ -66,7 +66,7 @@ def render_rules(found: RuleList, *, console: Console) -> None:
 
 
 def render_rule(rule: Rule, *, console: Console) -> None:
-    """The page of a rule: what breaks, how it is found, the remedy."""
+    """Print the page of a rule: what breaks, how it is found, the remedy."""
     severity = Text(rule.severity.value, style=STYLES[rule.severity])
     console.print(Text.assemble((rule.name, "bold"), f"  {rule.group}  ", severity))
     print_rows(
@@ -76,7 +76,7 @@ def render_rule(rule: Rule, *, console: Console) -> None:
 
 
 def print_remedies(remedies: Iterable[str], *, console: Console) -> None:
-    """What to do, each folded after its arrow."""
+    """Print remedies, each wrapped after its arrow."""
     table = grid("label", "text")
     for remedy in remedies:
         table.add_row(Text("  →"), Text(visible(remedy)))
@@ -102,14 +102,14 @@ def _print_findings(findings: Sequence[Finding], *, console: Console, shown: int
 
 
 def _print_folded(text: Text, *, console: Console) -> None:
-    """A text folded after an indentation of two."""
+    """Print a text wrapped with an indentation of two."""
     table = grid("label", "text")
     table.add_row(Text(), text)
     print_table(table, console=console)
 
 
 def _render_skipped(outcomes: Iterable[Outcome], *, console: Console) -> None:
-    """The rules that were not checked, those with the same reason together."""
+    """Print the rules that were not checked, grouped by reason."""
     reasons: dict[str, list[str]] = {}
     for outcome in outcomes:
         if outcome.skipped is not None:
@@ -123,7 +123,7 @@ def _render_skipped(outcomes: Iterable[Outcome], *, console: Console) -> None:
 
 
 def _figures(outcome: Outcome) -> str:
-    """What a rule counted: `reachable 50,243, undecided 0`."""
+    """Format the counts of a rule, such as `reachable 50,243, undecided 0`."""
     figures = outcome.figures.items()
     return visible(", ".join(f"{name.replace('_', ' ')} {_written(value)}" for name, value in figures))
 
@@ -139,7 +139,7 @@ def _summary(result: LintResult) -> Text:
 
 
 def severities(by_severity: Mapping[Severity, int]) -> Text:
-    """How many findings there are of each severity."""
+    """Format the number of findings of each severity."""
     return Text(", ").join(
         Text(counted(count, severity.value), style=STYLES[severity] if count else "")
         for severity, count in by_severity.items()
@@ -147,7 +147,7 @@ def severities(by_severity: Mapping[Severity, int]) -> Text:
 
 
 def render_fix(result: FixResult, *, console: Console) -> None:
-    """The repairs, then what is left, then where the copy is."""
+    """Print the repairs, then the remaining findings, then the folder of the copy."""
     table = grid("label", "label", "text")
     for repair in result.repairs:
         table.add_row(
@@ -175,12 +175,12 @@ def render_fix(result: FixResult, *, console: Console) -> None:
 
 
 def render_text_lint(result: TextLint, *, console: Console, shown: int | None = _TEXTS_SHOWN) -> None:
-    """The findings by severity, then by document.
+    """Print the findings by severity, then by document.
 
     Args:
-        result: them.
-        console: where they go.
-        shown: how many; None for all.
+        result: the findings.
+        console: the console to print to.
+        shown: number of findings; None for all.
     """
     order = list(STYLES)
     worst = sorted(result.findings, key=lambda finding: (order.index(finding.severity), finding.document))

@@ -38,18 +38,18 @@ if TYPE_CHECKING:
 
 _HEADS = ("name", "head", "unit", "better", "meaning")
 _WIDE = 120
-"""Columns of a terminal from which on a figure takes one line."""
+"""Minimum terminal width in columns for showing a metric on one line."""
 _CHOSEN = "--metrics takes these, `all` for all of them"
 _BESIDE = "shown beside them where they apply"
 
 
 def render_corpus(result: CorpusResult, *, console: Console) -> None:
-    """One line per group, and the total."""
+    """Print a line per group, and the total."""
     write_table(corpus_table(result), console=console)
 
 
 def corpus_table(result: CorpusResult) -> Table:
-    """A row for each group below its kind, and the total."""
+    """Return a table with a row per group, grouped by kind, and the total."""
     heads = [text_column(title, is_long=True) for title in ("group", "", "licence")]
     heads[2:2] = [Column(title) for title in ("documents", "bytes", "characters", "lines")]
     rows: list[tuple[Cell, ...]] = []
@@ -73,13 +73,13 @@ def corpus_table(result: CorpusResult) -> Table:
 
 
 def render_list(result: ListResult, *, console: Console) -> None:
-    """One line per tokenizer."""
+    """Print a line per tokenizer."""
     write_table(list_table(result), console=console)
     console.print(Text('any of them: tokbench viz -t NAME "your text"', style="dim"))
 
 
 def list_table(result: ListResult) -> Table:
-    """A row for each tokenizer."""
+    """Return a table with a row per tokenizer."""
     entries = result.tokenizers
     notes = (
         text_cell(f"damaged: {entry.error}", style="red") if entry.error else text_cell(entry.note)
@@ -99,7 +99,7 @@ def list_table(result: ListResult) -> Table:
 
 
 def render_backends(result: BackendsResult, *, console: Console) -> None:
-    """Each backend with its options, then the presets."""
+    """Print each backend with its options, then the presets and the sets of special tokens."""
     for backend in result.backends:
         head = (backend.name, "bold"), f"  {backend.summary}  ", (f"[{backend.kernel}]", "dim")
         console.print(Text.assemble(*head))
@@ -117,17 +117,19 @@ def render_backends(result: BackendsResult, *, console: Console) -> None:
     console.print()
     console.print(Text("special tokens (--special-preset NAME)", style="bold"))
     sets = grid("label", "label", "text")
-    for one in result.special_presets:
-        roles = ", ".join(f"{role} {text}" for role, text in one.roles.items())
+    for special_preset in result.special_presets:
+        roles = ", ".join(f"{role} {text}" for role, text in special_preset.roles.items())
         sets.add_row(
-            Text(f"  {one.name}"), Text(counted(len(one.tokens), "token"), style="dim"), Text(one.description)
+            Text(f"  {special_preset.name}"),
+            Text(counted(len(special_preset.tokens), "token"), style="dim"),
+            Text(special_preset.description),
         )
         sets.add_row("", "", Text(roles, style="dim"))
     print_table(sets, console=console)
 
 
 def render_doctor(result: DoctorResult, *, console: Console) -> None:
-    """One line per check, and what to do about those that failed."""
+    """Print a line per check, with hints for checks that did not pass."""
     signs = {
         True: Text("✓", style="green"),
         False: Text("✗", style="bold red"),
@@ -144,10 +146,10 @@ def render_doctor(result: DoctorResult, *, console: Console) -> None:
 
 
 def render_metric_help(*, console: Console) -> None:
-    """Every figure: its name, the head of its column, its unit, which way is better, what it means."""
+    """Print every metric: its name, column title, unit, better direction, and meaning."""
     for title, is_chosen in ((_CHOSEN, True), (_BESIDE, False)):
         console.print(Text(title, style="bold"))
-        found = [one for one in explained() if one.is_chosen == is_chosen]
+        found = [metric for metric in explained() if metric.is_chosen == is_chosen]
         if console.width >= _WIDE:
             write_table(_table(found), console=console)
         else:
@@ -155,7 +157,7 @@ def render_metric_help(*, console: Console) -> None:
 
 
 def metric_help_forms() -> Forms:
-    """The same in the forms that other programs read."""
+    """Return the forms for other programs."""
     found = explained()
     return result_forms(
         json=lambda: _document(found),
@@ -177,18 +179,18 @@ def _table(found: Sequence[Explained]) -> Table:
 
 
 def _print_pairs(found: Sequence[Explained], *, console: Console) -> None:
-    """The name on a line of its own, where a terminal is narrow."""
-    for one in found:
-        name, head, unit, better, meaning = _cells(one)
+    """Print each name on a line of its own, for narrow terminals."""
+    for metric in found:
+        name, head, unit, better, meaning = _cells(metric)
         console.print(Text.assemble((name, "bold"), f" ({head}; {unit}; better: {better})"))
         console.print(Text(f"    {meaning}", overflow="fold"))
     console.print()
 
 
-def _cells(one: Explained) -> tuple[str, str, str, str, str]:
-    return one.name, one.title, one.unit, one.direction, one.meaning
+def _cells(metric: Explained) -> tuple[str, str, str, str, str]:
+    return metric.name, metric.title, metric.unit, metric.direction, metric.meaning
 
 
 def _document(found: Sequence[Explained]) -> dict[str, Any]:
-    metrics = [dict(zip(_HEADS, _cells(one), strict=True)) for one in found]
+    metrics = [dict(zip(_HEADS, _cells(metric), strict=True)) for metric in found]
     return {"schema": "tokbench.metrics/1", "metrics": metrics}

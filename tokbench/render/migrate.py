@@ -1,4 +1,4 @@
-"""A change of tokenizer on the terminal: tokens kept, figures, groups, texts that need more tokens."""
+"""A change of tokenizer on the terminal: kept tokens, figures, groups, and texts that need more tokens."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 _TEXT_SHOWN, _LEAST_SHOWN = 60, 20
 _COLUMNS_OF_FIGURES = 36
-"""What stands between the source and the beginning of a text, with the space around it."""
+"""Columns between the source and the beginning of a text, including spaces."""
 
 
 def render_migrate(result: MigrateResult, *, console: Console) -> None:
-    """The tokens, the figures, the groups and the texts."""
+    """Print the tokens, the figures, the groups and the texts."""
     print_rows(_rows(result), console=console)
     metrics = metrics_named(FIGURES)
     write_table(summary_table(result.comparison, metrics=metrics), console=console)
@@ -53,7 +53,7 @@ def render_migrate(result: MigrateResult, *, console: Console) -> None:
 
 
 def groups_table(groups: Sequence[GroupChange]) -> Table:
-    """A row for each group: its tokens and the characters of a context, before and after."""
+    """Return a table with a row per group: tokens and characters of a context, before and after."""
     return Table(
         "Tokens of each group before and after",
         (
@@ -72,7 +72,7 @@ def groups_table(groups: Sequence[GroupChange]) -> Table:
 
 
 def texts_table(result: MigrateResult, *, width: int) -> Table:
-    """A row for each text that loses, of so many columns that no source is broken and few texts are."""
+    """Return a table with a row per text that grows, fitted to a width so that no source and few texts are broken."""
     sources = _without_common_folder([visible(text.source) for text in result.texts])
     shown = max(_LEAST_SHOWN, min(_TEXT_SHOWN, width - max(map(len, sources)) - _COLUMNS_OF_FIGURES))
     return Table(
@@ -91,9 +91,9 @@ def texts_table(result: MigrateResult, *, width: int) -> Table:
 def _rows(result: MigrateResult) -> Iterator[tuple[str, Text]]:
     shared = result.shared
     before, after = result.comparison.tokenizers
-    for label, one in (("from", before), ("to", after)):
-        info = one.candidate.tokenizer.info
-        yield label, Text(f"{visible(one.name)} ({info.backend}, {info.vocab_size:,} ids)")
+    for label, tokenizer in (("from", before), ("to", after)):
+        info = tokenizer.candidate.tokenizer.info
+        yield label, Text(f"{visible(tokenizer.name)} ({info.backend}, {info.vocab_size:,} ids)")
     yield "same", Text(f"{counted(shared.same_id, 'token')} with the same id, {shared.moved:,} with another")
     if shared.by_role:
         roles = ", ".join(f"{role} {old} → {new}" for role, (old, new) in shared.by_role.items())
@@ -133,7 +133,7 @@ def _beginning(text: str, most: int) -> str:
 
 
 def _without_common_folder(sources: list[str]) -> list[str]:
-    """Names of files with lines, without the folders that all of them are in.
+    """Remove the folders that all file names share.
 
     >>> _without_common_folder(["corpora/de.txt:7", "corpora/code/c.c:3"]), _without_common_folder(["a.txt:1"])
     (['de.txt:7', 'code/c.c:3'], ['a.txt:1'])
@@ -142,6 +142,6 @@ def _without_common_folder(sources: list[str]) -> list[str]:
     """
     folders = zip(*(source.split("/")[:-1] for source in sources), strict=False)
     shared = [names[0] for names in takewhile(lambda names: len(set(names)) == 1, folders)]
-    if not any(shared):  # nothing, or the root of absolute paths alone
+    if not any(shared):  # nothing shared, or only the root of absolute paths
         return sources
     return ["/".join(source.split("/")[len(shared) :]) for source in sources]

@@ -1,4 +1,4 @@
-"""Results as HTML inside another page, as a notebook shows them: no script, nothing fetched, styles of their own."""
+"""Results as HTML fragments for notebooks: no scripts, nothing loaded, styles included."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tokbench.render.table import Cell, Column
 
 _MOST_TOKENS = 2000
-"""So many tokens are drawn of a text at most: a notebook keeps what it shows."""
+"""Maximum number of tokens that are drawn per text, as a notebook stores its output."""
 
 _STYLE = f"""<style>.tokbench{{overflow-x:auto;
 table{{border-collapse:collapse;margin:.5rem 0}}
@@ -39,17 +39,17 @@ th,td{{text-align:right;padding:.15rem .6rem;white-space:nowrap}}
 
 
 def as_html(result: ShownInNotebooks) -> str:
-    """A result as HTML that stands inside another page, as a notebook does it by itself.
+    """Render a result as an HTML fragment, as a notebook displays it.
 
     Args:
-        result: a segmentation, what `tok.viz` gives, a comparison, a sweep or a report. Of a text with more than
-            2,000 tokens the first are drawn.
+        result: a segmentation, a result of `tok.viz`, a comparison, a sweep or a report. Only the first 2,000 tokens of
+            a text are drawn.
 
     Returns:
-        One element with its own styles: it runs no script and fetches nothing, and all text in it is text.
+        One element with its own styles: it runs no scripts and loads nothing, and all text in it is escaped.
 
     Raises:
-        ConfigError: it is something else.
+        ConfigError: it has another type.
 
     >>> from tokbench.core.tokens import Segmentation, Span, Token, TokenKind
     >>> hi = Token(7, b"Hi", Span(0, 2), TokenKind.NORMAL)
@@ -93,7 +93,7 @@ def _viz(result: VizResult) -> Iterator[str]:
 
 
 def _beginning(segmentation: Segmentation) -> Segmentation:
-    """The first tokens of a long text, and the text that they stand for."""
+    """Return the first tokens of a long text, and the text that they cover."""
     if len(segmentation.tokens) <= _MOST_TOKENS:
         return segmentation
     tokens = tuple(islice(segmentation.tokens, _MOST_TOKENS))

@@ -1,8 +1,8 @@
 """The colours of the token view: adjacent tokens always differ, also for colour-blind readers.
 
-The backgrounds are fixed entries of the 256-colour cube with their own text colour, so they read
-alike in dark and light terminals. They were searched for: under normal sight, protanopia,
-deuteranopia and tritanopia, colours next to each other in the cycle are at least ΔE 35 apart (CIE 1976).
+The backgrounds are fixed entries of the 256-colour cube with their own text colour, so they look the same in dark
+and light terminals. They were found by search: under normal sight, protanopia, deuteranopia and tritanopia, colours
+next to each other in the cycle are at least ΔE 35 apart (CIE 1976).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 FAINT = Style(dim=True)
-"""Ids, rules and notes."""
+"""The style of ids, rules and notes."""
 _NO_ATTRIBUTES = Style()
 
 
@@ -30,10 +30,10 @@ class Look:
     """The styles of one token's cell.
 
     Attributes:
-        text: characters that stand for themselves, and the padding.
-        stand_in: characters that stand for something else (`·`, `⟨ZWSP⟩`).
-        cut: `text`, inside a character that a token boundary cuts.
-        cut_stand_in: `stand_in`, likewise.
+        text: style of characters that stand for themselves, and of padding.
+        stand_in: style of stand-ins (`·`, `⟨ZWSP⟩`).
+        cut: like `text`, inside a character that a token boundary cuts.
+        cut_stand_in: like `stand_in`, inside such a character.
     """
 
     text: Style
@@ -42,7 +42,7 @@ class Look:
     cut_stand_in: Style
 
     def style(self, *, stand_in: bool, cut: bool) -> Style:
-        """The style of a run of glyphs."""
+        """Return the style of a run of glyphs."""
         if stand_in:
             return self.cut_stand_in if cut else self.stand_in
         return self.cut if cut else self.text
@@ -50,12 +50,12 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """The looks of all tokens; within each tuple, neighbours have different backgrounds, round the end too.
+    """The looks of all tokens; neighbours in a tuple, which is cyclic, have different backgrounds.
 
     Attributes:
-        tokens: the cycle of each kind. Ordinary and byte-fallback tokens share theirs.
+        tokens: the cycle of looks of each kind; ordinary and byte-fallback tokens share their backgrounds.
         absent: the same cycle for tokens that cover no text.
-        uncovered: text that no token covers.
+        uncovered: the look of text that no token covers.
     """
 
     tokens: Mapping[TokenKind, tuple[Look, ...]]
@@ -63,13 +63,13 @@ class Palette:
     uncovered: Look
 
     def look(self, kind: TokenKind, *, turn: int, absent: bool = False) -> Look:
-        """The look of the token at position `turn`: never the background of the tokens beside it."""
+        """Return the look of the token at position `turn`, whose background differs from those of its neighbours."""
         cycle = self.absent if absent and kind is TokenKind.NORMAL else self.tokens[kind]
         return cycle[turn % len(cycle)]
 
 
 def palette_for(console: Console) -> Palette | None:
-    """The palette that a console can show; None where it shows no colour."""
+    """Return the palette that a console can show; None if it shows no colour."""
     if console.no_color or console.color_system is None:
         return None
     return SIXTEEN if console.color_system in ("standard", "windows") else CUBE
@@ -85,7 +85,7 @@ def _palette(
     bright: int,
     bright_stand_in: int,
 ) -> Palette:
-    """A palette from colour numbers: dark text on the cycle, bright bold text on the marked kinds."""
+    """Build a palette from colour numbers: dark text on the cycle, bright bold text on special and unknown tokens."""
     ordinary = tuple(_look(ground, text, stand_in) for ground in cycle)
     marked = {
         kind: tuple(_look(ground, bright, bright_stand_in, Style(bold=True)) for ground in grounds)
@@ -118,7 +118,7 @@ CUBE = _palette(
     bright=231,
     bright_stand_in=229,
 )
-"""For terminals of 256 colours and more."""
+"""The palette for terminals with 256 colours or more."""
 
 SIXTEEN = _palette(
     cycle=(7, 6, 3),  # white, cyan, yellow
@@ -129,4 +129,4 @@ SIXTEEN = _palette(
     bright=15,
     bright_stand_in=15,
 )
-"""For terminals of sixteen colours, whose shades are the user's own: only pairs that most themes keep readable."""
+"""The palette for terminals with sixteen colours, which users may change: only pairs that most themes keep readable."""

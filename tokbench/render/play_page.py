@@ -1,4 +1,4 @@
-"""The report on a page that `tokbench play --html` has written."""
+"""The report on a page written by `tokbench play --html`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def render_play_page(result: PlayPageResult, *, console: Console, messages: Console) -> None:
-    """Print where the page is, how large, and what its encoders were tried on.
+    """Print the path and size of the page, and the checks of its encoders.
 
     Args:
         result: the page.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def render_shards(result: ShardsResult, *, console: Console) -> None:
-    """What was written, how fast, and what to do next."""
+    """Print what was written, how fast, and the next step."""
     index = result.index
     total, eos = index["total"], index["eos"]
     ending = f", {visible(eos['text'])} after each document" if eos else ""
@@ -38,7 +38,7 @@ def render_shards(result: ShardsResult, *, console: Console) -> None:
 
 
 def _chat_rows(index: Mapping[str, Any]) -> dict[str, str]:
-    """The rows about conversations in the index."""
+    """Return the rows about conversations in the index."""
     chat = index["options"].get("chat")
     if chat is None:
         return {}
@@ -47,7 +47,7 @@ def _chat_rows(index: Mapping[str, Any]) -> dict[str, str]:
 
 
 def render_verify(result: VerifyResult, *, console: Console) -> None:
-    """Print each problem, or that there is none."""
+    """Print each problem, and a summary."""
     for problem in result.problems:
         console.print(Text.assemble(("wrong: ", "bold red"), visible(problem)), soft_wrap=True)
     compared = f", {result.compared:,} of them encoded anew" if result.compared else ""

@@ -1,4 +1,4 @@
-"""A sweep of where superwords begin: its tables and sentences, in every form."""
+"""Output of a sweep over starting points of superwords: tables and sentences, shared by all forms."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _COMPRESSION = METRICS["bytes_per_token"]
 
 
 def render_superword_sweep(sweep: SuperwordSweep, *, console: Console) -> None:
-    """A line for each beginning, the groups, and what the figures mean."""
+    """Print a line per starting point, the groups, and the meaning of the figures."""
     console.print(Text(subtitle_of(sweep), style="dim"))
     write_table(beginnings_table(sweep), bar_width=_BAR_WIDTH, console=console)
     print_lines(legend_of(sweep), style="dim", console=console)
@@ -43,7 +43,7 @@ def render_superword_sweep(sweep: SuperwordSweep, *, console: Console) -> None:
 
 
 def superword_sweep_forms(sweep: SuperwordSweep) -> Forms:
-    """The same in the forms that other programs read."""
+    """Return the forms for other programs."""
     return result_forms(
         json=lambda: superword_sweep_document(sweep), csv=lambda: csv_rows(sweep), parts=lambda: _parts(sweep)
     )
@@ -60,7 +60,7 @@ def _parts(sweep: SuperwordSweep) -> Iterator[Table | str]:
 
 
 def beginnings_table(sweep: SuperwordSweep) -> Table:
-    """A row for each beginning, with bars of its compression."""
+    """Return a table with a row per starting point, with bars of its compression."""
     found = [point.found for point in sweep.points]
     costs = [point.cost for point in found if point.cost is not None]
     figures = [point.figures[_COMPRESSION.name] for point in found]
@@ -89,13 +89,13 @@ def beginnings_table(sweep: SuperwordSweep) -> Table:
 
 
 def beginnings_by_group(sweep: SuperwordSweep) -> Table | None:
-    """A row for each group: the first beginning, the best on all text, and plain BPE. None for one group."""
+    """Return a table with a row per group: the first and the best starting point, and plain BPE. None for one group."""
     chosen = {f"after {point.superwords:,}": point.found for point in _chosen_points(sweep)}
     return compression_by_group(chosen)
 
 
 def _chosen_points(sweep: SuperwordSweep) -> list[SuperwordPoint]:
-    """The first beginning, the one of the fewest tokens, and plain BPE, each once."""
+    """Return the first starting point, the one with the fewest tokens, and plain BPE, without duplicates."""
     fewest = min(sweep.points, key=lambda point: point.found.tokens)
     return [point for point in sweep.points if point in (sweep.points[0], fewest, sweep.points[-1])]
 
@@ -110,7 +110,7 @@ def _marks(sweep: SuperwordSweep, point: SuperwordPoint) -> Iterator[str]:
 
 
 def subtitle_of(sweep: SuperwordSweep) -> str:
-    """What was trained, and on what it was evaluated."""
+    """Describe what was trained, and what it was evaluated on."""
     count = len(sweep.points)
     return (
         f"{sweep.backend} of {sweep.vocab_size:,} tokens: {count} training{'s' * (count != 1)} on "
@@ -119,7 +119,7 @@ def subtitle_of(sweep: SuperwordSweep) -> str:
 
 
 def legend_of(sweep: SuperwordSweep) -> Iterator[str]:
-    """What intervals and heads mean."""
+    """Yield lines that explain intervals and column titles."""
     yield intervals_of(sweep)
     yield "superwords: tokens after which merges cross spaces; gain: over plain BPE, where none does"
     model = model_of(sweep.model)
@@ -128,12 +128,12 @@ def legend_of(sweep: SuperwordSweep) -> Iterator[str]:
 
 
 def superword_curve(sweep: SuperwordSweep) -> list[tuple[int, float | None, str]]:
-    """Beginning, bytes per token and group, for a chart: all text, and where there are few groups each of them."""
+    """Return starting point, bytes per token and group for a chart: all text, and each group if there are few."""
     return curve_through({point.superwords: point.found for point in sweep.points})
 
 
 def csv_rows(sweep: SuperwordSweep) -> Iterator[Sequence[object]]:
-    """A row for each beginning and group below the head; all text is the group without a name."""
+    """Yield the header and a row per starting point and group; the group of all text is the empty string."""
     costs = list(cost_columns([point.found.cost for point in sweep.points if point.found.cost is not None]))
     head = (*CSV_COLUMNS, *(column.name for column in costs))
     yield head

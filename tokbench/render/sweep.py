@@ -1,4 +1,4 @@
-"""A sweep: its tables and sentences, for the terminal and in the forms that other programs read."""
+"""Output of a sweep: tables and sentences, for the terminal and in forms for other programs."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _COMPRESSION, *_OTHER_FIGURES = (METRICS[name] for name in SWEPT)
 
 
 def render_sweep(sweep: Sweep, *, console: Console) -> None:
-    """A line for each size, the groups at some sizes, and the recommendation."""
+    """Print a line per size, the groups at some sizes, and the recommendation."""
     console.print(Text(subtitle_of(sweep), style="dim"))
     write_table(sizes_table(sweep), bar_width=_BAR_WIDTH, console=console)
     print_lines(legend_of_sweep(sweep), style="dim", console=console)
@@ -72,14 +72,14 @@ def render_sweep(sweep: Sweep, *, console: Console) -> None:
 
 
 def sweep_forms(sweep: Sweep) -> Forms:
-    """A sweep in the forms that other programs read."""
+    """Return the forms of a sweep for other programs."""
     return result_forms(
         json=lambda: sweep_document(sweep), csv=lambda: csv_rows(sweep), parts=lambda: sweep_parts(sweep)
     )
 
 
 def sweep_parts(sweep: Sweep) -> Iterator[Table | str]:
-    """The tables of a sweep, then its sentences."""
+    """Yield the tables of a sweep, then its sentences."""
     yield sizes_table(sweep)
     by_group = sizes_by_group(sweep)
     if by_group is not None:
@@ -93,7 +93,7 @@ def sweep_parts(sweep: Sweep) -> Iterator[Table | str]:
 
 
 def sizes_table(sweep: Sweep) -> Table:
-    """A row for each size, the recommended one marked, with bars of its compression."""
+    """Return a table with a row per size, the recommended one marked, with bars of its compression."""
     points = sweep.points
     sizes = (
         Cell(f"{point.vocab_size:,}", point.vocab_size, best=point.vocab_size == sweep.recommended)
@@ -126,15 +126,15 @@ def sizes_table(sweep: Sweep) -> Table:
 
 
 def sizes_by_group(sweep: Sweep) -> Table | None:
-    """A row for each group: bytes per token at the smallest, the recommended and the largest size.
+    """Return a table with a row per group: bytes per token at the smallest, the recommended and the largest size.
 
-    By name: a byte is worth more in one script than in another. None for one group.
+    The groups are sorted by name, as a byte is worth more in one script than in another. None for one group.
     """
     return compression_by_group({f"at {point.vocab_size:,}": point for point in _chosen_points(sweep)})
 
 
 def compression_by_group(points: Mapping[str, SweepPoint]) -> Table | None:
-    """A row for each group of the last point: bytes per token at each. None for one group."""
+    """Return a table with a row per group of the last point: bytes per token at each point. None for one group."""
     *_, last = points.values()
     groups = sorted(last.groups)
     if len(groups) < 2:
@@ -158,7 +158,7 @@ def _figure_column(sweep: Sweep, metric: Metric) -> Column:
 
 
 def figure_column(title: str, figures: Sequence[Figure | None], metric: Metric = _COMPRESSION) -> Column:
-    """Figures of a metric; those of the compression with their intervals."""
+    """Return a column of figures of a metric; those of compression have intervals."""
     values = [None if figure is None else figure.value for figure in figures]
     texts = (
         shown_figure(figure, metric) if metric is _COMPRESSION else shown(value, metric)
@@ -168,7 +168,7 @@ def figure_column(title: str, figures: Sequence[Figure | None], metric: Metric =
 
 
 def _mix_columns(sweep: Sweep) -> Iterator[Column]:
-    """Cost of the mix at every size; nothing where none was asked for."""
+    """Yield the columns of the costs of the mix at every size; none without a mix."""
     figures = [point.mixed.tokens_per_byte for point in sweep.points if point.mixed is not None]
     if not figures:
         return
@@ -178,7 +178,7 @@ def _mix_columns(sweep: Sweep) -> Iterator[Column]:
 
 
 def marks_of(sweep: Sweep, point: SweepPoint) -> Iterator[str]:
-    """The marks of a size: knee, recommended, not filled, loses text."""
+    """Yield the marks of a size: knee, recommended, not filled, loses text."""
     if point.vocab_size == sweep.knee:
         yield "knee"
     if point.vocab_size == sweep.recommended:
@@ -190,7 +190,7 @@ def marks_of(sweep: Sweep, point: SweepPoint) -> Iterator[str]:
 
 
 def _chosen_points(sweep: Sweep) -> list[SweepPoint]:
-    """The smallest size, the recommended one and the largest, each once."""
+    """Return the smallest, the recommended and the largest size, without duplicates."""
     first, last = sweep.points[0], sweep.points[-1]
     return [
         point
@@ -200,12 +200,12 @@ def _chosen_points(sweep: Sweep) -> list[SweepPoint]:
 
 
 def curve_of(sweep: Sweep) -> list[tuple[int, float | None, str]]:
-    """Size, bytes per token and group, for a chart: all text, and where there are few groups each of them."""
+    """Return size, bytes per token and group for a chart: all text, and each group if there are few."""
     return curve_through({point.vocab_size: point for point in sweep.points})
 
 
 def curve_through(points: Mapping[int, SweepPoint]) -> list[tuple[int, float | None, str]]:
-    """The same of points at any places."""
+    """Return the same for points at arbitrary positions."""
     rows = [(place, point.bytes_per_token, "all text") for place, point in points.items()]
     *_, last = points.values()
     groups = last.groups
@@ -220,7 +220,7 @@ def curve_through(points: Mapping[int, SweepPoint]) -> list[tuple[int, float | N
 
 
 def subtitle_of(sweep: Sweep) -> str:
-    """What was trained, and on what it was evaluated."""
+    """Describe what was trained, and what it was evaluated on."""
     runs = "one training" if sweep.trainings == 1 else f"{sweep.trainings} trainings"
     return (
         f"{sweep.backend}: {runs} on {sweep.training_bytes:,} bytes, "
@@ -229,7 +229,7 @@ def subtitle_of(sweep: Sweep) -> str:
 
 
 def intervals_of(sweep: SweptText) -> str:
-    """What intervals are, or why there are none."""
+    """Explain the intervals, or why there are none."""
     return (
         sweep.interval_gap
         or f"± 95 % (paired bootstrap over {drawn_from(sweep.units)}), ≈ not distinguishable"
@@ -238,7 +238,7 @@ def intervals_of(sweep: SweptText) -> str:
 
 
 def legend_of_sweep(sweep: Sweep) -> Iterator[str]:
-    """What intervals, marks and heads mean."""
+    """Yield lines that explain intervals, marks and column titles."""
     yield intervals_of(sweep)
     yield METHOD
     yield names_of((_COMPRESSION, *_OTHER_FIGURES))
@@ -250,13 +250,13 @@ def legend_of_sweep(sweep: Sweep) -> Iterator[str]:
 
 
 def recommendation_of(sweep: Sweep) -> str:
-    """The recommended size and why, in a sentence."""
+    """Describe the recommended size and the reason in a sentence."""
     size = "none" if sweep.recommended is None else f"{sweep.recommended:,} tokens"
     return f"{size}: {sweep.reason}"
 
 
 def problems_of(sweep: Sweep) -> Iterator[str]:
-    """Sizes that the text cannot fill, and groups of which more or less than a tenth is held out."""
+    """Yield the sizes that the text cannot fill, and groups with more or less than a tenth held out."""
     yield from gaps_of(sweep.shares)
     if sweep.missing:
         sizes = ", ".join(f"{size:,}" for size in sweep.missing)
@@ -264,7 +264,7 @@ def problems_of(sweep: Sweep) -> Iterator[str]:
 
 
 def sentences_of(sweep: Sweep) -> Iterator[str]:
-    """The recommendation, and what limits it."""
+    """Yield the recommendation and its limitations."""
     yield f"recommended: {recommendation_of(sweep)}"
     yield from sweep.mix_summary
     yield from problems_of(sweep)
@@ -274,7 +274,7 @@ def sentences_of(sweep: Sweep) -> Iterator[str]:
 
 
 def csv_rows(sweep: Sweep) -> Iterator[Sequence[object]]:
-    """A row for each size and group below the head; all text is the group without a name, and has more figures."""
+    """Yield the header and a row per size and group; all text has the empty group name, and more figures."""
     costs = list(cost_columns([point.cost for point in sweep.points if point.cost is not None]))
     mixed = (
         ("tokens_per_byte", "tokens_per_byte_low", "tokens_per_byte_high") if sweep.mix is not None else ()

@@ -1,4 +1,4 @@
-"""Tables that are built once for each result, and written by `terminal`, `exports` and the HTML page."""
+"""Tables that are built once per result, and written by `terminal`, `exports` and the HTML page."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Value = float | str | None
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell.
+    """A cell of a table.
 
     Attributes:
-        text: what is shown.
-        value: what it is sorted by; None is last, in either order.
+        text: the displayed text.
+        value: the sort key; None sorts last in either order.
         best: whether it is the best of its column.
-        style: rich's, for the terminal.
+        style: style on the terminal, as rich names it.
     """
 
     text: str
@@ -35,18 +35,18 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A head and the cells below it.
+    """A column title and the cells below it.
 
     Attributes:
-        title: the head.
-        cells: one for each row.
-        meaning: of the head, in a line.
-        name: what JSON and CSV call it, where they have it.
-        first: the order in which a table is sorted first.
-        align: the side on which cells begin.
-        has_best: whether the best of it is marked on the terminal.
-        is_detail: left out on the terminal, where there is little room.
-        is_long: whether its cells may be folded on the terminal.
+        title: the title.
+        cells: one cell per row.
+        meaning: an explanation of the title in one line.
+        name: name in JSON and CSV, if it has one.
+        first: the initial sort order.
+        align: the alignment of cells.
+        has_best: whether its best cell is marked on the terminal.
+        is_detail: whether the terminal, which has little room, skips it.
+        is_long: whether its cells may be wrapped on the terminal.
     """
 
     title: str
@@ -61,20 +61,20 @@ class Column:
 
     @property
     def values(self) -> tuple[Value, ...]:
-        """The values to sort by."""
+        """The sort keys of the cells."""
         return tuple(cell.value for cell in self.cells)
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Columns of the same length, the first of them the heads of the rows.
+    """Columns of the same length; the first one has the row titles.
 
     Attributes:
-        caption: what it shows.
-        columns: at least one.
-        corner: what the terminal, which shows no caption, has above the heads of the rows.
-        bars: a value for each row, which the terminal shows as a bar.
-        sections: the rows before which there is a space.
+        caption: the caption.
+        columns: at least one column.
+        corner: the title of the first column on the terminal, which shows no caption.
+        bars: a value per row, which the terminal shows as a bar.
+        sections: indices of rows that have a space before them.
     """
 
     caption: str
@@ -96,12 +96,12 @@ def table_of_rows(
     *,
     corner: str = "",
 ) -> Table:
-    """A table from its rows.
+    """Build a table from its rows.
 
     Args:
-        caption: what it shows.
+        caption: the caption.
         heads: columns without cells.
-        rows: a cell for each column.
+        rows: rows with a cell per column.
         corner: see `Table`.
     """
     cells = list(zip(*rows, strict=True)) or [()] * len(heads)
@@ -112,7 +112,7 @@ def table_of_rows(
 def text_column(
     title: str, texts: Iterable[str] = (), *, meaning: str = "", style: str = "", is_long: bool = False
 ) -> Column:
-    """A column of names or other text."""
+    """Return a column of names or other text."""
     cells = tuple(text_cell(text, style=style) for text in texts)
     return Column(title, cells, meaning=meaning, first="ascending", align="left", is_long=is_long)
 
@@ -126,13 +126,13 @@ def value_column(
     name: str = "",
     first: Order = "descending",
 ) -> Column:
-    """A column of values, with a dash where there is none."""
+    """Return a column of values, with a dash for None."""
     cells = tuple(Cell(NONE if value is None else shown(value), value) for value in values)
     return Column(title, cells, meaning=meaning, name=name, first=first)
 
 
 def known_columns(*columns: Column) -> list[Column]:
-    """The columns that have a value in some row."""
+    """Return the columns that have a value in some row."""
     return [column for column in columns if any(value is not None for value in column.values)]
 
 
@@ -144,16 +144,16 @@ def count_column(
     first: Order = "descending",
     is_detail: bool = False,
 ) -> Column:
-    """A column of numbers of things."""
+    """Return a column of counts."""
     cells = tuple(count_cell(number) for number in numbers)
     return Column(title, cells, meaning=meaning, first=first, is_detail=is_detail)
 
 
 def text_cell(text: str, *, style: str = "") -> Cell:
-    """A name or another text."""
+    """Return a cell with a name or other text."""
     return Cell(visible(text), visible(text), style=style)
 
 
 def count_cell(number: int, *, style: str = "") -> Cell:
-    """A number of things."""
+    """Return a cell with a count."""
     return Cell(f"{number:,}", number, style=style)

@@ -1,4 +1,4 @@
-"""Tables on the terminal: heads and rules, several panes where a table is too wide, and bars."""
+"""Tables on the terminal: titles and rules, several panes if a table is too wide, and bars."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from tokbench.render.table import Table
 
 _NARROWEST_TEXT = 12
-"""Columns that a text is folded in at least."""
+"""Minimum columns for wrapped cells."""
 _BETWEEN_COLUMNS = 3
 _UNBROKEN = "\ue000"
-"""Stands for a space at which a line does not break: what is written here has no private characters."""
+"""Replaces a space at which a line must not break; private-use characters never occur in the output otherwise."""
 _LONGEST_UNBROKEN = 44
 _IN_QUOTES = re.compile(r'"(?:[^"\\]|\\.)*"')
 _BAR_WIDTH = 24
@@ -34,16 +34,16 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 _BREAKS = re.compile(" +|│")
 _NARROWEST = 20
-"""Columns that a text is folded in at least."""
+"""Minimum columns for wrapped lines."""
 
 
 def write_table(table: Table, *, bar_width: int = _BAR_WIDTH, console: Console) -> None:
-    """A table with heads: the columns as far as they fit beside the first one, the others in tables below.
+    """Print a table with titles; columns that do not fit go into further tables below, with the same first column.
 
     Args:
-        table: its details are left out, and its bars where there is no room for them.
+        table: the table; detail columns are skipped, and bars if there is no room for them.
         bar_width: columns of the longest bar.
-        console: where it goes.
+        console: the console to print to.
     """
     labels, *columns = _shown(table)
     labels = replace(labels, title=table.corner)
@@ -66,7 +66,7 @@ def write_table(table: Table, *, bar_width: int = _BAR_WIDTH, console: Console) 
 
 
 def write_grid(table: Table, *, bar_width: int = _BAR_WIDTH, console: Console) -> None:
-    """A table without heads."""
+    """Print a table without titles."""
     columns = [*_shown(table), *([_bars(table.bars, width=bar_width)] if table.bars else [])]
     lines = grid()
     for column in columns:
@@ -77,7 +77,7 @@ def write_grid(table: Table, *, bar_width: int = _BAR_WIDTH, console: Console) -
 
 
 def write_condensed(table: Table, *, console: Console) -> None:
-    """A line for each head, with the rows that have it side by side."""
+    """Print a line per row title, with all rows of that title side by side."""
     for_head = groupby(
         zip(*(column.cells for column in _shown(table)), strict=True), key=lambda row: row[0].text
     )
@@ -89,7 +89,7 @@ def write_condensed(table: Table, *, console: Console) -> None:
 
 
 def grid(*columns: Literal["label", "text"]) -> RichTable:
-    """Columns without lines between them; labels do not fold."""
+    """Create a table without lines between columns; labels do not wrap."""
     table = RichTable.grid(padding=(0, 2))
     for column in columns:
         table.add_column(no_wrap=column == "label", overflow="fold")
@@ -97,7 +97,7 @@ def grid(*columns: Literal["label", "text"]) -> RichTable:
 
 
 def print_rows(rows: Iterable[tuple[str, Text]], *, console: Console) -> None:
-    """Labels with what belongs to them, one below another."""
+    """Print labels with their values, one per row."""
     table = grid("label", "text")
     for label, value in rows:
         table.add_row(Text(label, style="dim"), value)
@@ -105,13 +105,13 @@ def print_rows(rows: Iterable[tuple[str, Text]], *, console: Console) -> None:
 
 
 def print_lines(lines: Iterable[str], *, style: str = "", console: Console) -> None:
-    """Sentences, one below another, in which nothing is hidden."""
+    """Print sentences, one per line, with all characters made visible."""
     for line in lines:
         console.print(Text(visible(line), style=style))
 
 
 def print_notes(notes: Iterable[str], *, console: Console) -> None:
-    """Notes below a sheet; the lines below a note's first are to be copied, and are not folded."""
+    """Print notes below a sheet; lines after the first line of a note are meant for copying and do not wrap."""
     for note in notes:
         first, *others = note.split("\n")
         console.print(Text(f"note: {visible(first)}", style="yellow"))
@@ -120,9 +120,9 @@ def print_notes(notes: Iterable[str], *, console: Console) -> None:
 
 
 def print_table(table: RichTable, *, console: Console) -> None:
-    """Print a table without the spaces that fill up its last column.
+    """Print a table without the padding of its last column.
 
-    What does not fold is shown whole, though the table be wider than the terminal.
+    Columns that do not wrap are printed in full, even if the table becomes wider than the terminal.
     """
     for column in table.columns:
         widths = [cell_len(str(cell)) for cell in (column.header, *column.cells)]
@@ -137,7 +137,7 @@ def print_table(table: RichTable, *, console: Console) -> None:
 
 
 def unbroken(text: str) -> str:
-    """A text for `print_table` whose quoted tokens are not folded at their spaces, but for long ones."""
+    """Prevent `print_table` from wrapping a text at spaces inside quoted tokens, except long ones."""
 
     def kept(match: re.Match[str]) -> str:
         return match[0].replace(" ", _UNBROKEN) if len(match[0]) <= _LONGEST_UNBROKEN else match[0]
@@ -146,7 +146,7 @@ def unbroken(text: str) -> str:
 
 
 def bar(value: float | None, longest: float, *, width: int) -> str:
-    """A bar of eighths of a column.
+    """Return a bar with a resolution of an eighth of a column.
 
     >>> bar(1.0, 2.0, width=4), bar(None, 2.0, width=4)
     ('██  ', '    ')
@@ -176,13 +176,13 @@ def _panes(columns: Sequence[Column], *, first: int, width: int) -> Iterator[lis
 
 
 def _width(column: Column) -> int:
-    """The minimum width of a column, without the space beside it."""
+    """Return the minimum width of a column, without the space beside it."""
     width = max(cell_len(text.plain) for text in (Text(column.title), *_texts(column)))
     return min(width, _NARROWEST_TEXT) if column.is_long else width
 
 
 def _texts(column: Column) -> Iterator[Text]:
-    """Its cells; where the best is marked, the others have a space in the place of the mark."""
+    """Yield the cells of a column; if the best is marked, the other cells have a space instead of the mark."""
     for cell in column.cells:
         if column.has_best and cell.best:
             yield Text(f"{cell.text}{BEST}", style="bold green")
@@ -197,7 +197,7 @@ def _bars(values: Sequence[float | None], *, width: int) -> Column:
 
 
 class Line(NamedTuple):
-    """A line that is folded after its indentation, or after the first characters of its own text."""
+    """A line that wraps with an indentation, or with that of the first characters of its own text."""
 
     text: Text
     indent: int = 0
@@ -205,12 +205,12 @@ class Line(NamedTuple):
 
 
 def folded(line: Line, console: Console) -> list[Text]:
-    """The rows of a line in the width of a console."""
+    """Wrap a line to the width of a console."""
     return folded_to(line, console.width)
 
 
 def folded_to(line: Line, width: int) -> list[Text]:
-    """The rows of a line; those after the first begin where its text does."""
+    """Wrap a line; the rows after the first are indented like its text."""
     before = Text(" " * line.indent) + line.text[: line.label]
     indent = before.cell_len
     rest = line.text[line.label :]
@@ -221,7 +221,7 @@ def folded_to(line: Line, width: int) -> list[Text]:
 
 
 def _wrapped(text: Text, width: int) -> list[Text]:
-    """A text in rows that end at spaces or between tokens, and inside a token only where it is wider than a row."""
+    """Wrap a text at spaces or between tokens, and inside a token only if it is wider than a row."""
     rows: list[Text] = []
     start = 0
     for stop in _row_ends(text, width):
@@ -233,7 +233,7 @@ def _wrapped(text: Text, width: int) -> list[Text]:
 
 
 def _row_ends(text: Text, width: int) -> Iterator[int]:
-    """Where the rows of a text end."""
+    """Yield the end positions of the rows of a text."""
     plain = text.plain
     kept = [match.span() for match in _IN_QUOTES.finditer(plain) if len(match[0]) <= width]
     ends = {match.end() for match in _BREAKS.finditer(plain)}
@@ -253,5 +253,5 @@ def _row_ends(text: Text, width: int) -> Iterator[int]:
 
 
 def _is_between(plain: str, place: int) -> bool:
-    """Whether a place is inside a word, where two tokens of different looks meet."""
+    """Whether a position is inside a word, between two tokens with different looks."""
     return 0 < place < len(plain) and plain[place - 1] != " " and plain[place] != " "

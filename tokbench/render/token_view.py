@@ -1,8 +1,8 @@
-"""One segmentation as lines of cells: one cell per token, wrapped between tokens, its text made visible.
+"""A segmentation as lines of cells: one cell per token, wrapped between tokens, with all text made visible.
 
-With a palette, tokens are distinguished by their backgrounds; without one by a separator. A character
-that tokens cut is underlined from end to end, and its boundaries are `╎` instead of `│`. Text that no
-token covers stands without a background, or in `⟦⟧`. Everything streams, in time linear in the text.
+With a palette, tokens are distinguished by their backgrounds; without one by separators. A character
+that tokens cut is underlined as a whole, and its boundaries are `╎` instead of `│`. Text that no
+token covers has no background, or is enclosed in `⟦⟧`. Everything streams, in time linear in the text.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ if TYPE_CHECKING:
     from tokbench.render.palette import Look, Palette
 
 MIN_WIDTH = 20
-"""The narrowest view: it holds the widest name, and an id of 32 bits."""
+"""The minimum width: it holds the longest stand-in name, and a 32-bit id."""
 UNKNOWN_MARK = "⟨?⟩"
 EMPTY_MARK = "⟨empty⟩"
 _LONGEST_KEPT = 64
 
 
 class Separators(NamedTuple):
-    """What stands between tokens where colour does not tell them apart."""
+    """Separators between tokens, for output without colours."""
 
     whole: str
     cut: str
 
 
 SEPARATORS = (Separators("│", "╎"), Separators("┃", "╏"), Separators("║", "┊"), Separators("❘", "❙"))
-"""The first pair that does not occur in the text is taken; the last one where all do."""
+"""The first pair that does not occur in the text is used, or the last one if all occur."""
 
 
 class Row(NamedTuple):
-    """One terminal line and its columns."""
+    """One terminal line and its width in columns."""
 
     segments: tuple[Segment, ...]
     width: int
 
 
 class Line(NamedTuple):
-    """One line of the view: its tokens and, beneath, their ids where those are asked for."""
+    """One line of the view: its tokens and, if requested, their ids beneath."""
 
     rows: tuple[Row, ...]
     ends_text_line: bool = False
@@ -58,7 +58,7 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
-    """A token, or text that no token covers, before it is laid out."""
+    """A token, or text that no token covers, before layout."""
 
     strip: Strip
     look: Look | None
@@ -67,7 +67,7 @@ class _Cell:
 
 
 class _Block(NamedTuple):
-    """A cell, or the part of one, that stands on one line."""
+    """A cell, or a part of one, that fits on one line."""
 
     strip: Strip
     look: Look | None
@@ -80,13 +80,13 @@ class _Block(NamedTuple):
 def token_lines(
     segmentation: Segmentation, *, width: int, palette: Palette | None = None, ids: bool = False
 ) -> Iterator[Line]:
-    """The lines of a segmentation, one after another.
+    """Yield the lines of a segmentation.
 
     Args:
-        segmentation: what to show; its spans may be empty, overlap or leave gaps.
-        width: columns that no line exceeds; taken as `MIN_WIDTH` where it is less.
-        palette: the colours; None for separators instead.
-        ids: whether each token's id stands beneath it.
+        segmentation: the segmentation to show; its spans may be empty, overlap or leave gaps.
+        width: maximum line width in columns; at least `MIN_WIDTH`.
+        palette: the colours; None uses separators instead.
+        ids: whether to show each token's id beneath it.
 
     >>> from tokbench.core.tokens import Segmentation, Span, Token, TokenKind
     >>> hi, x = Token(7, b"Hi", Span(0, 2), TokenKind.NORMAL), Token(8, b" x", Span(2, 4), TokenKind.NORMAL)
@@ -111,12 +111,12 @@ def token_lines(
 
 
 def plain(line: Line) -> str:
-    """The text of a line without its styles, rows under one another."""
+    """Return the text of a line without styles, one row below the other."""
     return "\n".join("".join(segment.text for segment in row.segments) for row in line.rows)
 
 
 def separators_for(text: str) -> Separators:
-    """The separators that a text does not hold itself.
+    """Return separators that do not occur in the text.
 
     >>> separators_for("a │ b")
     Separators(whole='┃', cut='╏')
@@ -130,33 +130,33 @@ def separators_for(text: str) -> Separators:
 
 
 def _cells(segmentation: Segmentation, *, palette: Palette | None, ids: bool) -> Iterator[_Cell]:
-    """The cells in reading order; the last one has no separator."""
+    """Yield the cells in reading order; the last one has no separator."""
     separators = None if palette else separators_for(segmentation.text)
-    held: _Cell | None = None
-    for each in visible_tokens(segmentation):
-        if held is not None:
-            yield held
-        held = _cell(each, palette=palette, separators=separators, ids=ids)
-    if held is not None:
-        yield replace(held, separator="")
+    previous: _Cell | None = None
+    for shown in visible_tokens(segmentation):
+        if previous is not None:
+            yield previous
+        previous = _cell(shown, palette=palette, separators=separators, ids=ids)
+    if previous is not None:
+        yield replace(previous, separator="")
 
 
-def _cell(each: VisibleToken, *, palette: Palette | None, separators: Separators | None, ids: bool) -> _Cell:
+def _cell(shown: VisibleToken, *, palette: Palette | None, separators: Separators | None, ids: bool) -> _Cell:
     separator = ""
     if separators is not None:
-        separator = separators.cut if each.cuts_after else separators.whole
-    if each.token is None:
-        looks = each.strip if palette else enclosed("⟦", each.strip.glyphs, "⟧")
+        separator = separators.cut if shown.cuts_after else separators.whole
+    if shown.token is None:
+        looks = shown.strip if palette else enclosed("⟦", shown.strip.glyphs, "⟧")
         return _Cell(looks, palette.uncovered if palette else None, "", separator)
-    look = palette.look(each.token.kind, turn=each.turn, absent=not each.covers_text) if palette else None
-    return _Cell(each.strip, look, str(each.token.id) if ids else "", separator)
+    look = palette.look(shown.token.kind, turn=shown.turn, absent=not shown.covers_text) if palette else None
+    return _Cell(shown.strip, look, str(shown.token.id) if ids else "", separator)
 
 
 # --- cells to lines ---------------------------------------------------------------------------
 
 
 def _blocks(cell: _Cell, *, columns: int) -> Iterator[_Block]:
-    """The cell in blocks that fit a line each: one, but for wide tokens and line ends inside a token."""
+    """Split a cell into blocks that fit on a line: one, except for wide tokens and line ends inside a token."""
     has_separators = cell.look is None
     label = cell.label
     if label and not has_separators:
@@ -169,7 +169,7 @@ def _blocks(cell: _Cell, *, columns: int) -> Iterator[_Block]:
 
 
 def _broken(whole: Strip, *, columns: int) -> Iterator[Strip]:
-    """A strip broken between glyphs, after line ends and where the columns are used up."""
+    """Split a strip between glyphs, after line ends and where the columns are used up."""
     if whole.room <= columns and not whole.breaks_inside:
         yield whole
         return
@@ -231,13 +231,13 @@ class VisibleToken(NamedTuple):
     """A token, or text that no token covers.
 
     Attributes:
-        token: None where no token covers the text.
-        turn: the position of the token, or of the one after the text.
-        start: its first byte in the text.
-        stop: the byte after its last one.
-        strip: what it looks like; a token that covers no text is shown by its bytes.
-        cuts_after: whether its end is inside a grapheme cluster.
-        covers_text: whether it stands for some of the text.
+        token: the token; None for text that no token covers.
+        turn: index of the token, or of the token after the uncovered text.
+        start: offset of its first byte in the text.
+        stop: offset after its last byte.
+        strip: its glyphs; a token that covers no text is shown by its bytes.
+        cuts_after: whether it ends inside a grapheme cluster.
+        covers_text: whether it covers some of the text.
     """
 
     token: Token | None
@@ -250,7 +250,7 @@ class VisibleToken(NamedTuple):
 
 
 def visible_tokens(segmentation: Segmentation) -> Iterator[VisibleToken]:
-    """Everything of a segmentation; its spans may be empty, overlap or leave gaps."""
+    """Yield all tokens of a segmentation, and the text between them; spans may be empty, overlap or leave gaps."""
     data = segmentation.text.encode()
     cuts = {edge: cut.span for cut in cut_clusters(segmentation) for edge in cut.boundaries}
     covered = 0
@@ -268,7 +268,7 @@ def visible_tokens(segmentation: Segmentation) -> Iterator[VisibleToken]:
 
 
 def enclosed(opening: str, glyphs: tuple[Glyph, ...], closing: str) -> Strip:
-    """Glyphs in brackets; the closing one stays on the line of what it closes."""
+    """Enclose glyphs in brackets; the closing bracket stays on the line of the last glyph."""
     last = glyphs[-1]
     return strip(
         (
@@ -287,7 +287,7 @@ def _uncovered(data: bytes, cuts: Mapping[int, Span], turn: int, start: int, sto
 
 
 def _cut_ends(cuts: Mapping[int, Span], start: int, stop: int) -> tuple[int, int]:
-    """How many bytes at the head and the tail belong to clusters that these edges cut."""
+    """Return how many bytes at the head and the tail belong to clusters that the two edges cut."""
     head = min(cuts[start].stop, stop) - start if start in cuts else 0
     tail = stop - max(cuts[stop].start, start) if stop in cuts else 0
     return head, min(tail, stop - start - head)

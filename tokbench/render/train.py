@@ -1,4 +1,4 @@
-"""What `tokbench train` made: a sheet for the terminal."""
+"""The result of `tokbench train`, for the terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def render_train(result: TrainResult, *, console: Console) -> None:
-    """What was trained, from what, how fast, where it is and what to do next."""
+    """Print what was trained, on which text, how fast, where it was saved, and the next step."""
     training = result.training
     print_rows(_training_rows(result), console=console)
     if training.stopped_early:

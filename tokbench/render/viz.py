@@ -1,4 +1,4 @@
-"""`tokbench viz`: a text as one or several tokenizers see it, for the terminal."""
+"""`tokbench viz`: the tokens of a text under one or several tokenizers, for the terminal."""
 
 from __future__ import annotations
 
@@ -28,33 +28,33 @@ if TYPE_CHECKING:
 Layout = Literal["stacked", "side-by-side"]
 
 MIN_COLUMN = 40
-"""The narrowest column in which tokenizers are shown side by side."""
+"""The minimum column width for showing tokenizers side by side."""
 
 _GUTTER = 3
 _BLANK = Row((), 0)
 _BOLD = Style(bold=True)
-_BATCH = 256  # rows a write
+_BATCH = 256  # rows per write
 _CUTS_LISTED = 5
 _INDENT = "  "
 _PARTS_LISTED = 8
 
 
 class ShownText(NamedTuple):
-    """One of several texts: what messages call it, and its tokens."""
+    """One of several texts: its name in messages, and its tokens."""
 
     source: str
     result: VizResult
 
 
 class _Note(NamedTuple):
-    """A remark beneath the tokens."""
+    """A note below the tokens."""
 
     text: Text
     indent: int = 0
 
 
 class _Section(NamedTuple):
-    """One tokenizer's part of the view."""
+    """The section of one tokenizer."""
 
     header: Row
     tokens: Iterator[Line]
@@ -62,13 +62,13 @@ class _Section(NamedTuple):
 
 
 def render_viz(result: VizResult, *, console: Console, ids: bool = False, layout: Layout = "stacked") -> None:
-    """Print the tokens of a text, and beneath them what they add up to; then their steps where these are known.
+    """Print the tokens of a text with statistics beneath, then the steps of the tokenizers if known.
 
     Args:
         result: the text and its tokenizers.
-        console: where to print; it decides on width and colours.
-        ids: whether ids stand beneath the tokens.
-        layout: "side-by-side" needs `MIN_COLUMN` columns for each tokenizer, and is "stacked" without them.
+        console: the console to print to; it determines width and colours.
+        ids: whether to show ids beneath the tokens.
+        layout: "side-by-side" needs `MIN_COLUMN` columns per tokenizer, and falls back to "stacked" without them.
     """
     width = max(console.width, MIN_WIDTH)
     columns = len(result.views)
@@ -91,7 +91,7 @@ def render_viz(result: VizResult, *, console: Console, ids: bool = False, layout
 
 
 def _render_steps(views: Sequence[VizTokenizer], *, console: Console) -> None:
-    """Print the steps of each tokenizer that has them, beneath all tokens."""
+    """Print the steps of each tokenizer that has them, below all tokens."""
     explained = [(view, view.explanation) for view in views if view.explanation is not None]
     if explained:
         from tokbench.render.viz_steps import render_steps
@@ -101,7 +101,7 @@ def _render_steps(views: Sequence[VizTokenizer], *, console: Console) -> None:
 
 
 def render_source(source: str, *, console: Console) -> None:
-    """A line above what belongs to one of several texts."""
+    """Print a heading for one of several texts."""
     console.print(Text(visible(source), style=_BOLD))
 
 
@@ -125,7 +125,7 @@ def _token_lines(view: VizTokenizer, *, console: Console, width: int, ids: bool)
 
 
 def _header(view: VizTokenizer, *, width: int) -> Text:
-    """A rule with the tokenizer's name, backend and vocabulary."""
+    """Return a rule with the tokenizer's name, backend and vocabulary size."""
     title = Text.assemble(
         ("── ", FAINT),
         (visible(view.info.name), _BOLD),
@@ -137,7 +137,7 @@ def _header(view: VizTokenizer, *, width: int) -> Text:
 
 
 def statistics_of(view: VizTokenizer) -> Text:
-    """What the tokens add up to.
+    """Return a summary of the tokens of a text.
 
     >>> from tokbench.core.interfaces import TokenizerInfo
     >>> from tokbench.workbench.viz import VizTokenizer
@@ -157,7 +157,7 @@ def statistics_of(view: VizTokenizer) -> Text:
 
 
 def cut_lines(cuts: Sequence[CutCluster]) -> Iterator[str]:
-    """How many characters are cut, and the most frequent ones, indented."""
+    """Yield the number of cut characters, and the most frequent ones, indented."""
     if not cuts:
         return
     kinds = Counter((cut.text, cut.parts) for cut in cuts)
@@ -174,7 +174,7 @@ def _indented(line: str) -> _Note:
 
 
 def _cut_line(text: str, parts: Sequence[bytes], *, times: int) -> str:
-    r"""One cut character: how it looks, where it is cut, what it is made of.
+    r"""Describe one cut character: its glyphs, where it is cut, its code points.
 
     >>> _cut_line("é", (b"\xc3", b"\xa9"), times=2)
     'é  ⟨C3⟩ ╎ ⟨A9⟩  U+00E9 LATIN SMALL LETTER E WITH ACUTE  ×2'
@@ -193,7 +193,7 @@ def _drawn(glyphs: Sequence[Glyph]) -> str:
 
 
 def uncovered_line(view: VizTokenizer) -> Iterator[str]:
-    """How much of the text is in no token."""
+    """Yield a line with the number of bytes that no token covers, if any."""
     size = view.num_bytes
     uncovered, reached = 0, 0
     for start, stop in [*sorted(token.span for token in view.segmentation.tokens), (size, size)]:
@@ -226,7 +226,7 @@ def _side_by_side(sections: Sequence[_Section], *, width: int) -> Iterator[Row]:
 
 
 def _in_step(columns: Sequence[Iterator[Line]]) -> Iterator[list[Line | None]]:
-    """The lines of several views beside one another; a line of the text begins in all of them at once."""
+    """Yield lines of several views side by side; a new line of the text starts in all views at once."""
     waiting = [False] * len(columns)
     while True:
         lines = [
@@ -241,7 +241,7 @@ def _in_step(columns: Sequence[Iterator[Line]]) -> Iterator[list[Line | None]]:
 
 
 def _beside(rows: Iterable[Row | None], *, width: int) -> Row:
-    """Rows joined to one, each but the last padded to its column."""
+    """Join rows side by side, each but the last padded to its column."""
     segments: list[Segment] = []
     total = 0
     for index, row in enumerate(rows):
@@ -253,7 +253,7 @@ def _beside(rows: Iterable[Row | None], *, width: int) -> Row:
 
 
 def comparison_of(views: Sequence[VizTokenizer]) -> Text:
-    """The tokenizers by their tokens, fewest first.
+    """Compare the tokenizers by their number of tokens, the fewest first.
 
     >>> from tokbench.core.interfaces import TokenizerInfo
     >>> from tokbench.workbench.viz import VizTokenizer
@@ -279,7 +279,7 @@ def comparison_of(views: Sequence[VizTokenizer]) -> Text:
 
 
 class _Rows:
-    """Rows as something that a console prints."""
+    """Rows as a rich renderable."""
 
     def __init__(self, rows: Sequence[Row]) -> None:
         self._rows = rows
@@ -291,14 +291,14 @@ class _Rows:
 
 
 def _print(rows: Iterable[Row], *, console: Console) -> None:
-    """Print rows as they come, some at a time."""
+    """Print rows in batches as they become available."""
     coming = iter(rows)
     while batch := list(islice(coming, _BATCH)):
         console.print(_Rows(batch), end="", crop=False)
 
 
 def _wrapped(note: _Note, *, console: Console, width: int) -> list[Row]:
-    """A note as rows, wrapped between words."""
+    """Wrap a note into rows between words."""
     options = console.options.update(width=width - note.indent, height=None)
     indent = [Segment(" " * note.indent)] if note.indent else []
     lines = console.render_lines(note.text, options, pad=False)
@@ -310,6 +310,6 @@ def _row(segments: Sequence[Segment]) -> Row:
 
 
 def _listed(parts: Sequence[str], *, separator: str) -> str:
-    """Parts in one line, the first few where there are many."""
+    """Join parts in one line; of many parts only the first ones."""
     more = len(parts) - _PARTS_LISTED
     return separator.join(parts[:_PARTS_LISTED]) + (f" … and {more:,} more" if more > 0 else "")

@@ -1,4 +1,4 @@
-"""`tokbench viz --html`: texts with their tokens as one page, which fetches nothing and runs nothing."""
+"""`tokbench viz --html`: texts with their tokens as one page, which loads nothing and runs no scripts."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ pre{margin:.3rem 0;overflow-x:auto;font:.9rem/1.6 ui-monospace,Menlo,Consolas,mo
 
 
 def _colours() -> str:
-    """The colours of the terminal: one rule for each look."""
+    """Return CSS rules for the colours of the terminal, one per look."""
     rules = []
     for kind, looks in CUBE.tokens.items():
         for turn, look in enumerate(looks):
@@ -64,24 +64,24 @@ def _declared(style: Style) -> str:
 
 
 TOKEN_STYLE = _TOKENS + _colours()
-"""The rules for tokens and steps, which may stand inside those of another element."""
+"""CSS rules for tokens and steps, which may be nested in the rule of another element."""
 
 
 def viz_page(shown: Sequence[ShownText], *, ids: bool = False, beside: bool = False) -> bytes:
-    """Write texts with their tokens as HTML.
+    """Render texts with their tokens as an HTML page.
 
-    Pointing at a token tells its id, its bytes and where it stands; the same is in its label for screen readers.
+    The tooltip of a token has its id, its bytes and its position; screen readers get the same as its label.
 
     Args:
         shown: the texts, in order.
-        ids: whether ids stand beneath the tokens.
-        beside: whether several tokenizers stand side by side where the window is wide enough.
+        ids: whether to show ids beneath the tokens.
+        beside: whether to show several tokenizers side by side if the window is wide enough.
 
     Returns:
-        The page: light or dark as its reader has it, and with a policy that lets it fetch nothing.
+        The page: light or dark as its reader prefers, with a policy that forbids loading anything.
     """
     policy = "default-src 'none'; style-src 'unsafe-inline'"
-    body = "".join(part for each in shown for part in _text(each, ids=ids, beside=beside))
+    body = "".join(part for text in shown for part in _text(text, ids=ids, beside=beside))
     return (
         "<!doctype html>\n"
         '<html lang="en"><head><meta charset="utf-8">'
@@ -93,13 +93,13 @@ def viz_page(shown: Sequence[ShownText], *, ids: bool = False, beside: bool = Fa
 
 
 def shown_result(result: VizResult) -> Iterator[str]:
-    """The tokens of a text and what they add up to, for another page that has `TOKEN_STYLE`."""
+    """Render the tokens of a text with statistics, for another page that includes `TOKEN_STYLE`."""
     return _text(ShownText("", result), ids=False, beside=False)
 
 
 def token_list(segmentation: Segmentation, *, ids: bool = False) -> str:
-    """The tokens of a text alone, likewise."""
-    return f"<ol>{''.join(_token(each, ids=ids) for each in visible_tokens(segmentation))}</ol>\n"
+    """Render only the tokens of a text, likewise."""
+    return f"<ol>{''.join(_token(token, ids=ids) for token in visible_tokens(segmentation))}</ol>\n"
 
 
 def _text(shown: ShownText, *, ids: bool, beside: bool) -> Iterator[str]:
@@ -125,31 +125,31 @@ def _view(view: VizTokenizer, *, ids: bool) -> Iterator[str]:
     yield "</section>\n"
 
 
-def _token(each: VisibleToken, *, ids: bool) -> str:
+def _token(token: VisibleToken, *, ids: bool) -> str:
     glyphs = "".join(
         f"<{name}{_classes('cut' if run.cut else '')}>{escape(run.text)}</{name}>"
-        for run in each.strip.runs
+        for run in token.strip.runs
         for name in ("i" if run.stand_in else "span",)
     )
-    label, classes = _label(each), ["token"]
-    if each.token is not None:
-        cycle = CUBE.tokens[each.token.kind]
-        classes += [each.token.kind.value, f"c{each.turn % len(cycle)}"]
-        if not each.covers_text and each.token.kind is TokenKind.NORMAL:
+    label, classes = _label(token), ["token"]
+    if token.token is not None:
+        cycle = CUBE.tokens[token.token.kind]
+        classes += [token.token.kind.value, f"c{token.turn % len(cycle)}"]
+        if not token.covers_text and token.token.kind is TokenKind.NORMAL:
             classes.append("absent")
-    below = f'<span class="id">{each.token.id}</span>' if ids and each.token is not None else ""
+    below = f'<span class="id">{token.token.id}</span>' if ids and token.token is not None else ""
     drawn = f'<li><span{_classes(*classes)} title="{escape(label)}">{glyphs}</span>{below}</li>'
-    return drawn + ('<li class="break" aria-hidden="true"></li>' if each.strip.ends_line else "")
+    return drawn + ('<li class="break" aria-hidden="true"></li>' if token.strip.ends_line else "")
 
 
-def _label(each: VisibleToken) -> str:
-    """What is said of a token beside its looks."""
-    place = f"bytes {each.start:,} to {each.stop:,} of the text"
-    if each.token is None:
+def _label(token: VisibleToken) -> str:
+    """Return the tooltip of a token."""
+    place = f"bytes {token.start:,} to {token.stop:,} of the text"
+    if token.token is None:
         return f"in no token, {place}"
-    kind = "" if each.token.kind is TokenKind.NORMAL else f", {each.token.kind.value}"
-    piece = each.token.piece.hex(" ") or "none"
-    return f"id {each.token.id}{kind}, its bytes {piece}, {place}"
+    kind = "" if token.token.kind is TokenKind.NORMAL else f", {token.token.kind.value}"
+    piece = token.token.piece.hex(" ") or "none"
+    return f"id {token.token.id}{kind}, its bytes {piece}, {place}"
 
 
 def _classes(*names: str) -> str:

@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from tokbench.render.terminal import Line
 
 _PAGE_WIDTH = 110
-"""Columns of a page; a longer row is scrolled."""
+"""Columns of the page; longer rows scroll."""
 
 
 def render_steps(explanation: Explanation, *, name: str, console: Console) -> None:
-    """Print how each word became tokens, a word that is there again only once.
+    """Print how each word became tokens; repeated words are shown only once.
 
     Args:
-        explanation: of the text.
-        name: the tokenizer's.
-        console: where to print; it decides on width and colours.
+        explanation: the explanation of the text.
+        name: name of the tokenizer.
+        console: the console to print to; it determines width and colours.
     """
     title = Text.assemble(
         ("── ", FAINT), (f"steps of {visible(name)}", Style(bold=True)), f" · {explanation.algorithm} "
@@ -47,7 +47,7 @@ def render_steps(explanation: Explanation, *, name: str, console: Console) -> No
 
 
 def steps_html(explanation: Explanation) -> str:
-    """The same as a part of a page that is opened on demand."""
+    """Return the same as a part of a page that can be collapsed."""
     console = Console(color_system="256", force_terminal=True, width=_PAGE_WIDTH)
     lines = _lines(explanation, Painter(CUBE, _PAGE_WIDTH))
     rows = "\n".join("".join(_drawn(line.text, indent=line.indent, console=console)) for line in lines)
@@ -64,7 +64,7 @@ def _lines(explanation: Explanation, painter: Painter) -> Iterator[Line]:
 
 
 def _drawn(text: Text, *, indent: int, console: Console) -> Iterator[str]:
-    """A line with the colours of the terminal."""
+    """Yield a line with the colours of the terminal."""
     yield " " * indent
     for segment in text.render(console, end=""):
         declared = _declared(segment.style or Style())

@@ -1,4 +1,4 @@
-"""`tokbench viz --svg`: the view of the terminal as a picture, which fetches nothing."""
+"""`tokbench viz --svg`: the view of the terminal as an SVG picture, which loads nothing."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from tokbench.render.viz import Layout, ShownText
 
 _CELL_WIDTH, _ROW_HEIGHT, _MARGIN = 9.0, 22, 16
-"""In pixels. Each run of text is stretched to its cells, whatever the font is."""
+"""In pixels. Each run of text is stretched to its cells, whatever the font."""
 _FONT = "ui-monospace, Menlo, Consolas, monospace"
 _GROUND, _INK = "#16181d", "#d8dbe2"
 
 
 class _Run(NamedTuple):
-    """Characters of one style in a row, and the cell in which they begin."""
+    """Characters of one style in a row, and the cell where they begin."""
 
     text: str
     style: Style
@@ -42,17 +42,17 @@ def viz_picture(
 
     Args:
         shown: the texts, in order.
-        columns: the width of the terminal that is drawn, in cells.
-        ids: whether ids stand beneath the tokens.
+        columns: width of the drawn terminal in cells.
+        ids: whether to show ids beneath the tokens.
         layout: see `render_viz`.
 
     Returns:
-        The file. Its width is that of the widest row, its font the reader's monospaced one.
+        The file. Its width is that of the widest row; its font is the reader's monospaced font.
     """
     lines = [Text.from_ansi(line) for line in _printed(shown, columns=columns, ids=ids, layout=layout)]
     width = _MARGIN * 2 + _CELL_WIDTH * max(cell_len(line.plain) for line in lines)
     height = _MARGIN * 2 + _ROW_HEIGHT * len(lines)
-    names = dict.fromkeys(view.info.name for each in shown for view in each.result.views)
+    names = dict.fromkeys(view.info.name for text in shown for view in text.result.views)
     title = f"Tokens as tokbench viz shows them: {', '.join(names)}"
     rows = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height}" role="img">',
@@ -67,7 +67,7 @@ def viz_picture(
 
 
 def _printed(shown: Sequence[ShownText], *, columns: int, ids: bool, layout: Layout) -> list[str]:
-    """The lines that a terminal of 256 colours would get."""
+    """Return the lines that a terminal with 256 colours would get."""
     file = StringIO()
     console = Console(
         file=file,
@@ -80,12 +80,12 @@ def _printed(shown: Sequence[ShownText], *, columns: int, ids: bool, layout: Lay
         markup=False,
         emoji=False,
     )
-    for number, each in enumerate(shown):
+    for number, text in enumerate(shown):
         if number:
             console.print()
         if len(shown) > 1:
-            render_source(each.source, console=console)
-        render_viz(each.result, console=console, ids=ids, layout=layout)
+            render_source(text.source, console=console)
+        render_viz(text.result, console=console, ids=ids, layout=layout)
     return file.getvalue().rstrip("\n").split("\n")
 
 
@@ -107,7 +107,7 @@ def _drawn(run: _Run) -> str:
 
 
 def _words(run: _Run) -> Iterator[_Run]:
-    """What stands between spaces: viewers differ in which spaces they keep, and stretch what is left."""
+    """Yield the words between runs of spaces: viewers differ in which spaces they keep, and stretch the rest."""
     for words in re.finditer(r"[^ ]+(?: [^ ]+)*", run.text):
         yield run._replace(text=words[0], cell=run.cell + cell_len(run.text[: words.start()]))
 

@@ -1,4 +1,4 @@
-"""How two tokenizers differ, as `tokbench inspect A B` shows it."""
+"""The differences of two tokenizers, as `tokbench inspect A B` shows them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _name = partial(text_column, is_long=True)
 
 
 def render_comparison_of_two(result: VocabularyComparison, *, top: int, console: Console) -> None:
-    """What differs, a table for each kind of it."""
+    """Print the differences, a table for each kind."""
     for part in parts_of(result, top=top):
         if isinstance(part, Table):
             console.print(Text(part.caption, style="bold"))
@@ -37,28 +37,31 @@ def render_comparison_of_two(result: VocabularyComparison, *, top: int, console:
 
 
 def forms_of_comparison(result: VocabularyComparison, *, top: int) -> Forms:
-    """The forms for other programs; in CSV a row for each difference."""
+    """Return the forms for other programs; CSV has a row per difference."""
     return result_forms(
         json=result.to_json, csv=lambda: _rows(result), parts=lambda: parts_of(result, top=top)
     )
 
 
 def parts_of(result: VocabularyComparison, *, top: int) -> Iterator[Table | str]:
-    """Sentences and tables, of which each has this many rows at most."""
-    one, other = (visible(info.name) for info in result.infos)
+    """Yield sentences and tables; each table has at most `top` rows."""
+    first_name, second_name = (visible(info.name) for info in result.infos)
     found = result.differences
     yield (
-        f"{one} and {other}: {counted(result.same_tokens, 'token')} under the same id, "
-        f"{len(found.moved):,} under another, {len(found.only_first):,} only in {one}, "
-        f"{len(found.only_second):,} only in {other}"
+        f"{first_name} and {second_name}: {counted(result.same_tokens, 'token')} under the same id, "
+        f"{len(found.moved):,} under another, {len(found.only_first):,} only in {first_name}, "
+        f"{len(found.only_second):,} only in {second_name}"
     )
     yield _merges_in_words(result)
     if result.is_same:
         yield "nothing differs"
-    heads = [_name("setting"), _name(one), _name(other)]
-    settings = ([text_cell(each.name), _value(each.first), _value(each.second)] for each in result.settings)
+    heads = [_name("setting"), _name(first_name), _name(second_name)]
+    settings = (
+        [text_cell(setting.name), _value(setting.first), _value(setting.second)]
+        for setting in result.settings
+    )
     yield from _table("Settings", heads, settings, total=len(result.settings), top=None)
-    heads = [_name("special token"), Column(f"id in {one}"), Column(f"id in {other}")]
+    heads = [_name("special token"), Column(f"id in {first_name}"), Column(f"id in {second_name}")]
     special = (
         [text_cell(text), _id_cell(first), _id_cell(second)]
         for text, (first, second) in result.special_tokens.items()
@@ -71,11 +74,14 @@ def parts_of(result: VocabularyComparison, *, top: int) -> Iterator[Table | str]
     )
     heads = [
         _name("token"),
-        Column(f"id in {one}"),
-        Column(f"id in {other}", align="left"),
+        Column(f"id in {first_name}"),
+        Column(f"id in {second_name}", align="left"),
     ]
     yield from _table("Under another id", heads, moved, total=len(found.moved), top=top)
-    for name, tokens, ids in ((one, first, found.only_first), (other, second, found.only_second)):
+    for name, tokens, ids in (
+        (first_name, first, found.only_first),
+        (second_name, second, found.only_second),
+    ):
         rows = ([_token(tokens[id]), _id_cell(id)] for id in ids)
         yield from _table(
             f"Only in {name}",
@@ -86,7 +92,7 @@ def parts_of(result: VocabularyComparison, *, top: int) -> Iterator[Table | str]
         )
     if result.merges is not None:
         alone = (result.merges.only_first, result.merges.only_second)
-        for name, merges, ranks in zip((one, other), result.merge_lists, alone, strict=True):
+        for name, merges, ranks in zip((first_name, second_name), result.merge_lists, alone, strict=True):
             rows = ([_merge(merges[rank]), count_cell(rank)] for rank in ranks)
             heads = [_name("merge"), Column("rank")]
             yield from _table(f"Merges only in {name}", heads, rows, total=len(ranks), top=top)
@@ -97,11 +103,11 @@ def _merges_in_words(result: VocabularyComparison) -> str:
         return f"merges: not compared, {visible(result.merges_not_compared)}"
     if result.merges is None:
         return "merges: the same"
-    one, other = (visible(info.name) for info in result.infos)
+    first_name, second_name = (visible(info.name) for info in result.infos)
     found = result.merges
     return (
-        f"merges: other from rank {found.rank:,} on; {len(found.only_first):,} only in {one}, "
-        f"{len(found.only_second):,} only in {other}, {found.moved:,} others moved"
+        f"merges: other from rank {found.rank:,} on; {len(found.only_first):,} only in {first_name}, "
+        f"{len(found.only_second):,} only in {second_name}, {found.moved:,} others moved"
     )
 
 
@@ -115,7 +121,7 @@ def _table(
 
 
 def _rows(result: VocabularyComparison) -> Iterator[tuple[object, ...]]:
-    """Kind, what it is, its place in the first, its place in the second."""
+    """Yield rows of kind, subject, and its place in the first and in the second tokenizer."""
     first, second = result.tokens
     found = result.differences
     yield "kind", "what", "first", "second"

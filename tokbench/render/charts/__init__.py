@@ -1,1 +1,1 @@
-"""Results as charts: Vega-Lite specifications, and the SVG and PNG that are drawn from them without a browser."""
+"""Charts of results: Vega-Lite specifications, and the SVG and PNG files that are drawn from them without a browser."""

@@ -1,4 +1,4 @@
-"""The charts of a comparison: by group, by language, by the length of tokens, by their rank."""
+"""Charts of a comparison: by group, by language, by token length, by token rank."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _PLAIN = Frame()
 def compression_chart(
     comparison: Comparison, *, metric: Metric = METRICS["bytes_per_token"], frame: Frame = _PLAIN
 ) -> Spec:
-    """A metric by group, in the order of `in_order`: languages of the same lines by premium, scripts by name.
+    """Return a chart of a metric by group; the groups have the order of `groups_in_order`.
 
     Args:
-        comparison: what was found; of very many groups those with most text are shown.
+        comparison: the comparison; of very many groups, those with the most text are shown.
         metric: by default bytes per token.
-        frame: how it is presented.
+        frame: size and theme of the chart.
 
     >>> compression_chart.__kwdefaults__["metric"].title
     'bytes/token'
@@ -49,11 +49,11 @@ def compression_chart(
     largest = sorted(base.groups, key=lambda group: (-sizes[group], group))[:MOST_GROUPS]
     groups = groups_in_order(base, largest, metric)
     rows = [
-        _row(group, one, value)
+        _row(group, tokenizer, value)
         for group in groups
-        for one in comparison.tokenizers
-        if (value := one.groups[group][metric.name].value) is not None
-        and (metric.share or not loses_text(one, group))
+        for tokenizer in comparison.tokenizers
+        if (value := tokenizer.groups[group][metric.name].value) is not None
+        and (metric.share or not loses_text(tokenizer, group))
     ]
     shown = f"the {len(groups)} largest groups" if len(groups) < len(sizes) else counted(len(groups), "group")
     return dots(
@@ -68,17 +68,21 @@ def compression_chart(
 
 
 def premium_chart(comparison: Comparison, *, frame: Frame = _PLAIN) -> Spec | None:
-    """What each language costs over the reference on the same lines; None where no lines are aligned."""
-    fair = [(one, one.fairness) for one in comparison.tokenizers if one.fairness is not None]
+    """Return a chart of the tokens of each language relative to the reference; None without aligned lines."""
+    fair = [
+        (tokenizer, tokenizer.fairness)
+        for tokenizer in comparison.tokenizers
+        if tokenizer.fairness is not None
+    ]
     if not fair:
         return None
     base = baseline_of(comparison).fairness or fair[0][1]
     languages = sorted(base.premiums, key=lambda language: (-(base.premiums[language] or 0), language))
     rows = [
-        _row(language, one, premium)
+        _row(language, tokenizer, premium)
         for language in languages
-        for one, fairness in fair
-        if (premium := fairness.premiums.get(language)) is not None and not loses_text(one, language)
+        for tokenizer, fairness in fair
+        if (premium := fairness.premiums.get(language)) is not None and not loses_text(tokenizer, language)
     ]
     return dots(
         frame,
@@ -93,22 +97,22 @@ def premium_chart(comparison: Comparison, *, frame: Frame = _PLAIN) -> Spec | No
 
 
 def length_chart(comparison: Comparison, *, frame: Frame = _PLAIN) -> Spec | None:
-    """How long tokens are in bytes, as shares of all tokens; None where all tokens of all have one length."""
+    """Return a chart of the share of tokens by length in bytes; None if no tokenizer has tokens of several lengths."""
     rows: list[Spec] = []
     left_out: list[str] = []
-    for one in comparison.tokenizers:
-        shares = token_lengths(one)
-        if np.count_nonzero(shares) < 2:  # one bar of 100 % would press all others flat
-            left_out.append(visible(one.name))
+    for tokenizer in comparison.tokenizers:
+        shares = token_lengths(tokenizer)
+        if np.count_nonzero(shares) < 2:  # a single bar of 100 % would flatten all others
+            left_out.append(visible(tokenizer.name))
             continue
         rows += [
-            {"tokenizer": visible(one.name), "length": length, "share": share}
+            {"tokenizer": visible(tokenizer.name), "length": length, "share": share}
             for length, share in enumerate(shares.tolist())
             if length or share
         ]
     if not rows:
         return None
-    # The last place holds all that are longer.
+    # The last bin holds all longer tokens.
     label = f"datum.value == {LONGEST_TOKEN} ? '{LONGEST_TOKEN}+' : datum.label"
     x = {
         "field": "length",
@@ -131,11 +135,11 @@ def length_chart(comparison: Comparison, *, frame: Frame = _PLAIN) -> Spec | Non
 
 
 def frequency_chart(comparison: Comparison, *, frame: Frame = _PLAIN) -> Spec:
-    """How often tokens occur, by their place when they are sorted by that; both axes logarithmic."""
+    """Return a chart of token frequency by frequency rank; both axes are logarithmic."""
     rows: list[Spec] = [
-        {"tokenizer": visible(one.name), "rank": rank, "share": share}
-        for one in comparison.tokenizers
-        for rank, share in rank_frequencies(one.evaluation.frequencies)
+        {"tokenizer": visible(tokenizer.name), "rank": rank, "share": share}
+        for tokenizer in comparison.tokenizers
+        for rank, share in rank_frequencies(tokenizer.evaluation.frequencies)
     ]
     ranks, shares = [row["rank"] for row in rows], [row["share"] for row in rows]
     x = {
@@ -161,15 +165,15 @@ def frequency_chart(comparison: Comparison, *, frame: Frame = _PLAIN) -> Spec:
     )
 
 
-def token_lengths(one: EvaluatedTokenizer) -> NDArray[np.float64]:
-    """float64[17], the share of a tokenizer's tokens by their bytes; the last place holds all longer ones."""
-    lengths = one.evaluation.vocabulary.lengths
-    counts = np.array(length_histogram(one.evaluation.frequencies, lengths, longest=LONGEST_TOKEN))
+def token_lengths(tokenizer: EvaluatedTokenizer) -> NDArray[np.float64]:
+    """Return float64[17], the share of a tokenizer's tokens by length in bytes; the last bin holds longer tokens."""
+    lengths = tokenizer.evaluation.vocabulary.lengths
+    counts = np.array(length_histogram(tokenizer.evaluation.frequencies, lengths, longest=LONGEST_TOKEN))
     return counts / max(int(counts.sum()), 1)
 
 
 def rank_frequencies(frequencies: NDArray[np.int64], *, points: int = _POINTS) -> list[tuple[int, float]]:
-    """Ranks, about evenly spaced on a logarithmic axis, with the share of their tokens.
+    """Return ranks that are about evenly spaced on a logarithmic axis, with the share of each rank's token.
 
     >>> rank_frequencies(np.array([1, 0, 3]))
     [(1, 0.75), (2, 0.25)]
@@ -183,7 +187,7 @@ def rank_frequencies(frequencies: NDArray[np.int64], *, points: int = _POINTS) -
 
 
 def _powers_of_ten(values: Sequence[float]) -> list[float]:
-    """The powers of ten among values.
+    """Return the powers of ten in the range of the values.
 
     >>> _powers_of_ten([0.5, 7, 120])
     [1.0, 10.0, 100.0]
@@ -195,19 +199,21 @@ def _powers_of_ten(values: Sequence[float]) -> list[float]:
 
 
 def _left_out(comparison: Comparison, groups: Sequence[str]) -> str:
-    """Which tokenizers have no dot in some groups, where the text that they lose would stretch the chart."""
+    """Name the tokenizers without a dot in some groups, where their lost text would distort the chart."""
     names = [
-        visible(one.name) for one in comparison.tokenizers if any(loses_text(one, group) for group in groups)
+        visible(tokenizer.name)
+        for tokenizer in comparison.tokenizers
+        if any(loses_text(tokenizer, group) for group in groups)
     ]
     return f"; {', '.join(names)}: no dot where more than 1 % is unknown" if names else ""
 
 
-def _row(group: str, one: EvaluatedTokenizer, value: float) -> Spec:
-    return {"group": visible(group), "tokenizer": visible(one.name), "value": value}
+def _row(group: str, tokenizer: EvaluatedTokenizer, value: float) -> Spec:
+    return {"group": visible(group), "tokenizer": visible(tokenizer.name), "value": value}
 
 
 def _names(comparison: Comparison) -> list[str]:
-    return _visible([one.name for one in comparison.tokenizers])
+    return _visible([tokenizer.name for tokenizer in comparison.tokenizers])
 
 
 def _visible(names: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""What charts have in common: a width that holds, a legend that fits, a row of dots for each group."""
+"""Common parts of charts: the size, the legend, curves, and a row of dots per group."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _PIXELS_PER_UNIT = 2
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """How a chart is presented.
+    """The size and theme of a chart.
 
     Attributes:
-        width: of all of it.
-        theme: its colours.
+        width: total width.
+        theme: colours.
     """
 
     width: int = 640
@@ -48,7 +48,7 @@ def framed(
     subtitle: str,
     height: int | Spec,
 ) -> Spec:
-    """Layers with a title, as wide as the frame."""
+    """Return a specification of layers with a title, as wide as the frame."""
     return {
         "title": {"text": title, "subtitle": subtitle},
         "description": f"{title}: {subtitle}",
@@ -70,14 +70,14 @@ def series(
     by: Literal["shape", "strokeDash"],
     shown: Sequence[str] | None = None,
 ) -> Spec:
-    """The channels that tell series apart: a colour each, and a shape or a dash for readers who need it.
+    """Return the channels that distinguish series: a colour each, and a shape or dash for readers who need it.
 
     Args:
-        frame: how the chart is presented.
-        field: what names the series.
-        names: all of them; a series looks the same in every chart that is given the same names.
-        by: which channel goes with the colour.
-        shown: those of them that the chart has; by default all.
+        frame: size and theme of the chart.
+        field: the field with the name of the series.
+        names: the names of all series; a series looks the same in every chart that is given the same names.
+        by: the channel that goes with the colour.
+        shown: the series that the chart contains; by default all.
     """
     columns = max(1, int(frame.width / (_SYMBOL + _LETTER * max(map(len, names), default=1))))
     legend = {
@@ -87,7 +87,7 @@ def series(
         "labelLimit": min(_LONGEST_NAME, frame.width - 2 * _SYMBOL),
         "values": list(names if shown is None else shown),
         "symbolSize": 70 if by == "shape" else _LENGTH_OF_DASHES**2,
-        "rowPadding": 2 if by == "shape" else -8,  # a long dash asks for a high row
+        "rowPadding": 2 if by == "shape" else -8,  # long dashes make rows too high
     }
 
     def channel(values: tuple[Any, ...]) -> Spec:
@@ -109,7 +109,7 @@ def curves(
     points: bool = True,
     shown: Sequence[str] | None = None,
 ) -> list[Spec]:
-    """A line for each series, with a dash of its own, or with points of a shape of their own; see `series`."""
+    """Return layers with a line per series, distinguished by dashes, or by points of different shapes; see `series`."""
     data, at = {"values": list(rows)}, {"x": x, "y": y}
     line = {"type": "line", "strokeWidth": 1.8}
     if not points:
@@ -134,17 +134,17 @@ def dots(
     unit: str,
     reference: float | None = None,
 ) -> Spec:
-    """A row for each group with a dot for each tokenizer, and a line from the least to the most.
+    """Return a chart with a row per group, a dot per tokenizer, and a line from the lowest to the highest value.
 
     Args:
-        frame: how it is presented.
-        rows: {"group", "tokenizer", "value"} each.
-        groups: from top to bottom.
-        names: the tokenizers.
-        title: what it shows.
-        subtitle: of what.
-        unit: of the values.
-        reference: a value that is marked by a line from top to bottom.
+        frame: size and theme of the chart.
+        rows: each with "group", "tokenizer" and "value".
+        groups: the groups from top to bottom.
+        names: the names of the tokenizers.
+        title: title of the chart.
+        subtitle: subtitle of the chart.
+        unit: unit of the values.
+        reference: a value to mark with a vertical line.
     """
     y = {
         "field": "group",
@@ -190,7 +190,7 @@ def dots(
 
 
 def require_vl_convert(purpose: str) -> None:
-    """Raise `BackendUnavailableError` where charts cannot be drawn."""
+    """Raise `BackendUnavailableError` if charts cannot be drawn."""
     if find_spec("vl_convert") is None:
         raise BackendUnavailableError(
             f"{purpose} needs the package vl-convert-python", hint="pip install 'tokbench[report]'"
@@ -198,7 +198,7 @@ def require_vl_convert(purpose: str) -> None:
 
 
 def check_plot_file(path: Path) -> None:
-    """Raise `ConfigError` for a file that no chart is written to, `BackendUnavailableError` where none is drawn."""
+    """Raise `ConfigError` for an unsupported suffix, and `BackendUnavailableError` if charts cannot be drawn."""
     if path.suffix.lower() not in SUFFIXES:
         raise ConfigError(
             f"{path}: a chart is written as SVG or PNG",
@@ -208,13 +208,13 @@ def check_plot_file(path: Path) -> None:
 
 
 def drawn(spec: dict[str, Any], path: Path) -> bytes:
-    """A chart in the format that a file's name ends in; see `check_plot_file`."""
+    """Draw a chart in the format of the file's suffix; see `check_plot_file`."""
     check_plot_file(path)
     return png(spec) if path.suffix.lower() == ".png" else svg(spec).encode()
 
 
 def svg(spec: dict[str, Any]) -> str:
-    """A chart as an SVG element with its description as its name; nothing in it is loaded from anywhere.
+    """Draw a chart as an SVG element whose accessible name is its description; it loads no external resources.
 
     Raises:
         BackendUnavailableError: vl-convert-python is not installed.
@@ -228,7 +228,7 @@ def svg(spec: dict[str, Any]) -> str:
 
 
 def png(spec: dict[str, Any]) -> bytes:
-    """A chart as a PNG of two pixels a unit. Raises as `svg`."""
+    """Draw a chart as a PNG of two pixels per unit. Raises as `svg`."""
     require_vl_convert("a chart")
     import vl_convert
 

@@ -1,4 +1,4 @@
-"""The chart of a sweep: compression against vocabulary size, where the curve bends, and which size is recommended."""
+"""The chart of a sweep: compression by vocabulary size, with the knee of the curve and the recommended size."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def sweep_chart(
     axis: str = "vocabulary size",
     frame: Frame = _PLAIN,
 ) -> Spec:
-    """Bytes per token against vocabulary size, a line for each group.
+    """Return a chart of bytes per token by vocabulary size, with a line per group.
 
     Args:
-        points: sizes without a figure are left out.
-        knee: the size where the curve bends, which is marked; None marks none.
-        recommended: the size that is recommended, likewise.
-        title: of the chart.
-        axis: what the sizes are.
-        frame: how it is presented.
+        points: the points; sizes without a figure are skipped.
+        knee: the size at the knee of the curve, which is marked; None marks none.
+        recommended: the recommended size, likewise.
+        title: title of the chart.
+        axis: title of the size axis.
+        frame: size and theme of the chart.
 
     >>> sweep_chart([(1024, 2.5, "all"), (2048, 3.0, "all")], 2048)["title"]["text"]
     'Compression by vocabulary size'
@@ -65,7 +65,7 @@ def sweep_chart(
         "title": "bytes/token",
         "scale": {"zero": False},
     }
-    if marks:  # below the lowest curve there is room for what is written at the foot
+    if marks:  # make room below the lowest curve for the labels at the bottom
         rows_of_labels = max(mark.row for mark in marks) + 1
         y["scale"] |= {"padding": (rows_of_labels + 1) * _ROW}
     layers = curves(frame, rows, x=x, y=y, field="group", names=groups)
@@ -87,24 +87,26 @@ def sweep_chart(
 
 
 def words_of_size(size: int, knee: int | None, recommended: int | None) -> str:
-    """What a size is marked as; empty where it is not.
+    """Return the label of a marked size; empty if it is not marked.
 
     >>> words_of_size(2048, 2048, 2048), words_of_size(2048, None, 4096)
     ('knee, recommended', '')
     """
-    return ", ".join(word for word, of in (("knee", knee), ("recommended", recommended)) if size == of)
+    return ", ".join(
+        word for word, marked in (("knee", knee), ("recommended", recommended)) if size == marked
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """A size that is marked.
+    """A marked size.
 
     Attributes:
-        size: of the vocabulary.
-        text: what is written beside its line.
-        side: of the line, where that is.
-        row: from the foot, where that is; the line begins there.
-        is_recommended: it is, so that its line is not dashed.
+        size: the vocabulary size.
+        text: the label of its line.
+        side: the side of the line on which the label stands.
+        row: the row of the label, from the bottom; the line begins there.
+        is_recommended: whether it is the recommended size, whose line is solid.
     """
 
     size: int
@@ -115,10 +117,10 @@ class _Mark:
 
 
 def _marks(sizes: Sequence[int], knee: int | None, recommended: int | None, *, width: int) -> list[_Mark]:
-    """What is marked, by size, so that no label reaches another, a line, or the end of the plot.
+    """Return the marks by size, placed so that no label touches another label, a line, or the edge of the plot.
 
-    Labels stand away from each other where the plot has room for that. Where one of them has to stand on the side
-    of the other, it takes the lower row, at which the other's line has not begun yet.
+    The labels point away from each other if the plot has room. If one of them must stand on the side of the other mark,
+    it takes the lower row, below the point where the other's line begins.
     """
     marked = sorted({size for size in (knee, recommended) if size is not None and sizes})
     found = [(size, f"{words_of_size(size, knee, recommended)}: {size:,}") for size in marked]
@@ -135,7 +137,7 @@ def _marks(sizes: Sequence[int], knee: int | None, recommended: int | None, *, w
 
 
 def _place(size: int, sizes: Sequence[int]) -> float:
-    """Where a size is on its axis, from 0 to 1.
+    """Return the position of a size on its axis, from 0 to 1.
 
     >>> _place(2048, [1024, 1500, 4096])
     0.5
@@ -146,7 +148,7 @@ def _place(size: int, sizes: Sequence[int]) -> float:
 
 
 def _drawn(frame: Frame, mark: _Mark, x: Spec) -> Iterator[Spec]:
-    """A line up to the top with the size beside it at its foot."""
+    """Yield a vertical line and the label at its bottom."""
     data = {"values": [{"size": mark.size}]}
     foot = f"height - {10 + mark.row * _ROW}"
     rule: Spec = {"type": "rule", "stroke": frame.theme.muted, "strokeDash": [4, 3]}
@@ -163,5 +165,5 @@ def _drawn(frame: Frame, mark: _Mark, x: Spec) -> Iterator[Spec]:
         "align": "right" if mark.side == "left" else "left",
         "dx": -5 if mark.side == "left" else 5,
     }
-    for one in (rule, text):
-        yield {"data": data, "mark": one, "encoding": {"x": x}}
+    for mark_spec in (rule, text):
+        yield {"data": data, "mark": mark_spec, "encoding": {"x": x}}

@@ -1,7 +1,7 @@
-"""What all charts look like: colours that colour-blind readers can tell apart, with shapes and dashes besides.
+"""The look of all charts: colours that colour-blind readers can tell apart, with shapes and dashes.
 
-Both series of colours were searched for: under normal sight, protanopia, deuteranopia and tritanopia,
-any two of them are at least ΔE 24 apart (CIE 1976), and each has a contrast of 3 to 1 with its page.
+Both colour series were found by search: under normal sight, protanopia, deuteranopia and tritanopia, any two colours
+are at least ΔE 24 apart (CIE 1976), and each has a contrast of 3 to 1 with its background.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from typing import Any
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
 DASHES = ((1, 0), (6, 3), (2, 2), (9, 3, 2, 3), (12, 3))
-"""Their numbers share no factor with that of the colours, so that a repeated colour has another shape."""
+"""The numbers of shapes and dashes share no factor with that of colours, so a repeated colour has another shape."""
 
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """The colours of a chart, as SVG takes them.
+    """The colours of a chart, as SVG values.
 
     Attributes:
-        ink: texts.
-        muted: axes, and what is between marks.
-        grid: lines behind them.
-        series: the tokenizers, or groups, in their order; then from the beginning.
-        background: None for the page's own.
+        ink: colour of text.
+        muted: colour of axes and of secondary marks.
+        grid: colour of grid lines.
+        series: colours of the tokenizers or groups, in order; repeated if there are more.
+        background: colour of the background; None for that of the page.
     """
 
     ink: str
@@ -34,7 +34,7 @@ class Theme:
     background: str | None
 
     def variables(self) -> str:
-        """The colours as CSS custom properties, which `PAGE` names.
+        """Return the colours as CSS custom properties, which `PAGE` refers to.
 
         >>> LIGHT.variables().partition(";")[0]
         '--ink:#1c1e22'
@@ -51,7 +51,7 @@ LIGHT = Theme(
     series=("#1328a2", "#e47300", "#8d4089", "#127336", "#1495ff", "#371210", "#a08d95", "#000033"),
     background="#ffffff",
 )
-"""Dark on white: files, paper, light pages."""
+"""Dark on white, for files, paper and light pages."""
 
 DARK = Theme(
     ink="#e8eaee",
@@ -60,7 +60,7 @@ DARK = Theme(
     series=("#6b71ff", "#f4d225", "#fa7ad1", "#28d77e", "#ccffe9", "#8a8516", "#7d9b89", "#f1ff86"),
     background="#171a21",
 )
-"""Light on dark."""
+"""Light on dark, for dark pages."""
 
 PAGE = Theme(
     ink="var(--ink)",
@@ -69,13 +69,13 @@ PAGE = Theme(
     series=tuple(f"var(--series-{place})" for place in range(len(LIGHT.series))),
     background=None,
 )
-"""Whatever the page that a chart stands in says."""
+"""The colours of the surrounding page, as CSS variables."""
 
 
 def config_of(theme: Theme) -> dict[str, Any]:
-    """The Vega-Lite configuration of a theme."""
+    """Return the Vega-Lite configuration of a theme."""
     return {
-        "aria": False,  # one name for the whole chart, and its figures in a table, say more
+        "aria": False,  # the chart has one name, and its figures are in a table
         "font": FONT,
         "view": {"stroke": None},
         "axis": {
@@ -100,7 +100,7 @@ def config_of(theme: Theme) -> dict[str, Any]:
 
 
 def taken(values: tuple[Any, ...], count: int) -> list[Any]:
-    """The first values, starting over when they run out.
+    """Return the first values, repeating them from the start if there are too few.
 
     >>> taken(("a", "b"), 3)
     ['a', 'b', 'a']

@@ -1,4 +1,4 @@
-"""A comparison on the terminal, with a summary in words, and in the forms that other programs read."""
+"""Comparisons for the terminal, with a summary in words, and as JSON, CSV, Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from tokbench.render.table import Table
 
 AGGREGATED = {"pooled": "on", "macro": "means over the groups of", "per_document": "means over"}
-"""How documents became one figure, before their number."""
+"""How documents were aggregated, as the words before their number."""
 _BAR_WIDTH = 12
 _PEAK_MEANS = (
     "peak: the memory of a process that does nothing but train, with the interpreter and the library"
@@ -62,12 +62,12 @@ _NO_INTERVALS = (None,) * 5
 def render_comparison(
     comparison: Comparison, *, metrics: Sequence[Metric] | None = None, console: Console
 ) -> None:
-    """The figures of all tokenizers, the groups, and the summary.
+    """Print the figures of all tokenizers, the groups, and the summary.
 
     Args:
-        comparison: what was found.
-        metrics: the columns; by default those that matter most, with times and memory.
-        console: as wide as the terminal; columns that do not fit go into a table below.
+        comparison: the comparison.
+        metrics: the columns; by default the most important metrics, with times and memory.
+        console: the console; columns wider than it go into a second table.
     """
     if comparison.training_setup is not None:
         console.print(Text(_training_setup(comparison, comparison.training_setup), style="dim"))
@@ -94,7 +94,7 @@ def _legend(comparison: Comparison, metrics: Sequence[Metric] | None) -> Iterato
 
 
 def _print_groups(comparison: Comparison, metric: Metric, *, console: Console) -> None:
-    """The premiums of languages, and a metric of the other groups."""
+    """Print the premiums of languages, and a metric of the other groups."""
     premiums = premiums_table(comparison)
     if premiums is not None:
         write_table(premiums, bar_width=_BAR_WIDTH, console=console)
@@ -103,7 +103,7 @@ def _print_groups(comparison: Comparison, metric: Metric, *, console: Console) -
             console.print(Text(meaning, style="dim"))
     elif comparison.fairness_gap:
         console.print(Text(f"no premium of languages: {comparison.fairness_gap}", style="dim"))
-    fair = (one.fairness for one in comparison.tokenizers)
+    fair = (tokenizer.fairness for tokenizer in comparison.tokenizers)
     languages = {language for fairness in fair if fairness is not None for language in fairness.premiums}
     groups = [group for group in comparison.tokenizers[0].groups if group not in languages]
     if groups:
@@ -111,7 +111,7 @@ def _print_groups(comparison: Comparison, metric: Metric, *, console: Console) -
 
 
 def _training_setup(comparison: Comparison, training_setup: TrainingSetup) -> str:
-    infos = [one.candidate.tokenizer.info for one in comparison.tokenizers]
+    infos = [tokenizer.candidate.tokenizer.info for tokenizer in comparison.tokenizers]
     sizes = {info.vocab_size for info in infos if info.backend not in BASELINES}
     at_most = "at most " if sizes - {training_setup.vocab_size} else ""
     return (
@@ -122,7 +122,7 @@ def _training_setup(comparison: Comparison, training_setup: TrainingSetup) -> st
 
 
 def _shares(training_setup: TrainingSetup) -> str:
-    """How much of each group was held out: the least and the most, where anything was."""
+    """Describe the share of each group that was held out: the lowest and the highest."""
     held = sorted(share for share in training_setup.shares.values() if share)
     if not held:
         return ""
@@ -131,23 +131,23 @@ def _shares(training_setup: TrainingSetup) -> str:
 
 
 def notes_of(comparison: Comparison) -> Iterator[str]:
-    """Warnings and notes on the figures."""
+    """Yield warnings and notes on the figures."""
     yield from comparison.provenance.warnings
     if comparison.training_setup is not None:
         yield from gaps_of(comparison.training_setup.shares)
         for reason in comparison.training_setup.left_out.values():
             yield f"left out: {reason}"
-    for one in comparison.tokenizers:
-        for note in one.candidate.notes:
-            yield f"note: {one.name} {note}"
+    for tokenizer in comparison.tokenizers:
+        for note in tokenizer.candidate.notes:
+            yield f"note: {tokenizer.name} {note}"
 
 
 def comparison_forms(comparison: Comparison, *, metrics: Sequence[Metric] | None = None) -> Forms:
-    """A comparison in the forms that other programs read, with the tables and sentences of the terminal.
+    """Return the export forms of a comparison, with the same tables and sentences as on the terminal.
 
     Args:
-        comparison: what was found.
-        metrics: by default all in JSON and CSV, and those that matter most in tables.
+        comparison: the comparison.
+        metrics: by default all in JSON and CSV, and the most important ones in tables.
     """
     return result_forms(
         json=lambda: comparison_document(comparison, metrics=metrics),
@@ -159,7 +159,7 @@ def comparison_forms(comparison: Comparison, *, metrics: Sequence[Metric] | None
 def comparison_parts(
     comparison: Comparison, *, metrics: Sequence[Metric] | None = None
 ) -> Iterator[Table | str]:
-    """The tables of a comparison, then its sentences; `metrics` as for `comparison_forms`."""
+    """Yield the tables of a comparison, then its sentences; `metrics` as for `comparison_forms`."""
     several_groups = len(comparison.tokenizers[0].groups) > 1
     yield replace(summary_table(comparison, metrics=metrics), caption="")
     if several_groups:
@@ -178,44 +178,49 @@ def comparison_parts(
 
 
 def csv_rows(comparison: Comparison, *, metrics: Sequence[Metric] | None) -> Iterator[list[object]]:
-    """The rows of CSV without its head: one for each tokenizer, group and metric; all text is the group "".
+    """Yield CSV rows without the header: one per tokenizer, group and metric; the group "" is all text.
 
-    After the metrics stand "premium" and "gini" where lines are aligned, "relative_tokens", the mix and the costs.
+    After the metrics come "premium" and "gini" if lines are aligned, "relative_tokens", the mix and the costs.
     """
     chosen = list(METRICS.values()) if metrics is None else metrics
-    for one in comparison.tokenizers:
+    for tokenizer in comparison.tokenizers:
         for metric in chosen:
-            yield [one.name, "", metric.name, *figure_fields(one.figures[metric.name])]
-        for group, figures in one.groups.items():
+            yield [tokenizer.name, "", metric.name, *figure_fields(tokenizer.figures[metric.name])]
+        for group, figures in tokenizer.groups.items():
             for metric in chosen:
-                yield [one.name, group, metric.name, *figure_fields(figures[metric.name])]
-        yield from _csv_fairness(one)
+                yield [tokenizer.name, group, metric.name, *figure_fields(figures[metric.name])]
+        yield from _csv_fairness(tokenizer)
         if len(comparison.tokenizers) > 1:
-            yield [one.name, "", "relative_tokens", *figure_fields(one.relative)]
-        if one.mixed is not None:
+            yield [tokenizer.name, "", "relative_tokens", *figure_fields(tokenizer.relative)]
+        if tokenizer.mixed is not None:
             yield [
-                one.name,
+                tokenizer.name,
                 str(comparison.mix),
                 "tokens_per_byte",
-                *figure_fields(one.mixed.tokens_per_byte),
+                *figure_fields(tokenizer.mixed.tokens_per_byte),
             ]
-        yield from _csv_costs(one)
+        yield from _csv_costs(tokenizer)
 
 
-def _csv_costs(one: EvaluatedTokenizer) -> Iterator[list[object]]:
-    """What is known of its costs: of all text, then of each group."""
-    for column in cost_columns([one.cost]):
-        yield [one.name, "", column.name, column.values[0], *_NO_INTERVALS]
-    for group, cost in one.cost.groups.items():
+def _csv_costs(tokenizer: EvaluatedTokenizer) -> Iterator[list[object]]:
+    """Yield the known costs of a tokenizer: on all text, then by group."""
+    for column in cost_columns([tokenizer.cost]):
+        yield [tokenizer.name, "", column.name, column.values[0], *_NO_INTERVALS]
+    for group, cost in tokenizer.cost.groups.items():
         for column in text_cost_columns([cost]):
-            yield [one.name, group, column.name, column.values[0], *_NO_INTERVALS]
+            yield [tokenizer.name, group, column.name, column.values[0], *_NO_INTERVALS]
 
 
-def _csv_fairness(one: EvaluatedTokenizer) -> Iterator[list[object]]:
-    """Premiums and the Gini coefficient: figures without a difference."""
-    if one.fairness is None:
+def _csv_fairness(tokenizer: EvaluatedTokenizer) -> Iterator[list[object]]:
+    """Yield premiums and the Gini coefficient, which have no differences."""
+    if tokenizer.fairness is None:
         return
-    for language, premium in one.fairness.premiums.items():
-        figure = Figure(premium, one.fairness.premium_interval(language))
-        yield [one.name, language, "premium", *figure_fields(figure)]
-    yield [one.name, "", "gini", *figure_fields(Figure(one.fairness.gini, one.fairness.gini_interval))]
+    for language, premium in tokenizer.fairness.premiums.items():
+        figure = Figure(premium, tokenizer.fairness.premium_interval(language))
+        yield [tokenizer.name, language, "premium", *figure_fields(figure)]
+    yield [
+        tokenizer.name,
+        "",
+        "gini",
+        *figure_fields(Figure(tokenizer.fairness.gini, tokenizer.fairness.gini_interval)),
+    ]

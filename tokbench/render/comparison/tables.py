@@ -1,4 +1,4 @@
-"""The tables of a comparison, the same in every form: tokenizers, languages, groups, the mix."""
+"""The tables of a comparison, shared by all output forms: tokenizers, languages, groups, the mix."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ HEADLINES = (
     "character_error_rate",
     "renyi_efficiency",
 )
-"""What is shown where nothing else is asked for."""
+"""The metrics that are shown by default."""
 
 PEAK = "peak"
 _COMPRESSION = "bytes_per_token"
@@ -60,37 +60,37 @@ _BETTER = {"higher": "; more is better", "lower": "; less is better", "neither":
 
 
 def chosen_or_headlines(metrics: Sequence[Metric] | None) -> list[Metric]:
-    """The metrics that were chosen, by default those that matter most."""
+    """Return the chosen metrics, by default the most important ones."""
     return [metric_named(name) for name in HEADLINES] if metrics is None else list(metrics)
 
 
 def headline_of(metrics: Sequence[Metric] | None) -> Metric:
-    """The metric that groups are shown by: the first one with a direction."""
+    """Return the metric that groups are shown by: the first one with a direction."""
     chosen = chosen_or_headlines(metrics)
     return next((metric for metric in chosen if metric.direction != "neither"), chosen[0])
 
 
 def baseline_of(comparison: Comparison) -> EvaluatedTokenizer:
-    """The tokenizer that differences are relative to."""
-    return next(one for one in comparison.tokenizers if one.name == comparison.baseline)
+    """Return the tokenizer that differences are relative to."""
+    return next(tokenizer for tokenizer in comparison.tokenizers if tokenizer.name == comparison.baseline)
 
 
 # --- tokenizers -----------------------------------------------------------------------------------
 
 
 def summary_table(comparison: Comparison, *, metrics: Sequence[Metric] | None = None) -> Table:
-    """A row for each tokenizer: its size, metrics, what is relative to the baseline, costs, fairness.
+    """Return a table with a row per tokenizer: size, metrics, differences to the baseline, costs, fairness.
 
     Args:
-        comparison: what was found.
-        metrics: by default those that matter most, with what opening, training and encoding took.
+        comparison: the comparison.
+        metrics: by default the most important ones, with the times of loading, training and encoding.
     """
     return _tokenizers_table(
         comparison,
         "The tokenizers on all text",
         [
             *_metric_columns(comparison, chosen_or_headlines(metrics)),
-            *cost_columns([one.cost for one in comparison.tokenizers]),
+            *cost_columns([tokenizer.cost for tokenizer in comparison.tokenizers]),
             *(_time_columns(comparison.tokenizers) if metrics is None else ()),
             *_fairness_columns(comparison),
         ],
@@ -98,7 +98,7 @@ def summary_table(comparison: Comparison, *, metrics: Sequence[Metric] | None = 
 
 
 def legend_lines(comparison: Comparison, *, metrics: Sequence[Metric] | None, mark: str) -> Iterator[str]:
-    """What marks, intervals and heads of a `summary_table` mean."""
+    """Yield lines that explain the marks, intervals and column titles of a `summary_table`."""
     chosen = chosen_or_headlines(metrics)
     yield legend_of(comparison, mark=mark)
     names = names_of(chosen)
@@ -112,7 +112,7 @@ def legend_lines(comparison: Comparison, *, metrics: Sequence[Metric] | None, ma
 
 
 def mix_table(comparison: Comparison) -> Table | None:
-    """A row for each tokenizer: what the mix costs; None without a mix."""
+    """Return a table with the costs of the mix, a row per tokenizer; None without a mix."""
     columns = list(_mix_columns(comparison))
     return (
         _tokenizers_table(comparison, f"a mix of {visible(str(comparison.mix))}, by bytes", columns)
@@ -122,16 +122,16 @@ def mix_table(comparison: Comparison) -> Table | None:
 
 
 def _tokenizers_table(comparison: Comparison, caption: str, columns: Iterable[Column]) -> Table:
-    names = text_column("tokenizer", (one.name for one in comparison.tokenizers), style="bold")
+    names = text_column("tokenizer", (tokenizer.name for tokenizer in comparison.tokenizers), style="bold")
     return Table(caption, (names, *columns))
 
 
 def _metric_columns(comparison: Comparison, metrics: Sequence[Metric]) -> Iterator[Column]:
     evaluated = comparison.tokenizers
-    sizes = [one.candidate.tokenizer.info.vocab_size for one in evaluated]
+    sizes = [tokenizer.candidate.tokenizer.info.vocab_size for tokenizer in evaluated]
     yield count_column("vocab", sizes, meaning="vocabulary size, special tokens included")
     for number, metric in enumerate(metrics):
-        # Of several the differences have one: those of the figures say little of which is better.
+        # Of several tokenizers only the differences have intervals: those of figures say little about which is better.
         yield _metric_column(evaluated, metric, with_intervals=number == 0 and len(evaluated) == 1)
         if number == 0 and len(evaluated) > 1:
             yield _difference_column(comparison, metric)
@@ -143,7 +143,7 @@ def _metric_column(
     evaluated: Sequence[EvaluatedTokenizer], metric: Metric, *, with_intervals: bool
 ) -> Column:
     best = best_of(evaluated, metric)
-    figures = ((one.name, one.figures[metric.name]) for one in evaluated)
+    figures = ((tokenizer.name, tokenizer.figures[metric.name]) for tokenizer in evaluated)
     return Column(
         metric.title,
         tuple(
@@ -162,14 +162,14 @@ def _metric_column(
 
 
 def _difference_column(comparison: Comparison, metric: Metric) -> Column:
-    figures = [one.figures[metric.name] for one in comparison.tokenizers]
+    figures = [tokenizer.figures[metric.name] for tokenizer in comparison.tokenizers]
     return _change_column(
         comparison,
         f"vs {visible(comparison.baseline)}",
         figures,
         values=[
-            0.0 if one.name == comparison.baseline else figure.difference
-            for one, figure in zip(comparison.tokenizers, figures, strict=True)
+            0.0 if tokenizer.name == comparison.baseline else figure.difference
+            for tokenizer, figure in zip(comparison.tokenizers, figures, strict=True)
         ],
         unit="pp" if metric.share else "%",
         meaning=f"difference of {metric.title} to the baseline, with its 95 % interval (paired bootstrap "
@@ -182,8 +182,8 @@ def _relative_column(comparison: Comparison) -> Column:
     return _change_column(
         comparison,
         "tokens",
-        [one.relative for one in comparison.tokenizers],
-        values=[one.relative_tokens for one in comparison.tokenizers],
+        [tokenizer.relative for tokenizer in comparison.tokenizers],
+        values=[tokenizer.relative_tokens for tokenizer in comparison.tokenizers],
         name="relative_tokens",
         meaning=f"tokens of all text over those of {visible(comparison.baseline)}",
     )
@@ -200,42 +200,45 @@ def _change_column(
     unit: str = "%",
     first: Order = "ascending",
 ) -> Column:
-    """The differences of figures to those of the baseline, which has none."""
+    """Return a column with the differences of figures to those of the baseline, which has none."""
     cells = (
-        Cell(NONE if one.name == comparison.baseline else shown_change(figure, unit=unit), value)
-        for one, figure, value in zip(comparison.tokenizers, figures, values, strict=True)
+        Cell(NONE if tokenizer.name == comparison.baseline else shown_change(figure, unit=unit), value)
+        for tokenizer, figure, value in zip(comparison.tokenizers, figures, values, strict=True)
     )
     return Column(title, tuple(cells), name=name, meaning=meaning, first=first)
 
 
 def _time_columns(evaluated: Sequence[EvaluatedTokenizer]) -> list[Column]:
-    """Those of the times that are known of some tokenizer."""
-    candidates = [one.candidate for one in evaluated]
+    """Return the columns of times that are known for some tokenizer."""
+    candidates = [tokenizer.candidate for tokenizer in evaluated]
     return known_columns(
         value_column(
             "loading",
-            [one.loading_seconds for one in evaluated],
+            [tokenizer.loading_seconds for tokenizer in evaluated],
             lambda value: f"{value * 1e3:,.0f} ms",
             meaning="milliseconds to open it",
             first="ascending",
         ),
         value_column(
             "training",
-            [one.training_seconds for one in candidates],
+            [tokenizer.training_seconds for tokenizer in candidates],
             lambda value: f"{value:.1f} s",
             meaning="seconds to train",
             first="ascending",
         ),
         value_column(
             PEAK,
-            [one.training_peak_bytes for one in candidates],
+            [tokenizer.training_peak_bytes for tokenizer in candidates],
             lambda value: f"{value / 1e6:,.0f} MB",
             meaning="memory of a process that only trains",
             first="ascending",
         ),
         value_column(
             "MB/s",
-            [None if one.throughput is None else one.throughput.median for one in evaluated],
+            [
+                None if tokenizer.throughput is None else tokenizer.throughput.median
+                for tokenizer in evaluated
+            ],
             lambda value: f"{value:.1f}",
             meaning="text encoded on one thread, median of several runs",
         ),
@@ -243,16 +246,20 @@ def _time_columns(evaluated: Sequence[EvaluatedTokenizer]) -> list[Column]:
 
 
 def _fairness_columns(comparison: Comparison) -> Iterator[Column]:
-    """The largest premium and the Gini coefficient; nothing where no lines are aligned."""
-    fair = [(one, one.fairness) for one in comparison.tokenizers if one.fairness is not None]
+    """Yield columns with the highest premium and the Gini coefficient; none without aligned lines."""
+    fair = [
+        (tokenizer, tokenizer.fairness)
+        for tokenizer in comparison.tokenizers
+        if tokenizer.fairness is not None
+    ]
     if len(fair) < len(comparison.tokenizers):
         return
-    worst = [(one, fairness.worst_language, fairness.max_premium) for one, fairness in fair]
+    worst = [(tokenizer, fairness.worst_language, fairness.max_premium) for tokenizer, fairness in fair]
     yield Column(
         "max premium",
         tuple(
-            Cell(NONE if language is None else f"{shown_premium(one, language)} ({language})", premium)
-            for one, language, premium in worst
+            Cell(NONE if language is None else f"{shown_premium(tokenizer, language)} ({language})", premium)
+            for tokenizer, language, premium in worst
         ),
         name="max_premium",
         meaning="tokens of the language with the highest premium over those of the reference",
@@ -261,7 +268,7 @@ def _fairness_columns(comparison: Comparison) -> Iterator[Column]:
     )
     yield Column(
         "Gini",
-        tuple(Cell(shown_gini(one), fairness.gini) for one, fairness in fair),
+        tuple(Cell(shown_gini(tokenizer), fairness.gini) for tokenizer, fairness in fair),
         name="gini",
         meaning="how unequal the languages are",
         first="ascending",
@@ -270,11 +277,11 @@ def _fairness_columns(comparison: Comparison) -> Iterator[Column]:
 
 
 def _mix_columns(comparison: Comparison) -> Iterator[Column]:
-    """The columns of a mix: what it costs with each tokenizer; none without a mix."""
-    found = [one.mixed for one in comparison.tokenizers if one.mixed is not None]
+    """Yield the columns of a mix with the costs of each tokenizer; none without a mix."""
+    found = [tokenizer.mixed for tokenizer in comparison.tokenizers if tokenizer.mixed is not None]
     if comparison.mix is None or len(found) < len(comparison.tokenizers):
         return
-    figures = [one.tokens_per_byte for one in found]
+    figures = [tokenizer.tokens_per_byte for tokenizer in found]
     yield tokens_per_byte_column(figures, meaning=f"of a text that is {visible(str(comparison.mix))}")
     yield _change_column(
         comparison,
@@ -288,7 +295,7 @@ def _mix_columns(comparison: Comparison) -> Iterator[Column]:
 
 
 def tokens_per_byte_column(figures: Sequence[Figure], *, meaning: str) -> Column:
-    """The tokens per byte of a mix, with intervals."""
+    """Return a column with the tokens per byte of a mix, with intervals."""
     cells = (
         Cell(
             NONE
@@ -302,7 +309,7 @@ def tokens_per_byte_column(figures: Sequence[Figure], *, meaning: str) -> Column
 
 
 def price_column(figures: Sequence[Figure], price: float, *, meaning: str) -> Column:
-    """The price of a million bytes of a mix, from its tokens per byte and the price of a million tokens."""
+    """Return a column with the price of a million bytes of a mix, from its tokens per byte and the price of a token."""
     prices = (None if figure.value is None else figure.value * price for figure in figures)
     name = "price_per_million_bytes"
     return value_column("price/MB", prices, significant, name=name, meaning=meaning, first="ascending")
@@ -312,11 +319,11 @@ def price_column(figures: Sequence[Figure], price: float, *, meaning: str) -> Co
 
 
 def groups_table(comparison: Comparison, metric: Metric, groups: Iterable[str] | None = None) -> Table:
-    """A row for each group: its size, and a metric of each tokenizer, with bars of the baseline.
+    """Return a table with a row per group: its size, and a metric of each tokenizer, with bars of the baseline.
 
     Args:
-        comparison: what was found.
-        metric: whose figures are shown.
+        comparison: the comparison.
+        metric: the metric to show.
         groups: by default all.
     """
     base = baseline_of(comparison)
@@ -334,14 +341,14 @@ def groups_table(comparison: Comparison, metric: Metric, groups: Iterable[str] |
             ),
             *(
                 Column(
-                    visible(one.name),
+                    visible(tokenizer.name),
                     tuple(
                         Cell(shown_figure(figure, metric), figure.value)
-                        for figure in (one.groups[name][metric.name] for name in names)
+                        for figure in (tokenizer.groups[name][metric.name] for name in names)
                     ),
                     first=_first(metric),
                 )
-                for one in comparison.tokenizers
+                for tokenizer in comparison.tokenizers
             ),
         ),
         corner=metric.title,
@@ -350,12 +357,16 @@ def groups_table(comparison: Comparison, metric: Metric, groups: Iterable[str] |
 
 
 def premiums_table(comparison: Comparison) -> Table | None:
-    """A row for each language, the highest premium first: its tokens over those of the reference, with bars.
+    """Return a table with a row per language, the highest premium first: tokens relative to the reference, with bars.
 
-    None where no lines are aligned.
+    None without aligned lines.
     """
     base = baseline_of(comparison).fairness
-    fair = [(one, one.fairness) for one in comparison.tokenizers if one.fairness is not None]
+    fair = [
+        (tokenizer, tokenizer.fairness)
+        for tokenizer in comparison.tokenizers
+        if tokenizer.fairness is not None
+    ]
     if base is None:
         return None
     languages = sorted(base.premiums, key=lambda language: (-(base.premiums[language] or 0), language))
@@ -368,13 +379,13 @@ def premiums_table(comparison: Comparison) -> Table | None:
             Column("language", heads, first="ascending", align="left"),
             *(
                 Column(
-                    visible(one.name),
+                    visible(tokenizer.name),
                     (
-                        *(_premium_cell(one, language) for language in languages),
-                        Cell(shown_gini(one), fairness.gini),
+                        *(_premium_cell(tokenizer, language) for language in languages),
+                        Cell(shown_gini(tokenizer), fairness.gini),
                     ),
                 )
-                for one, fairness in fair
+                for tokenizer, fairness in fair
             ),
         ),
         corner=f"tokens over {reference}",
@@ -382,9 +393,9 @@ def premiums_table(comparison: Comparison) -> Table | None:
     )
 
 
-def _premium_cell(one: EvaluatedTokenizer, language: str) -> Cell:
-    text = shown_premium(one, language)
-    value = None if one.fairness is None else one.fairness.premiums.get(language)
+def _premium_cell(tokenizer: EvaluatedTokenizer, language: str) -> Cell:
+    text = shown_premium(tokenizer, language)
+    value = None if tokenizer.fairness is None else tokenizer.fairness.premiums.get(language)
     return Cell(text, value, style="dim" if LOSSY in text else "")
 
 

@@ -1,1 +1,1 @@
-"""`tokbench explain`: how a text becomes tokens, step by step, to be read or projected."""
+"""Output of `tokbench explain`: how a text becomes tokens, step by step, printed at once or as a presentation."""

@@ -1,4 +1,4 @@
-"""Answers to questions about words, merges, and the words of a corpus that are cut in a way."""
+"""Answers to questions about words, merges, and words of a corpus with certain cuts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _COUNT = 11
 
 
 def render_words(result: WordResult, *, console: Console) -> None:
-    """Print why words are one token, or are not."""
+    """Print why words are one token or several."""
     for answer in result.answers:
         rows = folded(Line(Text(answer.sentence)), console)
         if answer.change is not None:
@@ -37,7 +37,7 @@ def render_words(result: WordResult, *, console: Console) -> None:
 
 
 def render_merges(result: MergesResult, *, console: Console) -> None:
-    """Print merges of a vocabulary, one below another."""
+    """Print records of merges."""
     painter = Painter(palette_for(console), console.width)
     for number, record in enumerate(result.records):
         if number:
@@ -90,7 +90,7 @@ def _record_lines(record: MergeRecord, painter: Painter) -> Iterator[Line]:
 
 
 def render_splits(result: SplitsResult, *, console: Console) -> None:
-    """Print the words that are cut as was asked, with the first cause of each."""
+    """Print the words that match a query for splits, with the first cause of each."""
     found, painter = result.found, Painter(palette_for(console), console.width)
     for word in found.words:
         line = Text.assemble(

@@ -1,4 +1,4 @@
-"""An explanation of a text: as much as fits a terminal, or step by step."""
+"""The explanation of a text: printed as far as it fits the terminal, or step by step."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 _BOLD = Style(bold=True)
 _MOST_LINES = 400
-"""Lines where the output is not a terminal, which has a height."""
+"""Maximum number of lines if the output is not a terminal, which would have a height."""
 _ROWS_OF_TOKENS = 6
 _CHANGES_SHOWN = 6
 
 
 def render_explanation(result: ExplainResult, *, console: Console) -> None:
-    """Print an explanation, as much of it as fits the terminal; the tokens come last in any case."""
+    """Print an explanation, shortened to the height of the terminal; the tokens are always printed last."""
     painter = Painter(palette_for(console), console.width)
     closing = [row for line in _closing(result, painter) for row in folded(line, console)]
     most = max(console.height - 3, 20) - len(closing) if console.is_terminal else _MOST_LINES
@@ -51,8 +51,8 @@ def play_explanation(result: ExplainResult, *, console: Console, wait: Callable[
 
     Args:
         result: the explanation.
-        console: where to.
-        wait: returns when the next step is wanted; False ends it.
+        console: the console to print to.
+        wait: blocks until the next step is wanted; returns False to stop.
     """
     painter = Painter(palette_for(console), console.width)
     for number, frame in enumerate(chain(_step_by_step(result, painter), [_closing(result, painter)])):
@@ -64,7 +64,7 @@ def play_explanation(result: ExplainResult, *, console: Console, wait: Callable[
 
 
 def _step_by_step(result: ExplainResult, painter: Painter) -> Iterator[Frame]:
-    """The frames of an explanation, one after another, but for the tokens at its end."""
+    """Yield the frames of an explanation in order, without the tokens at the end."""
     yield _head(result, painter)
     yield _preparation(result, painter)
     shown: dict[int, int] = {}
@@ -100,7 +100,7 @@ def _preparation(result: ExplainResult, painter: Painter) -> Frame:
         )
     ]
     for change in found.changes[:_CHANGES_SHOWN]:
-        before, after = (shortened(each) or "nothing" for each in (change.before, change.after))
+        before, after = (shortened(part) or "nothing" for part in (change.before, change.after))
         lines.append(
             Line(
                 Text.assemble(

@@ -1,4 +1,4 @@
-"""Tokens drawn side by side, and texts as they are shown."""
+"""Rendering of tokens side by side, and of short texts."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 _SEPARATOR = "│"
 LABEL = 11
-"""Columns of the labels at the left."""
+"""Columns of the labels on the left."""
 
 
 class Painter:
-    """Draws tokens side by side: with backgrounds, or with separators where there is no colour."""
+    """Renders tokens side by side: with backgrounds, or with separators if there is no colour."""
 
     def __init__(self, palette: Palette | None, width: int) -> None:
         self.palette = palette
@@ -33,7 +33,7 @@ class Painter:
     def cells(
         self, tokens: Sequence[bytes], *, room: int | None = None, focus: int = 0, first: int = 0
     ) -> Text:
-        """Tokens in one row; with a room, only those round the focus that fit."""
+        """Return tokens in one row; with `room`, only those around the focus that fit."""
         shown = [text_of(glyphs_of(token)) or "⟨empty⟩" for token in tokens]
         start, stop = (0, len(shown)) if room is None else self._window(shown, room, focus)
         drawn = Text().append("…" if start else "", FAINT)
@@ -65,16 +65,16 @@ class Painter:
 
 
 def labelled(label: str, text: Text) -> Line:
-    """A line with a label at its left."""
+    """Return a line with a label on its left."""
     return Line(Text.assemble((f"{label:<{LABEL}}", FAINT), text), label=LABEL)
 
 
 def shortened(text: str) -> str:
-    """A text as it is shown, of a long one the beginning."""
+    """Return a text as it is displayed, truncated if it is long."""
     shown = text_of(glyphs_of(text.encode()))
     return shown if len(shown) <= 200 else shown[:199] + "…"
 
 
 def symbol_text(symbol: Symbol) -> str:
-    """What a symbol stands for, as it is shown."""
+    """Return the displayed text of a symbol."""
     return text_of(glyphs_of(symbol.data))

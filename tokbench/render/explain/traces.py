@@ -1,4 +1,4 @@
-"""What an algorithm did with a pre-token, in frames: lines that appear together."""
+"""The steps of an algorithm on a pre-token, as frames: groups of lines that appear together."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 _BOLD = Style(bold=True)
 _NARROW = 20
-"""Columns for what there is after a merge; with less it has a line of its own."""
+"""Minimum columns for the state after a merge; with fewer, the state gets a line of its own."""
 _STATES_SHOWN = 64
-"""Pre-tokens of more symbols are shown without what there is after each merge."""
+"""Pre-tokens with more symbols are shown without the state after each merge."""
 _MERGES_SHOWN = 40
 _LATTICE_SHOWN = 24
 _STEP = 5
@@ -40,14 +40,14 @@ Frame = list[Line]
 def step_frames(
     step: ExplainedStep, painter: Painter, *, number: int, again: int, causes: bool = True
 ) -> Iterator[Frame]:
-    """A pre-token and what became of it.
+    """Yield the frames of a pre-token and its tokenization.
 
     Args:
-        step: it.
-        painter: draws its tokens.
-        number: of the step, from 1.
-        again: the number of the first step with the same trace, which alone is shown in full.
-        causes: whether to say why each boundary is there.
+        step: the step to show.
+        painter: renders the tokens.
+        number: number of the step, from 1.
+        again: number of the first step with the same trace; only that one is shown in full.
+        causes: whether to explain each boundary.
     """
     pretoken, trace = step.pretoken, step.trace
     made_by = "" if pretoken.alternative is None else f"  {alternative_in_words(pretoken.alternative)}"
@@ -72,7 +72,7 @@ def step_frames(
 
 
 def _cause_frames(trace: MergeTrace | LongestMatchTrace | LatticeTrace, painter: Painter) -> Iterator[Frame]:
-    """Why each boundary is there; neighbours of which the same is said share a line."""
+    """Yield the causes of the boundaries; neighbouring boundaries with the same cause share a line."""
     place = 0
     for sentence, same in groupby(map(cause_in_words, trace.causes)):
         stop = place + sum(1 for _ in same)
@@ -116,7 +116,7 @@ def _merge_frames(trace: MergeTrace, painter: Painter) -> Iterator[Frame]:
         line = Text.assemble((f"{rank:>{rank_width}}", FAINT), "  ", _padded(name, widest), "  ")
         drawn = Text()
         if state:
-            focus = _place_of(trace, number, state)
+            focus = _position_of_merged(trace, number, state)
             drawn = painter.cells([symbol.data for symbol in state], room=room, focus=focus)
         if is_narrow:
             yield [Line(Text.assemble((rank, FAINT), f"  {name}"), _STEP), Line(drawn, _STEP + column)]
@@ -124,11 +124,11 @@ def _merge_frames(trace: MergeTrace, painter: Painter) -> Iterator[Frame]:
             yield [Line(line + drawn, _STEP)]
 
 
-def _place_of(trace: MergeTrace, number: int, state: Sequence[Symbol]) -> int:
-    """Where in a state the symbol is that the merge of a number has just made."""
-    gone = {step.middle for step in trace.steps[: number + 1]}
+def _position_of_merged(trace: MergeTrace, number: int, state: Sequence[Symbol]) -> int:
+    """Return the position in a state of the symbol that a merge has just produced."""
+    merged_away = {step.middle for step in trace.steps[: number + 1]}
     start = trace.steps[number].start
-    return min(sum(1 for place in range(start) if place not in gone), len(state) - 1)
+    return min(sum(1 for place in range(start) if place not in merged_away), len(state) - 1)
 
 
 def _match_frames(trace: LongestMatchTrace, painter: Painter) -> Iterator[Frame]:
@@ -170,7 +170,7 @@ def _lattice_frames(trace: LatticeTrace, painter: Painter) -> Iterator[Frame]:
 
 
 def _lattice_lines(trace: LatticeTrace) -> Iterator[Line]:
-    """The pieces of a lattice, a line for each, below the characters that they cover."""
+    """Yield the edges of a lattice, one per line, aligned below the characters that they cover."""
     chosen = set(trace.paths[0].edges)
     columns = [0]
     for character in trace.text:

@@ -1,1 +1,1 @@
-"""A comparison as one HTML file that works from disk, without the network, on a screen and on paper."""
+"""A comparison as one HTML file that works offline, on screen and on paper."""

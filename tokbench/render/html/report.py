@@ -1,4 +1,4 @@
-"""The HTML report: its parts, and a page that fetches nothing and runs no script but its own."""
+"""The HTML report: its parts, and a page that loads nothing and runs only its own script."""
 
 from __future__ import annotations
 
@@ -63,16 +63,16 @@ _AGGREGATED = {
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A sweep, as `sweep_chart` takes it.
+    """The results of a sweep, as `sweep_chart` takes them.
 
     Attributes:
         points: vocabulary size, bytes per token, group.
-        knee: where the curve bends, or None.
-        recommended: the size that is recommended, or None.
-        title: of the page; empty leaves it to the comparison.
-        subtitle: what was trained, and on what it was evaluated.
-        sentences: the recommendation, and what limits it.
-        legend: what figures and marks mean.
+        knee: the size at the knee of the curve, or None.
+        recommended: the recommended size, or None.
+        title: title of the page; if empty, the comparison provides it.
+        subtitle: what was trained and what it was evaluated on.
+        sentences: the recommendation, and its limitations.
+        legend: the meaning of figures and marks.
         tables: the sizes, and the groups at some of them.
     """
 
@@ -87,7 +87,7 @@ class Curve:
 
 
 def page_curve(sweep: Sweep) -> Curve:
-    """A sweep for the page."""
+    """Convert a sweep for the page."""
     first, last = sweep.points[0].vocab_size, sweep.points[-1].vocab_size
     by_group = sizes_by_group(sweep)
     return Curve(
@@ -104,7 +104,7 @@ def page_curve(sweep: Sweep) -> Curve:
 
 @dataclass(frozen=True, slots=True)
 class _Figure:
-    """A chart for wide windows and one for narrow ones, with its figures as a table."""
+    """A chart in a wide and a narrow version, with its figures as a table."""
 
     title: str
     caption: str
@@ -114,7 +114,7 @@ class _Figure:
 
 
 def require_report() -> None:
-    """Raise `BackendUnavailableError` where no report can be written."""
+    """Raise `BackendUnavailableError` if no report can be written."""
     require_vl_convert("an HTML report")
 
 
@@ -126,17 +126,16 @@ def html_report(
     curve: Curve | None = None,
     report: Report | None = None,
 ) -> bytes:
-    """A comparison as one HTML file: tables that can be sorted, charts, and the samples' tokens.
+    """Render a comparison as one HTML file: sortable tables, charts, and the tokens of samples.
 
-    It asks for nothing from anywhere, runs no script but its own, and shows all text as text. The same
-    comparison gives the same bytes.
+    The page loads nothing, runs only its own script, and escapes all text. The same comparison gives the same bytes.
 
     Args:
-        comparison: what was found.
+        comparison: the comparison.
         samples: the lines that its viewer shows, see `tokbench.evaluation.samples`.
-        metrics: the columns of the summary; by default those that matter most.
+        metrics: the columns of the summary; by default the most important metrics.
         curve: a sweep, whose sizes and recommendation are shown first.
-        report: what is known of a tokenizer in depth.
+        report: an in-depth report of one tokenizer.
 
     Raises:
         BackendUnavailableError: vl-convert-python is not installed.
@@ -161,7 +160,7 @@ def html_report(
         heading=_heading(comparison, curve),
         curve=curve if curve is not None and curve.title else None,
         depth=[] if report is None else list(depth_tables(report)),
-        gaps=_gaps(comparison, curve),
+        gaps=_holdout_gaps(comparison, curve),
         version=__version__,
         policy=_policy(style=style, script=script),
         style=Markup(style),  # noqa: S704 -- our own file
@@ -185,8 +184,8 @@ def _heading(comparison: Comparison, curve: Curve | None) -> str:
     return "Tokenizers compared" if len(comparison.tokenizers) > 1 else "A tokenizer evaluated"
 
 
-def _gaps(comparison: Comparison, curve: Curve | None) -> list[str]:
-    """Groups of which more or less than a tenth is held out, unless the sentences of a sweep say so."""
+def _holdout_gaps(comparison: Comparison, curve: Curve | None) -> list[str]:
+    """Describe groups with more or less than a tenth held out, unless the sentences of a sweep already do."""
     if comparison.training_setup is None or (curve is not None and curve.sentences):
         return []
     return list(gaps_of(comparison.training_setup.shares))
@@ -197,7 +196,7 @@ def _part(name: str) -> str:
 
 
 def _policy(*, style: str, script: str) -> str:
-    """The content security policy: nothing but this style and this script, which their hashes name."""
+    """Return the content security policy, which allows only this style and this script, by their hashes."""
     allowed = {
         "default-src": "'none'",
         "style-src": _hash_of(style),
@@ -214,7 +213,7 @@ def _hash_of(text: str) -> str:
 
 
 def _json(document: dict[str, Any]) -> str:
-    r"""JSON escaped for a script element.
+    r"""Serialize JSON, escaped for a script element.
 
     >>> _json({"a": "</script>"})
     '{"a":"\\u003c/script\\u003e"}'
@@ -227,12 +226,12 @@ def _json(document: dict[str, Any]) -> str:
 
 
 def _dark() -> str:
-    """The colours of dark screens; paper is always light."""
+    """Return the style rule for dark screens; paper is always light."""
     return f"@media screen and (prefers-color-scheme:dark){{:root{{{DARK.variables()}}}}}"
 
 
 def _token_colors() -> str:
-    """The terminal's colours of tokens, which dark and light pages have in common."""
+    """Return the terminal's token colours as CSS variables, shared by dark and light pages."""
     variables: dict[str, Color | None] = {}
     for kind in (TokenKind.NORMAL, TokenKind.SPECIAL, TokenKind.UNKNOWN):
         looks = CUBE.tokens[kind]
@@ -282,6 +281,6 @@ def _figure(draw: Callable[[Frame], Spec | None], table: Table | None) -> _Figur
     wide, narrow = (draw(Frame(width, PAGE)) for width in (_WIDE, _NARROW))
     if wide is None or narrow is None:
         return None
-    # The page says what they are in its own letters.
+    # The page renders titles in its own font.
     title, none = wide["title"], {"title": None}
     return _Figure(title["text"], title["subtitle"], svg(wide | none), svg(narrow | none), table)

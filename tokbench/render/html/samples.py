@@ -1,7 +1,7 @@
-"""Samples as the data of the page's token viewer: every text is made visible here, the page only places it.
+"""Samples as data of the page's token viewer: all text is made visible here, and the page only positions it.
 
-A token is three numbers: its look, and where it starts and stops, in bytes. Looks are kept once for each
-tokenizer, as most of them come again and again.
+A token is three numbers: its look, and its start and stop in bytes. Looks are stored once per tokenizer, as most
+of them repeat.
 """
 
 from __future__ import annotations
@@ -26,31 +26,33 @@ if TYPE_CHECKING:
     from tokbench.evaluation.samples import Sample
 
 UNCOVERED = -1
-"""Stands for the id where no token covers the text."""
+"""The id of text that no token covers."""
 
 _STAND_IN, _CUT = 1, 2
 _LABEL_LENGTH = 48
 _LONGEST_HEX = 48
 
 Look = tuple[int, str, bool, tuple[str | int, ...]]
-"""Id, kind, whether it covers no text, and its runs: text and flags by turns."""
+"""Id, kind, whether it covers no text, and its runs: text and flags alternating."""
 
 
 def samples_document(comparison: Comparison, samples: Sequence[Sample]) -> dict[str, Any]:
-    """What the viewer shows.
+    """Return the data of the viewer.
 
     Args:
-        comparison: its tokenizers, in the order of the samples' segmentations.
+        comparison: the comparison; its tokenizers have the order of the samples' segmentations.
         samples: the lines.
 
     Returns:
         `tokenizers`, each with its `looks` and its `tokens` (id → bytes in hexadecimal, occurrences in the
-        text, rank by them); `samples`, each with a row of tokens for each tokenizer; and `first`, the sample
-        that is shown at the beginning.
+        text, rank by occurrences); `samples`, each with a row of tokens per tokenizer; and `first`, the index of
+        the sample that is shown initially.
     """
-    viewers = [_Viewer(one) for one in comparison.tokenizers]
+    viewers = [_Viewer(evaluated) for evaluated in comparison.tokenizers]
     documents = [_sample(sample, viewers) for sample in samples]
-    known = {one.fairness.reference for one in comparison.tokenizers if one.fairness is not None}
+    known = {
+        evaluated.fairness.reference for evaluated in comparison.tokenizers if evaluated.fairness is not None
+    }
     first = next((place for place, sample in enumerate(samples) if sample.group in known), 0)
     return {
         "tokenizers": [viewer.to_json() for viewer in viewers],
@@ -75,7 +77,7 @@ def _sample(sample: Sample, viewers: Sequence[_Viewer]) -> dict[str, Any]:
 
 
 def direction_of(text: str) -> str:
-    """The direction of the first letter that has one, as HTML calls it.
+    """Return the direction of the first character with a strong direction, as HTML names it.
 
     >>> direction_of("1. hello"), direction_of("(שלום)")
     ('ltr', 'rtl')
@@ -86,13 +88,13 @@ def direction_of(text: str) -> str:
 
 
 def _label(text: str) -> str:
-    """The beginning of a line, for a list of them."""
+    """Return the beginning of a line, for the list of samples."""
     start = text.strip()
     return visible(start if len(start) <= _LABEL_LENGTH else f"{start[: _LABEL_LENGTH - 1]}…")
 
 
 class _Viewer:
-    """One tokenizer: what its tokens look like, gathered while the samples go by."""
+    """The looks of one tokenizer's tokens, collected from the samples."""
 
     def __init__(self, evaluated: EvaluatedTokenizer) -> None:
         self._evaluated = evaluated
@@ -100,7 +102,7 @@ class _Viewer:
         self._pieces: dict[int, bytes] = {}
 
     def row(self, segmentation: Segmentation) -> list[int]:
-        """Look, start, stop; look, start, stop; …"""
+        """Return a flat list of look, start and stop of each token."""
         row: list[int] = []
         for start, stop, look in _looks(segmentation):
             row += [self._looks.setdefault(look, len(self._looks)), start, stop]
@@ -123,7 +125,7 @@ class _Viewer:
 
 
 def _ranks(frequencies: NDArray[np.int64], ids: Sequence[int]) -> dict[int, int]:
-    """Each token's place by occurrences; those that occur alike share one.
+    """Rank tokens by occurrences; equally frequent tokens share a rank.
 
     >>> _ranks(np.array([1, 5, 1, 0]), [0, 1, 2])
     {0: 2, 1: 1, 2: 2}
@@ -138,13 +140,13 @@ def _hexadecimal(piece: bytes) -> str:
 
 
 def _looks(segmentation: Segmentation) -> Iterator[tuple[int, int, Look]]:
-    """The tokens, and between them the text that none covers, in reading order."""
-    for each in visible_tokens(segmentation):
+    """Yield the tokens, and the text between them that no token covers, in reading order."""
+    for shown in visible_tokens(segmentation):
         runs = tuple(
-            part for run in each.strip.runs for part in (run.text, _STAND_IN * run.stand_in + _CUT * run.cut)
+            part for run in shown.strip.runs for part in (run.text, _STAND_IN * run.stand_in + _CUT * run.cut)
         )
-        if each.token is None:
-            yield each.start, each.stop, (UNCOVERED, "uncovered", False, runs)
+        if shown.token is None:
+            yield shown.start, shown.stop, (UNCOVERED, "uncovered", False, runs)
         else:
-            look = (each.token.id, each.token.kind.value, not each.covers_text, runs)
-            yield each.start, each.stop, look
+            look = (shown.token.id, shown.token.kind.value, not shown.covers_text, runs)
+            yield shown.start, shown.stop, look

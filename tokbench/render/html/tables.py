@@ -1,4 +1,4 @@
-"""The tables of the page that other forms do not have: every figure, provenance, lengths, ranks."""
+"""Tables that only the HTML page has: all figures, provenance, lengths, ranks."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 
 def figures_table(comparison: Comparison) -> Table:
-    """A row for each metric there is: what it means, and what each tokenizer has."""
+    """Return a table with a row per metric: its meaning, and its value for each tokenizer."""
     metrics = METRICS.values()
     best = {metric.name: best_of(comparison.tokenizers, metric) for metric in metrics}
     columns = [
         Column(
-            visible(one.name),
+            visible(tokenizer.name),
             tuple(
-                Cell(shown(value, metric), value, best=best[metric.name] == one.name)
+                Cell(shown(value, metric), value, best=best[metric.name] == tokenizer.name)
                 for metric in metrics
-                for value in (one.figures[metric.name].value,)
+                for value in (tokenizer.figures[metric.name].value,)
             ),
         )
-        for one in comparison.tokenizers
+        for tokenizer in comparison.tokenizers
     ]
     return Table(
         "All figures",
@@ -50,14 +50,16 @@ def figures_table(comparison: Comparison) -> Table:
 
 
 def provenance_table(comparison: Comparison) -> Table:
-    """A row for each tokenizer: what made it, what runs it, and the hash of its tokens."""
+    """Return a table with a row per tokenizer: its backend, its engine, and the hash of its tokens."""
     found = comparison.provenance
-    names = [one.name for one in comparison.tokenizers]
+    names = [tokenizer.name for tokenizer in comparison.tokenizers]
     return Table(
         f"tokbench {found.versions['tokbench']}, Python {found.versions['python']}",
         (
             text_column("tokenizer", names),
-            text_column("backend", (one.candidate.tokenizer.info.backend for one in comparison.tokenizers)),
+            text_column(
+                "backend", (tokenizer.candidate.tokenizer.info.backend for tokenizer in comparison.tokenizers)
+            ),
             text_column("runs on", (found.versions[name] for name in names)),
             text_column("SHA-256 of the tokens", (found.vocabularies[name] for name in names)),
         ),
@@ -65,8 +67,8 @@ def provenance_table(comparison: Comparison) -> Table:
 
 
 def lengths_table(comparison: Comparison) -> Table:
-    """A row for each length in bytes: the share of each tokenizer's tokens."""
-    shares = [token_lengths(one).tolist() for one in comparison.tokenizers]
+    """Return a table with a row per length in bytes: the share of each tokenizer's tokens."""
+    shares = [token_lengths(tokenizer).tolist() for tokenizer in comparison.tokenizers]
     lengths = [length for length, values in enumerate(zip(*shares, strict=True)) if length or any(values)]
     heads = (Cell(f"{length}+" if length == LONGEST_TOKEN else str(length), length) for length in lengths)
     return Table(
@@ -74,24 +76,24 @@ def lengths_table(comparison: Comparison) -> Table:
         (
             Column("bytes", tuple(heads), first="ascending"),
             *(
-                value_column(visible(one.name), (found[length] for length in lengths), "{:.2%}".format)
-                for one, found in zip(comparison.tokenizers, shares, strict=True)
+                value_column(visible(tokenizer.name), (found[length] for length in lengths), "{:.2%}".format)
+                for tokenizer, found in zip(comparison.tokenizers, shares, strict=True)
             ),
         ),
     )
 
 
 def frequencies_table(comparison: Comparison) -> Table:
-    """A row for the ranks 1, 10, 100, …: the share of each tokenizer's token at that place."""
+    """Return a table with a row per rank 1, 10, 100, …: the share of each tokenizer's token of that rank."""
     found = [
-        np.sort(one.evaluation.frequencies[one.evaluation.frequencies > 0])[::-1]
-        for one in comparison.tokenizers
+        np.sort(tokenizer.evaluation.frequencies[tokenizer.evaluation.frequencies > 0])[::-1]
+        for tokenizer in comparison.tokenizers
     ]
     ranks = [10**power for power in range(len(str(max(map(len, found)))))]
     columns = []
-    for one, sizes in zip(comparison.tokenizers, found, strict=True):
+    for tokenizer, sizes in zip(comparison.tokenizers, found, strict=True):
         shares = (float(sizes[rank - 1] / sizes.sum()) if rank <= len(sizes) else None for rank in ranks)
-        columns.append(value_column(visible(one.name), shares, "{:.4%}".format))
+        columns.append(value_column(visible(tokenizer.name), shares, "{:.4%}".format))
     return Table(
         "Share of tokens by rank",
         (count_column("rank", ranks, first="ascending"), *columns),
@@ -99,7 +101,7 @@ def frequencies_table(comparison: Comparison) -> Table:
 
 
 def sweep_table(points: Iterable[Point], knee: int | None, recommended: int | None) -> Table:
-    """A row for each vocabulary size: bytes per token of each group; the recommended size is marked as the best."""
+    """Return a table with a row per vocabulary size: bytes per token of each group; the recommended size is marked."""
     values = {(size, group): value for size, value, group in points}
     sizes, groups = sorted({size for size, _ in values}), list(dict.fromkeys(group for _, group in values))
     heads = (

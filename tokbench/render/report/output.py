@@ -1,4 +1,4 @@
-"""A report for the terminal, section by section, and in the forms that other programs read."""
+"""Reports for the terminal, section by section, and in forms for other programs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def render_reports(
     reports: Sequence[Report], *, metrics: Sequence[Metric] | None = None, console: Console
 ) -> None:
-    """One report after another."""
+    """Print one report after another."""
     for report in reports:
         render_report(report, metrics=metrics, console=console)
         if report is not reports[-1]:
@@ -36,7 +36,7 @@ def render_reports(
 
 
 def render_report(report: Report, *, metrics: Sequence[Metric] | None = None, console: Console) -> None:
-    """All sections, those without anything to say left out; of the figures, those of `metrics` alone."""
+    """Print all sections except empty ones; of the figures, only those of `metrics`."""
     comparison = report.comparison
     console.print(Text(tables.heading_of(report), style="bold"))
     print_lines(comparison.provenance.warnings, style="yellow", console=console)
@@ -62,7 +62,7 @@ def render_report(report: Report, *, metrics: Sequence[Metric] | None = None, co
 
 
 def _print_section(table: Table, write: Callable[..., None], *, console: Console) -> None:
-    """A table below its title, where it has rows."""
+    """Print a table below its title, unless it has no rows."""
     if table.rows:
         _print_title(table, console=console)
         write(table, console=console)
@@ -74,7 +74,7 @@ def _print_title(table: Table, *, console: Console) -> None:
 
 
 def _print_occurrences(report: Report, *, console: Console) -> None:
-    """Lengths, numbers, what does not decode to itself, and the text written otherwise."""
+    """Print token lengths, numbers, round-trip failures, and robustness to rewriting."""
     _print_section(tables.lengths_table(report), write_grid, console=console)
     _print_section(tables.numbers_table(report), write_table, console=console)
     _print_section(tables.failures_table(report), _print_failures, console=console)
@@ -82,7 +82,7 @@ def _print_occurrences(report: Report, *, console: Console) -> None:
 
 
 def _print_failures(failures: Table, *, console: Console) -> None:
-    """A document on three lines: texts are too long to stand side by side."""
+    """Print each document on three lines, as texts are too long to stand side by side."""
     titles = [column.title for column in failures.columns[2:]]
     for source, offset, *texts in failures.rows:
         console.print(Text(f"{source.text}, byte {offset.text}", style="yellow"))
@@ -105,11 +105,11 @@ def _print_costs(report: Report, *, console: Console) -> None:
 
 
 def reports_forms(reports: Sequence[Report], *, metrics: Sequence[Metric] | None = None) -> Forms:
-    """Reports one after another, in JSON as `reports`, as CSV under one head.
+    """Return the forms of reports: in JSON a list `reports` if there are several, in CSV rows below one header.
 
     Args:
-        reports: at least one.
-        metrics: the figures that are shown, by default all.
+        reports: at least one report.
+        metrics: the figures to show, by default all.
     """
     return result_forms(
         json=lambda: _document(reports, metrics),
@@ -126,7 +126,7 @@ def _document(reports: Sequence[Report], metrics: Sequence[Metric] | None) -> di
 
 
 def report_parts(report: Report, *, metrics: Sequence[Metric] | None = None) -> Iterator[Table | str]:
-    """The tables of a report, then its sentences; `metrics` as for `report_forms`."""
+    """Yield the tables of a report, then its sentences; `metrics` as for `reports_forms`."""
     yield from tables.figure_tables(report, metrics)
     groups = tables.groups_table(report, metrics)
     if groups is not None:
@@ -146,7 +146,7 @@ def report_parts(report: Report, *, metrics: Sequence[Metric] | None = None) -> 
 
 
 def _csv_rows(report: Report, metrics: Sequence[Metric] | None) -> Iterator[Sequence[object]]:
-    """The rows of a comparison, and after them those of `_depth`, whose names have a point in them."""
+    """Yield the rows of a comparison, followed by those of `_depth`, whose names contain a point."""
     yield from csv_rows(report.comparison, metrics=metrics)
     empty = (None,) * (len(CSV_COLUMNS) - 4)
     for group, name, value in _depth(report):
@@ -154,7 +154,7 @@ def _csv_rows(report: Report, metrics: Sequence[Metric] | None) -> Iterator[Sequ
 
 
 def _depth(report: Report) -> Iterator[tuple[str, str, float | None]]:
-    """Rows of subject, name and value: for vocabulary usage the kind, for words the word, and so on."""
+    """Yield rows of subject, name and value; the subject is, for instance, a kind of token, a word, or a document."""
     yield from _vocabulary(report)
     yield from _text(report)
     cost = report.cost
@@ -185,9 +185,9 @@ def _text(report: Report) -> Iterator[tuple[str, str, float | None]]:
     for length, count in enumerate(report.lengths):
         longest = length == len(report.lengths) - 1
         yield f"{length}{'+' * longest}", "lengths.tokens", count
-    for one in report.numbers:
-        yield one.label, "numbers.numbers", one.numbers
-        yield one.label, "numbers.tokens", one.tokens
+    for numbers in report.numbers:
+        yield numbers.label, "numbers.numbers", numbers.numbers
+        yield numbers.label, "numbers.tokens", numbers.tokens
     for failure in report.evaluated.evaluation.failures:
         yield failure.source, "failures.byte", failure.offset
     for rewriting in report.robustness:

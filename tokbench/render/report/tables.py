@@ -1,4 +1,4 @@
-"""The tables of a report, the same in every form."""
+"""The tables of a report, shared by all output forms."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ GROUP_FIGURES = (
     "split_char_rate",
     "vocab_utilization",
 )
-"""The figures of groups where nothing else is asked for."""
+"""The figures of groups that are shown by default."""
 _WORDS_SHOWN = 3
-"""Most fragmented words, of each group."""
+"""Number of most fragmented words shown per group."""
 _THEMES = {
     "compression": "Compression",
     "vocabulary": "Vocabulary",
@@ -56,7 +56,7 @@ _THEMES = {
 
 
 def heading_of(report: Report) -> str:
-    """The tokenizer, what runs it, and the text."""
+    """Return a heading with the tokenizer, its engine, and the text."""
     info, comparison = report.evaluated.candidate.tokenizer.info, report.comparison
     return (
         f"{visible(report.evaluated.name)}: {info.backend}, {info.vocab_size:,} tokens, runs on {info.kernel}; "
@@ -65,7 +65,7 @@ def heading_of(report: Report) -> str:
 
 
 def premiums_of(report: Report) -> str:
-    """How evenly languages are served, or why that is not known."""
+    """Describe how evenly languages are served, or why that is not known."""
     fairness = report.evaluated.fairness
     if fairness is None:
         return f"no premium of languages: {report.comparison.fairness_gap}"
@@ -76,20 +76,24 @@ def premiums_of(report: Report) -> str:
 
 
 def figure_tables(report: Report, metrics: Sequence[Metric] | None = None) -> Iterator[Table]:
-    """A table for each theme: the figures of its metrics on all text, by default of every one."""
+    """Yield a table per theme with the figures of its metrics on all text, by default of all metrics."""
     figures = report.evaluated.figures
     chosen = tuple(METRICS.values()) if metrics is None else metrics
     for theme, title in _THEMES.items():
-        known = [one for one in chosen if one.theme == theme and figures[one.name].value is not None]
+        known = [
+            metric for metric in chosen if metric.theme == theme and figures[metric.name].value is not None
+        ]
         if not known:
             continue
-        values = (Cell(shown(figures[one.name].value, one), figures[one.name].value) for one in known)
-        intervals = (Cell(shown_interval(figures[one.name], one), style="dim") for one in known)
-        meanings = (f"{one.name}: {one.meaning}" for one in known)
+        values = (
+            Cell(shown(figures[metric.name].value, metric), figures[metric.name].value) for metric in known
+        )
+        intervals = (Cell(shown_interval(figures[metric.name], metric), style="dim") for metric in known)
+        meanings = (f"{metric.name}: {metric.meaning}" for metric in known)
         yield Table(
             title,
             (
-                text_column("figure", (one.title for one in known)),
+                text_column("figure", (metric.title for metric in known)),
                 Column("value", tuple(values)),
                 Column("95 % interval", tuple(intervals), align="left"),
                 text_column("meaning", meanings, style="dim", is_long=True),
@@ -98,7 +102,7 @@ def figure_tables(report: Report, metrics: Sequence[Metric] | None = None) -> It
 
 
 def groups_table(report: Report, metrics: Sequence[Metric] | None = None) -> Table | None:
-    """A row for each group, the worst served first; None for one group."""
+    """Return a table with a row per group, the worst served first; None if there is only one group."""
     evaluated, fairness = report.evaluated, report.evaluated.fairness
     if len(evaluated.groups) < 2:
         return None
@@ -116,12 +120,12 @@ def groups_table(report: Report, metrics: Sequence[Metric] | None = None) -> Tab
 
 
 def group_figures(metrics: Sequence[Metric] | None) -> Sequence[Metric]:
-    """The metrics that groups are shown by: those that were chosen, if any."""
+    """Return the metrics that groups are shown by: the chosen ones, if any."""
     return metrics or [metric_named(name) for name in GROUP_FIGURES]
 
 
 def depth_tables(report: Report) -> Iterator[Table]:
-    """The tables that a report has beyond a comparison, without empty ones."""
+    """Yield the non-empty tables that a report has in addition to a comparison."""
     tables = (
         words_table(report),
         usage_table(report),
@@ -137,7 +141,7 @@ def depth_tables(report: Report) -> Iterator[Table]:
 
 
 def words_table(report: Report) -> Table:
-    """The words of each group that have most tokens."""
+    """Return a table of the words with the most tokens in each group."""
     heads = (
         text_column("group"),
         text_column("word"),
@@ -153,22 +157,22 @@ def words_table(report: Report) -> Table:
 
 
 def usage_table(report: Report) -> Table:
-    """A row for each kind of token in the vocabulary."""
+    """Return a table with a row per kind of token in the vocabulary."""
     kinds = report.vocabulary_usage
     return Table(
         "Vocabulary by kind of token",
         (
-            text_column("kind", (one.kind for one in kinds), is_long=True),
-            count_column("tokens", (one.tokens for one in kinds)),
-            count_column("used", (one.used for one in kinds)),
-            count_column("occurrences", (one.occurrences for one in kinds)),
+            text_column("kind", (usage.kind for usage in kinds), is_long=True),
+            count_column("tokens", (usage.tokens for usage in kinds)),
+            count_column("used", (usage.used for usage in kinds)),
+            count_column("occurrences", (usage.occurrences for usage in kinds)),
         ),
-        bars=tuple(one.tokens for one in kinds),
+        bars=tuple(usage.tokens for usage in kinds),
     )
 
 
 def occurrences_table(report: Report) -> Table:
-    """The most and the least frequent tokens, and how many there are of some frequencies."""
+    """Return a table of the most and least frequent tokens, unused tokens, and deciles of frequency."""
     rows = [
         ("most used", _uses(report.most_used)),
         ("least used", _uses(report.least_used)),
@@ -199,7 +203,7 @@ def _uses(uses: Sequence[Use]) -> str:
 
 
 def lengths_table(report: Report) -> Table:
-    """A row for each length in bytes that tokens of the text have."""
+    """Return a table with a row per token length in bytes that occurs in the text."""
     longest = len(report.lengths) - 1
     found = [(length, count) for length, count in enumerate(report.lengths) if count]
     lengths = (Cell(f"{length}+" if length == longest else str(length), length) for length, _ in found)
@@ -212,15 +216,15 @@ def lengths_table(report: Report) -> Table:
 
 
 def numbers_table(report: Report) -> Table:
-    """A row for each number of digits."""
+    """Return a table with a row per number of digits."""
     numbers = report.numbers
     return Table(
         "Numbers by digits",
         (
-            Column("digits", tuple(Cell(one.label, one.digits) for one in numbers), first="ascending"),
-            count_column("numbers", (one.numbers for one in numbers)),
+            Column("digits", tuple(Cell(row.label, row.digits) for row in numbers), first="ascending"),
+            count_column("numbers", (row.numbers for row in numbers)),
             value_column(
-                "tokens/number", (one.tokens / one.numbers for one in numbers), lambda value: f"{value:.2f}"
+                "tokens/number", (row.tokens / row.numbers for row in numbers), lambda value: f"{value:.2f}"
             ),
         ),
         corner="digits",
@@ -228,7 +232,7 @@ def numbers_table(report: Report) -> Table:
 
 
 def failures_table(report: Report) -> Table:
-    """The first documents that do not decode to themselves, and where they begin to differ."""
+    """Return a table of the first documents that do not round-trip, with the first differing byte."""
     failures = report.evaluated.evaluation.failures
     texts = {
         "text": [failure.expected for failure in failures],
@@ -248,25 +252,25 @@ def failures_table(report: Report) -> Table:
 
 
 def robustness_table(report: Report) -> Table:
-    """A row for each rewriting that changes some of the text."""
-    found = [one for one in report.robustness if one.lines]
+    """Return a table with a row per rewriting that changes some of the text."""
+    found = [row for row in report.robustness if row.lines]
     return Table(
         "Robustness to rewriting",
         (
-            text_column("written", (one.rewriting for one in found)),
-            count_column("lines", (one.lines for one in found)),
+            text_column("written", (row.rewriting for row in found)),
+            count_column("lines", (row.lines for row in found)),
             value_column(
-                "tokens", (one.growth for one in found), lambda value: f"{(value - 1) * 100:+.1f} %"
+                "tokens", (row.growth for row in found), lambda value: f"{(value - 1) * 100:+.1f} %"
             ),
             value_column(
-                "ids changed", (one.distance for one in found), lambda value: f"{value * 100:.1f} %"
+                "ids changed", (row.distance for row in found), lambda value: f"{value * 100:.1f} %"
             ),
         ),
     )
 
 
 def costs_table(report: Report) -> Table:
-    """What is known of the costs of the vocabulary and of a full context."""
+    """Return a table of the known costs of the vocabulary and of a full context."""
     rows = list(model_totals(report.cost))
     values = tuple(Cell(text, text) for _, text in rows)
     return Table(
@@ -276,7 +280,7 @@ def costs_table(report: Report) -> Table:
 
 
 def group_costs_table(report: Report) -> Table:
-    """Model cost by group; no rows where nothing is known."""
+    """Return a table of model costs by group; it has no rows if nothing is known."""
     columns = group_cost_columns(report.cost)
     names = text_column("group", report.cost.groups if columns else ())
     return Table("Model cost by group", (names, *columns))
