@@ -1,1 +1,1 @@
-"""Conversations: templates that track where each character is from, and ids in which content never becomes control."""
+"""Chat conversations: templates that track the origin of each character, and encoding that keeps content inert."""

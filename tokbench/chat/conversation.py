@@ -1,4 +1,4 @@
-"""A conversation: messages, and what else a template is given."""
+"""Conversations: messages, and the other inputs of a chat template."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """What a template is given.
+    """The input of a chat template.
 
     Attributes:
-        messages: each a JSON object with a `role`, and `content` (a text, None or a list of parts), `tool_calls`,
-            `tool_call_id`, `name`, `reasoning_content` or what else a template asks for.
+        messages: JSON objects, each with a `role`, and `content` (a text, None or a list of parts), `tool_calls`,
+            `tool_call_id`, `name`, `reasoning_content` or other fields that a template reads.
         tools: JSON schemas of functions, as `{"type": "function", "function": {...}}`.
-        documents: for templates of retrieval.
-        variables: what else the template may ask for by name, as `enable_thinking`.
-        is_unfinished: whether the last message is the beginning of one, with whose content the text ends.
+        documents: documents for retrieval templates.
+        variables: further template variables by name, such as `enable_thinking`.
+        is_unfinished: whether the last message is to be continued, so that the text ends with its content.
     """
 
     messages: tuple[Mapping[str, Any], ...]
@@ -34,7 +34,7 @@ class Conversation:
     def completed(
         self, *, tools: Sequence[Mapping[str, Any]] = (), variables: Mapping[str, Any] | None = None
     ) -> Conversation:
-        """The same conversation with tools, where it has none of its own, and with further variables.
+        """Return a copy with these tools, unless the conversation has its own, and with further variables.
 
         >>> Conversation(({"role": "user"},), variables={"a": 1}).completed(variables={"a": 2}).variables
         {'a': 2}
@@ -45,25 +45,25 @@ class Conversation:
 
 
 class Renderer(Protocol):
-    """A chat template: a built-in one, or one in Jinja."""
+    """A chat template, built-in or in Jinja."""
 
     @property
     def name(self) -> str:
-        """How the user calls it: `chatml`, or the name of its file."""
+        """The name that users know it by: `chatml`, or the name of its file."""
 
     def render(
         self, conversations: Sequence[Conversation], *, prompt: bool = False
     ) -> list[Rendered | TemplateError]:
-        """Write each conversation as text.
+        """Render each conversation as text.
 
         Args:
-            conversations: what is written.
-            prompt: whether each ends ready for the assistant (`add_generation_prompt`).
+            conversations: the conversations to render.
+            prompt: whether each text ends with the generation prompt (`add_generation_prompt`).
 
         Returns:
-            For each conversation its text, or the error by which the template refuses it, so that one
-            of many does not stop the others.
+            For each conversation its text, or the error with which the template refuses it, so that one
+                refusal does not stop the others.
 
         Raises:
-            TemplateError: the template itself is none, or exceeds its limits.
+            TemplateError: the template itself is invalid, or exceeds its limits.
         """

@@ -1,4 +1,4 @@
-"""Read conversations: JSON, JSON lines, and the shape that ShareGPT made common; checked field by field."""
+"""Read conversations from JSON and JSON lines, also in the ShareGPT format, checking each field."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _HINT = 'a conversation is {"messages": [{"role": "user", "content": "Hi"}]}, or
 
 @dataclass(frozen=True, slots=True)
 class ReadConversation:
-    """A conversation with the place that it was read from.
+    """A conversation and the place that it was read from.
 
     Attributes:
         conversation: the conversation.
-        place: the file, and the line where there are several in it.
-        num_bytes: of its JSON.
+        place: the file, and the line if it holds several conversations.
+        num_bytes: size of its JSON.
     """
 
     conversation: Conversation
@@ -44,14 +44,14 @@ class ReadConversation:
 
 
 def read_conversations(lines: Iterable[bytes], *, name: str) -> Iterator[ReadConversation]:
-    r"""The conversations of a file: one JSON value, a list of conversations, or one conversation a line.
+    r"""Yield the conversations of a file: one JSON value, a list of conversations, or one conversation per line.
 
     Args:
-        lines: the file by lines, with their line ends.
-        name: what errors call it.
+        lines: the lines of the file, with their line ends.
+        name: name of the file in errors.
 
     Raises:
-        ModelFormatError: it is something else; line and field are named.
+        ModelFormatError: the file holds anything else; the error names line and field.
 
     >>> [found] = read_conversations([b'[{"role": "user", "content": "Hi"}]\n'], name="chat.json")
     >>> found.conversation.messages[0]["content"]
@@ -69,15 +69,15 @@ def read_conversations(lines: Iterable[bytes], *, name: str) -> Iterator[ReadCon
 def conversations_of_lines(
     numbered: Iterator[tuple[int, bytes]], *, name: str, most_bytes: int | None = None
 ) -> Iterator[ReadConversation]:
-    """The same of the lines that are not blank, by their numbers; of no line there is no conversation.
+    """Yield the conversations of numbered non-blank lines; none if there are no lines.
 
     Args:
-        numbered: the lines.
-        name: what errors call the file.
-        most_bytes: of a JSON value that takes several lines; None is as many as there are.
+        numbered: the lines with their numbers.
+        name: name of the file in errors.
+        most_bytes: maximum size of a JSON value that spans several lines; None for no limit.
 
     Raises:
-        ModelFormatError: it is something else, or longer; line and field are named.
+        ModelFormatError: the lines hold anything else, or a value is too long; the error names line and field.
     """
     first = next(numbered, None)
     if first is None:
@@ -85,7 +85,7 @@ def conversations_of_lines(
     if first[1].startswith(b"PAR1"):
         raise ModelFormatError(name, "JSON", "Parquet, which is read from plain files named .parquet only")
     value = _loaded(first[1].removeprefix(b"\xef\xbb\xbf"))
-    if isinstance(value, _NotJson):  # JSON that takes several lines, or none at all
+    if isinstance(value, _NotJson):  # JSON that spans several lines, or no JSON
         whole = _whole(chain([first], numbered), name=name, most_bytes=most_bytes)
         yield from _of_document(_parsed(whole, place=name), place=name, num_bytes=len(whole))
         return
@@ -98,7 +98,7 @@ def conversations_of_lines(
 
 
 def _whole(numbered: Iterable[tuple[int, bytes]], *, name: str, most_bytes: int | None) -> bytes:
-    """Lines as one text in which each is on the line of its number. Raises `ModelFormatError`."""
+    """Join lines, keeping each at its line number for error messages. Raises `ModelFormatError`."""
     parts: list[bytes] = []
     size, at = 0, 1
     for number, line in numbered:
@@ -116,10 +116,10 @@ def _whole(numbered: Iterable[tuple[int, bytes]], *, name: str, most_bytes: int 
 
 
 def parse_conversation(value: object, *, place: str) -> Conversation:
-    """A conversation of parsed JSON: an object with `messages`, or ShareGPT's `conversations`, or a list of messages.
+    """Parse a conversation: an object with `messages` or ShareGPT's `conversations`, or a list of messages.
 
     Raises:
-        ModelFormatError: it is something else; the field is named.
+        ModelFormatError: the value is anything else; the error names the field.
     """
     if isinstance(value, list):
         return Conversation(messages=_messages(value, place=place, path="messages"))
@@ -152,14 +152,14 @@ def conversation_of(
     variables: Mapping[str, Any] | None = None,
     is_unfinished: bool = False,
 ) -> Conversation:
-    """A conversation of what a program has, checked. Raises `ModelFormatError`."""
+    """Build and check a conversation from the arguments of a program. Raises `ModelFormatError`."""
     value = {"messages": list(messages), "tools": list(tools), "documents": list(documents)}
     found = parse_conversation(value, place="the conversation")
     return replace(found, variables=dict(variables or {}), is_unfinished=is_unfinished)
 
 
 def parse_tools(data: bytes, *, name: str) -> tuple[Mapping[str, Any], ...]:
-    """The tools of a file: a JSON list of objects, or an object with `tools`. Raises `ModelFormatError`."""
+    """Parse the tools of a file: a JSON list of objects, or an object with `tools`. Raises `ModelFormatError`."""
     value = _parsed(data, place=name, hint=_TOOLS_HINT)
     return _objects(
         value.get("tools") if isinstance(value, dict) and "tools" in value else value,
@@ -223,13 +223,13 @@ def _check_call(call: Mapping[str, Any], *, place: str, path: str) -> None:
 def _objects(value: object, *, place: str, path: str) -> tuple[Mapping[str, Any], ...]:
     if value is None:
         return ()
-    if isinstance(value, str):  # as data sets keep what has other fields in each row
+    if isinstance(value, str):  # data sets store objects of varying fields as JSON strings
         value = _parsed(value.encode(errors="surrogatepass"), place=f"{place}, {path}")
     if not isinstance(value, list):
         raise ModelFormatError(f"{place}, {path}", "a list of objects", _kind(value))
-    for number, one in enumerate(value):
-        if not isinstance(one, dict):
-            raise ModelFormatError(f"{place}, {path}[{number}]", "an object", _kind(one))
+    for number, item in enumerate(value):
+        if not isinstance(item, dict):
+            raise ModelFormatError(f"{place}, {path}[{number}]", "an object", _kind(item))
     return tuple(value)
 
 
@@ -251,7 +251,7 @@ def _from_sharegpt(turn: object, *, place: str, path: str) -> dict[str, Any]:
 
 
 class _NotJson:
-    """What a line is that is not JSON value by itself."""
+    """The result of parsing a line that is not a JSON value by itself."""
 
 
 def _loaded(line: bytes) -> object:
@@ -282,13 +282,15 @@ def _checked(value: Any, *, place: str) -> Any:
 
 
 def _of_document(value: Any, *, place: str, num_bytes: int) -> Iterator[ReadConversation]:
-    """A document's conversations: it is one of them, or a list of several."""
+    """Yield the conversations of a document, which is one conversation or a list of several."""
     if isinstance(value, list) and value and _is_conversation(value[0]):
         import orjson
 
-        for number, one in enumerate(value):
+        for number, conversation in enumerate(value):
             inside = f"{place}, [{number}]"
-            yield ReadConversation(parse_conversation(one, place=inside), inside, len(orjson.dumps(one)))
+            yield ReadConversation(
+                parse_conversation(conversation, place=inside), inside, len(orjson.dumps(conversation))
+            )
     else:
         yield ReadConversation(parse_conversation(value, place=place), place, num_bytes)
 
@@ -300,7 +302,7 @@ def _is_conversation(value: object) -> bool:
 
 
 def _kind(value: object) -> str:
-    """What a JSON value is, in words."""
+    """Return the name of a JSON value's type."""
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -1,7 +1,7 @@
-"""Conversations as ids, with what a training loop needs: for each id whether it is learned, its message, its offsets.
+"""Encode conversations to ids, with the loss mask, message and offsets of each token for training.
 
-A control token is recognized only where every character of it is the template's (`tokbench.core.guarded`). What content
-has of them stays text, and is reported as a finding.
+A control token is recognized only if all of its characters are the template's own (`tokbench.core.guarded`). In
+content, the same text stays ordinary text, and is reported as a finding.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
 
 ASSISTANT = frozenset({"assistant"})
-"""The roles whose turns are learned if nothing else is asked for."""
+"""The roles whose turns are learned by default."""
 
-_TOGETHER = 1 << 18
-"""Characters of conversations that are encoded at once, about: with 300 KB 1.4 times as fast as with 5 MB."""
+_BATCH_CHARACTERS = 1 << 18
+"""Approximate number of characters encoded in one batch: 300 KB is 1.4 times as fast as 5 MB."""
 
 NO_MESSAGE = -1
-"""The message of a token that belongs to none."""
+"""Message index of a token outside of messages."""
 
 
 class Finding(NamedTuple):
-    """The text of a control token that is not the template's, and so stays text.
+    """Text that spells a control token but is not the template's own, and therefore stays text.
 
     Attributes:
-        message: the message that has it, from 0; None where it belongs to none, as what a tool's schema says.
-        field: the field that it is in, or begins in, as `content`.
-        token: the control token that it would have been.
-        start: its first character in the rendered text.
-        stop: the character after it.
-        crosses: whether parts of it are of another field or of the template.
+        message: index of its message; None outside of messages, as in the schema of a tool.
+        field: the field that contains its first content character, such as `content`.
+        token: the control token that it spells.
+        start: index of its first character in the rendered text.
+        stop: index after its last character.
+        crosses: whether parts of it come from another field or from the template.
     """
 
     message: int | None
@@ -64,12 +64,12 @@ class EncodedChat:
     Attributes:
         rendered: the conversation as text.
         ids: uint32[N].
-        loss_mask: uint8[N], 1 for what is learned.
-        message_index: int32[N], the message that each is of, by its first character; -1 for none.
-        starts: int64[N], where each begins in the rendered text: UTF-8 byte offsets.
-        stops: int64[N], where it ends.
-        kinds: uint8[N], the number of its kind: 0 NORMAL, 1 BYTE, 2 UNKNOWN, 3 SPECIAL.
-        findings: what in the content would have been a control token.
+        loss_mask: uint8[N], 1 for learned tokens.
+        message_index: int32[N], the message of each token, by its first character; -1 outside of messages.
+        starts: int64[N], start of each token in the rendered text, as UTF-8 byte offset.
+        stops: int64[N], end of each token.
+        kinds: uint8[N], kind of each token: 0 NORMAL, 1 BYTE, 2 UNKNOWN, 3 SPECIAL.
+        findings: text in the content that spells control tokens.
     """
 
     rendered: Rendered
@@ -82,7 +82,7 @@ class EncodedChat:
     findings: tuple[Finding, ...] = ()
 
     def __repr__(self) -> str:
-        """Short: how many ids, and how many of them are learned."""
+        """Return a short summary: the number of ids, of learned ids, and of findings."""
         learned = int(self.loss_mask.sum())
         return (
             f"<{counted(len(self.ids), 'id')}, {learned:,} learned, {counted(len(self.findings), 'finding')}>"
@@ -93,7 +93,7 @@ class EncodedChat:
 
     @property
     def origins(self) -> list[Origin]:
-        """Where the first character of each token is from."""
+        """The origin of the first character of each token."""
         runs = self.rendered.runs
         edges = character_offsets(self.rendered.text)[list(runs.starts)]
         numbers = np.searchsorted(edges, self.starts, side="right") - 1
@@ -105,11 +105,11 @@ class EncodedChats:
     """Many conversations as ids, in arrays.
 
     Attributes:
-        rendered: each as text.
-        spans: ids, spans and kinds; which are whose.
-        loss_mask: uint8[N].
-        message_index: int32[N].
-        findings: of each conversation.
+        rendered: the conversations as text.
+        spans: ids, spans and kinds, with the offsets of each conversation.
+        loss_mask: uint8[N], 1 for learned tokens.
+        message_index: int32[N], the message of each token.
+        findings: the findings of each conversation.
     """
 
     rendered: Sequence[Rendered]
@@ -151,35 +151,37 @@ def encode_chats(
     by_segment: bool = False,
     threads: int | None = None,
 ) -> EncodedChats:
-    """Encode conversations that a template has written.
+    """Encode rendered conversations.
 
     Args:
-        tokenizer: any.
-        rendered: the conversations, with turns (see `tokbench.chat.turns` where the renderer knows none).
-        roles: of each conversation the role of each message.
-        train_on: the roles whose turns are learned. If these are the assistant's alone, and the template marks
-            with `{% generation %}` what is generated, that is what is learned.
-        by_segment: whether each segment of one origin is encoded by itself, instead of all text between two control
+        tokenizer: any tokenizer.
+        rendered: the conversations, with turns (see `tokbench.chat.turns` if the renderer does not mark them).
+        roles: the roles of each conversation's messages.
+        train_on: the roles whose turns are learned. If that is only the assistant, and the template marks generated
+            text with `{% generation %}`, the marked text is learned instead.
+        by_segment: whether to encode each segment of one origin by itself, instead of all text between two control
             tokens together.
-        threads: None takes every processor; the result does not depend on it.
+        threads: None uses every processor; the result does not depend on it.
 
     Raises:
-        TextError: a text holds a lone surrogate.
+        TextError: a text contains a lone surrogate.
     """
     wanted = frozenset(train_on)
     parts = [
-        _encode_some(tokenizer, rendered[some], roles[some], wanted, by_segment=by_segment, threads=threads)
-        for some in _slices(rendered)
+        _encode_batch(
+            tokenizer, rendered[batch], roles[batch], wanted, by_segment=by_segment, threads=threads
+        )
+        for batch in _batches(rendered)
     ]
     return parts[0] if len(parts) == 1 else _joined(parts)
 
 
-def _slices(rendered: Sequence[Rendered]) -> Iterator[slice]:
-    """Neighbouring texts with about so many characters that what is known of each token stays in the caches."""
+def _batches(rendered: Sequence[Rendered]) -> Iterator[slice]:
+    """Yield slices of consecutive texts, small enough that token data stays in the CPU caches."""
     start, size = 0, 0
-    for number, each in enumerate(rendered):
-        size += len(each.text)
-        if size >= _TOGETHER:
+    for number, conversation in enumerate(rendered):
+        size += len(conversation.text)
+        if size >= _BATCH_CHARACTERS:
             yield slice(start, number + 1)
             start, size = number + 1, 0
     if start < len(rendered) or not rendered:
@@ -187,24 +189,24 @@ def _slices(rendered: Sequence[Rendered]) -> Iterator[slice]:
 
 
 def _joined(parts: Sequence[EncodedChats]) -> EncodedChats:
-    """The chats of several, one after another."""
-    counts = np.concatenate([each.spans.encoded.counts for each in parts])
+    """Concatenate encoded conversations."""
+    counts = np.concatenate([part.spans.encoded.counts for part in parts])
     spans = EncodedSpans(
-        Encoded(np.concatenate([each.spans.encoded.ids for each in parts]), offsets_of(counts)),
-        np.concatenate([each.spans.starts for each in parts]),
-        np.concatenate([each.spans.stops for each in parts]),
-        np.concatenate([each.spans.kinds for each in parts]),
+        Encoded(np.concatenate([part.spans.encoded.ids for part in parts]), offsets_of(counts)),
+        np.concatenate([part.spans.starts for part in parts]),
+        np.concatenate([part.spans.stops for part in parts]),
+        np.concatenate([part.spans.kinds for part in parts]),
     )
     return EncodedChats(
-        rendered=list(chain.from_iterable(each.rendered for each in parts)),
+        rendered=list(chain.from_iterable(part.rendered for part in parts)),
         spans=spans,
-        loss_mask=np.concatenate([each.loss_mask for each in parts]),
-        message_index=np.concatenate([each.message_index for each in parts]),
-        findings=list(chain.from_iterable(each.findings for each in parts)),
+        loss_mask=np.concatenate([part.loss_mask for part in parts]),
+        message_index=np.concatenate([part.message_index for part in parts]),
+        findings=list(chain.from_iterable(part.findings for part in parts)),
     )
 
 
-def _encode_some(
+def _encode_batch(
     tokenizer: Tokenizer,
     rendered: Sequence[Rendered],
     roles: Sequence[Sequence[str]],
@@ -223,7 +225,10 @@ def _encode_some(
         rendered=rendered,
         spans=guarded.spans,
         loss_mask=places.overlapping(
-            [learned_ranges(each, own, wanted) for each, own in zip(rendered, roles, strict=True)]
+            [
+                learned_ranges(conversation, own, wanted)
+                for conversation, own in zip(rendered, roles, strict=True)
+            ]
         ).astype(np.uint8),
         message_index=places.messages(),
         findings=_findings(rendered, guarded.refused),
@@ -231,7 +236,7 @@ def _encode_some(
 
 
 def trusted_ranges(rendered: Rendered) -> list[tuple[int, int]]:
-    """The longest ranges of characters that are all the template's own."""
+    """Return the maximal ranges of characters that are the template's own."""
     ranges: list[tuple[int, int]] = []
     opened: int | None = None
     for start, (_, field) in zip(rendered.runs.starts, rendered.runs.origins, strict=True):
@@ -247,19 +252,21 @@ def trusted_ranges(rendered: Rendered) -> list[tuple[int, int]]:
 
 
 def _encode(tokenizer: Tokenizer, rendered: Sequence[Rendered], threads: int | None) -> GuardedTexts:
-    texts = [each.text for each in rendered]
-    return encode_guarded(tokenizer, texts, [trusted_ranges(each) for each in rendered], threads=threads)
+    texts = [conversation.text for conversation in rendered]
+    return encode_guarded(
+        tokenizer, texts, [trusted_ranges(conversation) for conversation in rendered], threads=threads
+    )
 
 
 def _encode_segments(tokenizer: Tokenizer, rendered: Sequence[Rendered], threads: int | None) -> GuardedTexts:
-    """The tokens of segments, as tokens of the whole texts; refused are the places of the whole texts."""
+    """Encode each segment by itself, with offsets in the whole texts; refused tokens are those of the whole texts."""
     texts: list[str] = []
     trusted: list[list[tuple[int, int]]] = []
     counts: list[int] = []
-    for each in rendered:
-        segments = list(_segments(each))
+    for conversation in rendered:
+        segments = list(_segments(conversation))
         counts.append(len(segments))
-        texts += [each.text[start:stop] for start, stop, _ in segments]
+        texts += [conversation.text[start:stop] for start, stop, _ in segments]
         trusted += [[(0, stop - start)] if is_template else [] for start, stop, is_template in segments]
     spans = encode_guarded(tokenizer, texts, trusted, threads=threads).spans
     owners = offsets_of(counts)
@@ -275,7 +282,7 @@ def _encode_segments(tokenizer: Tokenizer, rendered: Sequence[Rendered], threads
 
 
 def _segments(rendered: Rendered) -> Iterator[tuple[int, int, bool]]:
-    """Neighbouring characters of one field of one message, or of the template: start, stop, whether the template's."""
+    """Yield segments of one field of one message, or of the template: start, stop, whether it is the template's."""
     edges = [0]
     before: Origin | None = None
     for start, _, origin in rendered.runs:
@@ -291,11 +298,11 @@ def _segments(rendered: Rendered) -> Iterator[tuple[int, int, bool]]:
 def learned_ranges(
     rendered: Rendered, roles: Sequence[str], wanted: frozenset[str] = ASSISTANT
 ) -> list[tuple[int, int]]:
-    """The ranges of characters of a text that are learned.
+    """Return the ranges of characters that are learned.
 
     Args:
         rendered: the text, with turns.
-        roles: of each message.
+        roles: the role of each message.
         wanted: the roles whose turns are learned.
     """
     if rendered.generated is not None and wanted == ASSISTANT:
@@ -304,16 +311,16 @@ def learned_ranges(
 
 
 class _Places:
-    """All tokens of several texts, placed in the texts joined to one."""
+    """The tokens of several texts, with positions in the concatenation of all texts."""
 
     def __init__(self, rendered: Sequence[Rendered], spans: EncodedSpans) -> None:
         self._rendered = rendered
-        self._continuations = continuation_bytes("".join([each.text for each in rendered]))
-        self._bases = offsets_of([len(each.text) for each in rendered])[:-1].tolist()
+        self._continuations = continuation_bytes("".join([conversation.text for conversation in rendered]))
+        self._bases = offsets_of([len(conversation.text) for conversation in rendered])[:-1].tolist()
         moved = np.repeat(self._bytes(self._bases), spans.encoded.counts)
         self._starts = spans.starts + moved
         self._stops = spans.stops + moved
-        # A token without bytes, as a space that was put in front, is of the character after it.
+        # A token without bytes, such as an inserted prefix space, belongs to the character after it.
         self._stops += self._stops == self._starts
 
     def _bytes(self, characters: Sequence[int]) -> NDArray[np.int64]:
@@ -321,7 +328,7 @@ class _Places:
         return places + np.searchsorted(self._continuations, places)
 
     def overlapping(self, ranges: Sequence[Sequence[tuple[int, int]]]) -> NDArray[np.bool_]:
-        """Of each token whether any part of it is in one of the ranges of its text; these are in order."""
+        """Return for each token whether it overlaps one of the ranges of its text; the ranges must be in order."""
         flat = [
             (base + start, base + stop)
             for base, own in zip(self._bases, ranges, strict=True)
@@ -331,7 +338,7 @@ class _Places:
         if not flat:
             return np.zeros(len(self._starts), np.bool_)
         edges = self._bytes(list(chain.from_iterable(flat)))
-        # Tokens are in order, and there are far more of them than of ranges.
+        # Tokens are sorted, and there are far more tokens than ranges.
         firsts = np.searchsorted(self._stops, edges[::2], side="right")
         lasts = np.searchsorted(self._starts, edges[1::2], side="left")
         changes = np.zeros(len(self._starts) + 1, np.int32)
@@ -341,11 +348,11 @@ class _Places:
         return overlaps
 
     def messages(self) -> NDArray[np.int32]:
-        """The message of each token: of the run that it begins in, else of the turn."""
+        """Return the message of each token: that of the run it begins in, else that of the turn."""
         starts: list[int] = []
         owners: list[int] = []
-        for base, each in zip(self._bases, self._rendered, strict=True):
-            firsts, speakers = owners_of(each)
+        for base, conversation in zip(self._bases, self._rendered, strict=True):
+            firsts, speakers = owners_of(conversation)
             starts += [base + first for first in firsts]
             owners += speakers
         if not starts:
@@ -355,7 +362,7 @@ class _Places:
 
 
 def owners_of(rendered: Rendered) -> tuple[Sequence[int], Sequence[int]]:
-    """Where in a text another message begins or none, and which: `NO_MESSAGE` for none."""
+    """Return the positions where the message changes, and the message from there on: `NO_MESSAGE` for none."""
     messages = [message for message, _ in rendered.runs.origins]
     if None not in messages:
         return rendered.runs.starts, cast("list[int]", messages)
@@ -370,7 +377,7 @@ def owners_of(rendered: Rendered) -> tuple[Sequence[int], Sequence[int]]:
 
 
 def _turns_between(turns: Sequence[Turn], start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """Where in a range of characters another turn begins or none, and the message: -1 for none."""
+    """Yield the positions in a range where the turn changes, with the message from there on: `NO_MESSAGE` for none."""
     position = start
     for message, first, last in turns:
         if last <= position or first >= stop:

@@ -1,7 +1,7 @@
-"""Conversations in the rows of Parquet files: the fields that JSON has, as columns.
+"""Read conversations from the rows of Parquet files, whose columns are the fields of JSON conversations.
 
-A column of structures has every field for every message, null where one does not have it, so fields that are null are
-left out, but for `content`.
+A struct column has every field for every message, null where a message lacks it, so null fields are dropped,
+except `content`.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     import pyarrow.parquet
 
 MAGIC = b"PAR1"
-"""What a Parquet file begins with."""
+"""The first bytes of a Parquet file."""
 
 _MESSAGES = frozenset({"messages", "conversations"})
 _COLUMNS = (*sorted(_MESSAGES), "system", "tools", "documents", "chat_template_kwargs")
 _ROWS = 256
-"""Rows held at once, where they are short."""
+"""Maximum number of rows held at once, if they are short."""
 _BATCH_BYTES = 32 << 20
-_VALUE_BYTES = 8  # of what is beside the text of a value: lengths, levels
+_VALUE_BYTES = 8  # overhead of a value besides its text: lengths, levels
 
 
 def parquet_conversations(
@@ -38,17 +38,17 @@ def parquet_conversations(
     most_bytes: int = MAX_DOCUMENT_BYTES,
     tell: Callable[[int], None] = lambda _: None,
 ) -> Iterator[ReadConversation]:
-    """The conversations of a file, one a row.
+    """Yield the conversations of a file, one per row.
 
     Args:
         path: the file.
-        name: what errors call it.
-        most_bytes: of a conversation as JSON.
-        tell: called with how many bytes of the file have been read, by the share of its rows.
+        name: name of the file in errors.
+        most_bytes: maximum size of a conversation as JSON.
+        tell: called with the bytes of the file read so far, estimated by the fraction of its rows.
 
     Raises:
-        CorpusError: it is not a Parquet file, or damaged, or has no column of messages, or a row is longer.
-        ModelFormatError: a row is not a conversation; row and field are named.
+        CorpusError: the file is damaged or not Parquet, has no column of messages, or a row is too long.
+        ModelFormatError: a row is not a conversation; the error names row and field.
         BackendUnavailableError: pyarrow is not installed.
     """
     require_pyarrow(name)
@@ -72,7 +72,7 @@ def parquet_conversations(
 
 
 def _columns_of(names: Sequence[str], name: str) -> list[str]:
-    """Those of a conversation. Raises `CorpusError` where it has no messages."""
+    """Return the columns of a conversation. Raises `CorpusError` if there are no messages."""
     if _MESSAGES.isdisjoint(names):
         raise CorpusError(
             f"{name}: there is no column messages or conversations",
@@ -84,7 +84,7 @@ def _columns_of(names: Sequence[str], name: str) -> list[str]:
 def _rows(
     parquet: pyarrow.parquet.ParquetFile, columns: list[str], name: str, most_bytes: int
 ) -> Iterator[pyarrow.RecordBatch]:
-    """The rows one by one, each as a table of one row; what they take is known before they are unpacked."""
+    """Yield each row as a table of one row; their size is checked before they are unpacked."""
     first = 1
     for number in range(parquet.metadata.num_row_groups):
         group = parquet.metadata.row_group(number)
@@ -123,13 +123,13 @@ def _conversation(row: pyarrow.RecordBatch, place: str, most_bytes: int) -> Read
 
 
 def _without_nulls(value: Any) -> Any:
-    """A value without the fields that are null, but for `content`."""
+    """Drop null fields of a value, except `content`."""
     if isinstance(value, dict):
         return {
-            key: _without_nulls(each) for key, each in value.items() if each is not None or key == "content"
+            key: _without_nulls(item) for key, item in value.items() if item is not None or key == "content"
         }
     if isinstance(value, list):
-        return [_without_nulls(each) for each in value]
+        return [_without_nulls(item) for item in value]
     return value
 
 
@@ -151,7 +151,7 @@ def _chunks(
 
 
 def _dictionaries(metadata: pyarrow.parquet.FileMetaData, columns: Sequence[str]) -> list[str]:
-    """The texts that are left in dictionaries: one row can have the same long text a million times."""
+    """Return the text columns to keep dictionary-encoded: one row can repeat the same long text a million times."""
     found = {
         chunk.path_in_schema: None
         for number in range(metadata.num_row_groups)
@@ -162,7 +162,7 @@ def _dictionaries(metadata: pyarrow.parquet.FileMetaData, columns: Sequence[str]
 
 
 def _text_bytes(data: pyarrow.Array | pyarrow.RecordBatch) -> int:
-    """What values take once they are unpacked, the texts of dictionaries as often as they stand there."""
+    """Return the unpacked size of values, counting dictionary texts once per occurrence."""
     import pyarrow
     from pyarrow import compute, types
 

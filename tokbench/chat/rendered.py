@@ -1,4 +1,4 @@
-"""A conversation as text, with the origin of each character and what each speaker says in it."""
+"""A rendered conversation: text with the origin of each character, and the turns of the speakers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 class Origin(NamedTuple):
-    """Where text is from.
+    """The origin of text.
 
     Attributes:
-        message: the message that it belongs to, from 0; None where it belongs to none, or where that is not known.
-        field: the path of the value that it is from, as `content`, `content[0].text`,
+        message: index of the message that it belongs to; None if it belongs to none, or if that is unknown.
+        field: the path of the value that it comes from, such as `content`, `content[0].text`,
             `tool_calls[0].function.arguments.city` or `tools[1].function.name`; None for the template's own text.
-            The role of a message is the template's own text if it is one of `ROLES`, else content as any other.
+            The role of a message is the template's own text if it is one of `ROLES`, else content like any other.
     """
 
     message: int | None = None
@@ -27,15 +27,15 @@ class Origin(NamedTuple):
 
     @property
     def is_template(self) -> bool:
-        """Whether control tokens may come from it."""
+        """Whether the text is the template's own, so that control tokens may be recognized in it."""
         return self.field is None
 
 
 TEMPLATE = Origin()
-"""The template's own text."""
+"""The origin of the template's own text."""
 
 COMPUTED = Origin(None, "computed")
-"""Text of which nothing is known but that the template computed it: never part of a control token."""
+"""The origin of text that the template computed from unknown parts: never part of a control token."""
 
 ROLES = frozenset(
     {
@@ -43,11 +43,11 @@ ROLES = frozenset(
         "observation", "documents", "context",
     }
 )  # fmt: skip
-"""The roles that a template may write into a control token: words of the format, which nobody types."""
+"""The roles that a template may write into a control token: fixed words of the format, not user input."""
 
 
 class Run(NamedTuple):
-    """Neighbouring characters of one origin: a half-open range of characters of the rendered text."""
+    """Neighbouring characters with the same origin, as a half-open range of characters of the rendered text."""
 
     start: int
     stop: int
@@ -55,14 +55,14 @@ class Run(NamedTuple):
 
 
 class Runs(Sequence[Run]):
-    """Runs that adjoin, from the first character of a text to its last.
+    """Adjacent runs, from the first character of a text to its last.
 
-    They are kept as two lists, as a conversation has a dozen of them, and corpora have millions of conversations.
+    They are stored as two tuples, as a conversation has a dozen of them, and corpora have millions of conversations.
 
     Args:
-        starts: where each begins.
-        origins: where each is from.
-        stop: where the last one ends.
+        starts: the start of each run.
+        origins: the origin of each run.
+        stop: the end of the last run.
 
     >>> Runs([0, 3], [TEMPLATE, Origin(0, "content")], 5)[1]
     Run(start=3, stop=5, origin=Origin(message=0, field='content'))
@@ -77,7 +77,7 @@ class Runs(Sequence[Run]):
 
     @classmethod
     def of(cls, runs: Iterable[tuple[int, int, Origin]]) -> Runs:
-        """Runs that adjoin. Raises `ValueError` for others."""
+        """Create from adjacent runs. Raises `ValueError` if they are not adjacent."""
         starts: list[int] = []
         origins: list[Origin] = []
         end = 0
@@ -97,7 +97,7 @@ class Runs(Sequence[Run]):
 
     @property
     def stops(self) -> tuple[int, ...]:
-        """Where each ends."""
+        """The end of each run."""
         return (*self.starts[1:], self.stop) if self.starts else ()
 
     @overload
@@ -123,7 +123,7 @@ class Runs(Sequence[Run]):
 
 
 class Turn(NamedTuple):
-    """What the speaker of a message says: a half-open range of characters of the rendered text.
+    """The turn of a message's speaker, as a half-open range of characters of the rendered text.
 
     It begins after the header of the turn, where a model would begin to write, and ends after the token
     that ends the turn; white space between two turns is outside.
@@ -136,15 +136,15 @@ class Turn(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """A conversation that a template has written.
+    """A conversation rendered by a template.
 
     Attributes:
-        text: what the model sees, before it is encoded.
-        runs: they cover the text.
-        turns: what each message's speaker says, in order; empty where the renderer does not know.
+        text: the text that the model sees, before it is encoded.
+        runs: the runs that cover the text.
+        turns: the turn of each message, in order; empty if the renderer does not know them.
         generated: the ranges in `{% generation %}` blocks, half-open in characters; None without such blocks.
-        ends_with_prompt: whether it ends ready for the assistant.
-        dated: whether the template asked for the date, so that the text is another one on another day.
+        ends_with_prompt: whether it ends with the generation prompt.
+        dated: whether the template used the current date, so that the text depends on the day.
 
     >>> Rendered.of([("<s>", TEMPLATE), ("Hi", Origin(0, "content"))]).runs[1]
     Run(start=3, stop=5, origin=Origin(message=0, field='content'))
@@ -162,7 +162,7 @@ class Rendered:
             raise ValueError("the runs do not cover the text")
 
     def up_to(self, stop: int) -> Rendered:
-        """The beginning of the text, this many characters of it.
+        """Return the first `stop` characters of the text.
 
         >>> Rendered.of([("<s>", TEMPLATE), ("Hi", Origin(0, "content"))]).up_to(4).text
         '<s>H'
@@ -177,7 +177,7 @@ class Rendered:
         )
 
     def unfinished(self, message: int) -> Rendered | TemplateError:
-        """The text up to the end of the content of a message, or why there is none."""
+        """Return the text up to the end of a message's content, or the error if it does not contain that."""
         for run in reversed(self.runs):
             field = run.origin.field or ""
             if run.origin.message == message and (field == "content" or field.startswith("content[")):
@@ -189,7 +189,7 @@ class Rendered:
 
     @classmethod
     def of(cls, parts: Iterable[tuple[str, Origin]]) -> Rendered:
-        """A text of parts, each with its origin; neighbours of one origin become one run."""
+        """Build a text from parts with origins; neighbours with the same origin become one run."""
         texts: list[str] = []
         starts: list[int] = []
         origins: list[Origin] = []

@@ -1,4 +1,4 @@
-"""Conversations of every shape that people give to templates, with words in them that can be found again."""
+"""Conversations of all common shapes, with words in them that can be found in the output."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _talk(*messages: dict[str, Any], tools: bool = False) -> Conversation:
 
 
 TURNS = _talk(_USER, _ASSISTANT, _said("user", ASKED_AGAIN), _said("assistant", ANSWERED_AGAIN))
-"""Two exchanges: what is said of its beginnings is said of history."""
+"""Two exchanges, to test the rendering of history."""
 
 SHAPES: Mapping[str, Conversation] = {
     "one exchange": _talk(_USER, _ASSISTANT),
@@ -61,4 +61,4 @@ SHAPES: Mapping[str, Conversation] = {
     "a tool's result without its call": _talk(_USER, _RESULT, _ASSISTANT, tools=True),
     "an empty answer": _talk(_USER, _said("assistant", "")),
 }
-"""What a shape is called → a conversation of it."""
+"""Name of a shape → a conversation of that shape."""

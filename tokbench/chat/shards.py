@@ -1,4 +1,4 @@
-"""Conversations as shards: ids with a mask beside them, in rows of one length where that is asked for."""
+"""Conversations as shards: ids with a parallel loss mask, optionally packed into rows of equal length."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ class ConversationShards:
     """Reads and encodes conversations for `tokbench.shards.writing.write_shards`.
 
     Args:
-        tokenizer: encodes.
-        template: writes the conversations.
+        tokenizer: encodes the conversations.
+        template: renders the conversations.
         train_on: the roles whose turns are learned.
-        pack: ids in a row: conversations are put into rows whole, unless one is longer than a row; None for no rows.
-        variables: what the template may ask for by name, plain JSON.
+        pack: length of rows: conversations are packed whole, unless one is longer than a row; None for no rows.
+        variables: further template variables by name, plain JSON.
         tools: JSON schemas of functions, for conversations that have none.
 
     Attributes:
-        options: what the index of the shards tells of it.
-        findings: how many texts of control tokens stayed text so far.
-        tokens: how many tokens there are so far.
-        learned: how many of them are learned.
+        options: the options as recorded in the index of the shards.
+        findings: number of control-token texts that stayed text so far.
+        tokens: number of tokens so far.
+        learned: number of learned tokens so far.
 
     Raises:
-        ConfigError: rows of that length are none, or the tokenizer has no token to fill them.
+        ConfigError: the row length is invalid, or the tokenizer has no token to pad rows with.
     """
 
     def __init__(
@@ -84,16 +84,16 @@ class ConversationShards:
     def recorded(
         cls, tokenizer: Tokenizer, options: ChatOptions, *, template: str | None = None
     ) -> ConversationShards:
-        """What made shards, by what their index tells.
+        """Recreate the encoder that made shards, from their index.
 
         Args:
-            tokenizer: encodes.
-            options: of the index.
-            template: a name or a file; None takes the built-in one of the index, or the tokenizer's own.
+            tokenizer: encodes the conversations.
+            options: the options of the index.
+            template: a name or a file; None uses the built-in one of the index, or the tokenizer's own.
 
         Raises:
             ConfigError: the template is not the one that made the shards.
-            TemplateError: there is none.
+            TemplateError: there is no such template.
         """
         from datetime import UTC, datetime
 
@@ -106,7 +106,7 @@ class ConversationShards:
                     f"the index has the date {options.date!r}, which is not a date", hint="restore the index"
                 ) from None
         name = template or (options.template if options.source is None else AUTO)
-        made = cls(
+        recreated = cls(
             tokenizer,
             ChatTemplate.of(tokenizer, name, date=date),
             train_on=options.train_on,
@@ -114,7 +114,7 @@ class ConversationShards:
             variables=options.variables,
             tools=options.tools,
         )
-        if (made.options.source, made.options.source or made.options.template) != (
+        if (recreated.options.source, recreated.options.source or recreated.options.template) != (
             options.source,
             options.source or options.template,
         ):
@@ -122,13 +122,13 @@ class ConversationShards:
                 f"the chat template is not the one that made the shards, which was {options.template}",
                 hint="give it with --chat",
             )
-        return made
+        return recreated
 
     def read(self, corpus: Corpus, file: CorpusFile, problems: Problems) -> Iterator[ReadConversation]:
-        """The conversations of a file: JSON lines, one JSON value, or rows of Parquet.
+        """Yield the conversations of a file: JSON lines, one JSON value, or rows of Parquet.
 
         Raises:
-            CorpusError: something in it is not a conversation; line and field are named.
+            CorpusError: something in it is not a conversation; the error names line and field.
         """
         most_bytes = corpus.options.max_document_bytes
         if file.kind == "parquet":
@@ -139,13 +139,13 @@ class ConversationShards:
             lines = ((number, text.encode()) for number, text in corpus.numbered_texts(file, problems))
             found = conversations_of_lines(lines, name=file.name, most_bytes=most_bytes)
         try:
-            for each in found:
-                yield dataclasses.replace(each, conversation=self._completed(each))
+            for read in found:
+                yield dataclasses.replace(read, conversation=self._completed(read))
         except ModelFormatError as error:
             raise CorpusError(str(error), hint=error.hint or _HINT) from None
 
-    def _completed(self, each: ReadConversation) -> Any:
-        found = each.conversation
+    def _completed(self, read: ReadConversation) -> Any:
+        found = read.conversation
         if not self.options.variables and (found.tools or not self.options.tools):
             return found
         return found.completed(tools=self.options.tools, variables=self.options.variables)
@@ -153,23 +153,23 @@ class ConversationShards:
     def encode(
         self, conversations: Sequence[ReadConversation], *, threads: int | None
     ) -> tuple[Encoded, NDArray[np.uint8]]:
-        """The ids of conversations, and 1 for each that is learned.
+        """Return the ids of conversations, and their loss mask.
 
         Raises:
-            CorpusError: the template refuses one, which is named; or it writes the date of the day.
+            CorpusError: the template refuses a conversation, which is named, or writes the current date.
         """
-        given = [each.conversation for each in conversations]
+        given = [read.conversation for read in conversations]
         rendered = self._template.render_many(given, tokenizer=self._tokenizer)
         good = []
-        for read, each in zip(conversations, rendered, strict=True):
-            if isinstance(each, TemplateError):
-                raise CorpusError(f"{read.place}: {each.message}", hint=each.hint)
-            if each.dated and self.options.date is None:
+        for read, result in zip(conversations, rendered, strict=True):
+            if isinstance(result, TemplateError):
+                raise CorpusError(f"{read.place}: {result.message}", hint=result.hint)
+            if result.dated and self.options.date is None:
                 raise CorpusError(
                     f"{read.place}: the template writes today's date, so the shards would depend on the day",
                     hint="give one with --date",
                 )
-            good.append(each)
+            good.append(result)
         chats = self._template.encode_rendered(
             self._tokenizer, given, good, train_on=self.options.train_on, threads=threads
         )
@@ -181,14 +181,14 @@ class ConversationShards:
         return chats.spans.encoded, chats.loss_mask
 
     def count(self, *, findings: int, tokens: int, learned: int) -> None:
-        """Add what was found in conversations, here or where others encoded them."""
+        """Add counts of conversations that were encoded here or by workers."""
         self.findings += findings
         self.tokens += tokens
         self.learned += learned
 
 
 def conversation_corpus(corpus: Corpus) -> Corpus:
-    """A corpus that is read by lines or rows, as conversations are."""
+    """Return a corpus that is read by lines or rows, as conversations are."""
     return dataclasses.replace(
         corpus,
         files=tuple(
@@ -200,7 +200,7 @@ def conversation_corpus(corpus: Corpus) -> Corpus:
 
 
 def _fingerprint(sources: Mapping[str, str]) -> str | None:
-    """The sha256 of the texts of a template; None of a built-in one."""
+    """Return the SHA-256 of a template's texts; None for a built-in template."""
     if not sources:
         return None
     text = "\0".join(f"{name}\0{source}" for name, source in sorted(sources.items()))
@@ -208,7 +208,7 @@ def _fingerprint(sources: Mapping[str, str]) -> str | None:
 
 
 def _pad_of(tokenizer: Tokenizer) -> int:
-    """The id that fills a row. Raises `ConfigError`."""
+    """Return the id that pads rows. Raises `ConfigError`."""
     ids = role_ids_of(tokenizer)
     found = next((ids[role] for role in ("pad", "eos", "turn_end") if role in ids), None)
     if found is None:

@@ -1,4 +1,4 @@
-"""Make a conversation fit: whole turns are dropped, the oldest first."""
+"""Shorten a conversation by dropping whole turns, the oldest first."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _ANSWERS = frozenset({"tool", "function", "ipython", "observation"})
 
 
 class RendersConversations(Protocol):
-    """A chat template, as far as it is used here."""
+    """A chat template, as far as this module uses it."""
 
     def render_many(
         self, conversations: Sequence[Conversation], *, prompt: bool, tokenizer: Tokenizer | None
     ) -> list[Rendered | TemplateError]:
-        """Write many conversations; those that are refused have the error in their place."""
+        """Render many conversations; refused ones have the error in their place."""
 
 
 def shortened(
@@ -38,25 +38,25 @@ def shortened(
     max_tokens: int,
     prompt: bool = False,
 ) -> tuple[Conversation, int]:
-    """A conversation without its oldest turns, so that it has at most `max_tokens` tokens.
+    """Drop the oldest turns of a conversation until it has at most `max_tokens` tokens.
 
-    What a user says is dropped together with what is answered to it, and a call of tools together with their answers.
-    System messages at the beginning stay, as does what the last user said. Where that is still too long, rounds of
-    calls and answers after it go, the oldest first; the last message stays.
+    A user message is dropped together with the answers to it, and a tool call together with its results. System
+    messages at the beginning and the last user message stay. If that is still too long, rounds of calls and results
+    after it are dropped, the oldest first; the last message stays.
 
     Args:
-        template: writes it.
+        template: renders the conversation.
         tokenizer: encodes it.
-        conversation: it.
-        max_tokens: how many tokens it may have.
-        prompt: whether it ends ready for the assistant.
+        conversation: the conversation.
+        max_tokens: maximum number of tokens.
+        prompt: whether it ends with the generation prompt.
 
     Returns:
-        The conversation, and how many messages were dropped.
+        The conversation, and the number of dropped messages.
 
     Raises:
-        ConfigError: `max_tokens` is not a number of tokens.
-        TemplateError: even what must stay does not fit, or the template refuses what is left.
+        ConfigError: `max_tokens` is not positive.
+        TemplateError: the messages that must stay do not fit, or the template refuses the rest.
     """
     if max_tokens < 1:
         raise ConfigError(f"max_tokens is {max_tokens}", hint="--max-tokens must be at least 1")
@@ -64,7 +64,7 @@ def shortened(
     steps = list(_steps(messages))
     tried = 0
     fewest = None
-    # Few steps are tried where many have to go: what is dropped makes a text shorter.
+    # Binary search, as dropping messages only makes the text shorter.
     low, high = 0, len(steps) - 1
     fitting: Conversation | None = None
     while low <= high:
@@ -84,7 +84,7 @@ def shortened(
 
 
 def _steps(messages: Sequence[Mapping[str, Any]]) -> list[list[int]]:
-    """The messages that are left after each step, from all of them to those that have to stay.
+    """Return the messages that are left after each step, from all messages to those that must stay.
 
     >>> talk = [{"role": role} for role in ("system", "user", "assistant", "user", "assistant", "tool", "assistant")]
     >>> _steps(talk)
@@ -104,12 +104,14 @@ def _steps(messages: Sequence[Mapping[str, Any]]) -> list[list[int]]:
     if exchanges:
         rounds = _rounds(exchanges[-1], roles)
         asked = rounds.pop(0) if rounds and roles[rounds[0][0]] == "user" else []
-        steps += [kept + asked + [n for each in rounds[k:] for n in each] for k in range(1, len(rounds))]
+        steps += [
+            kept + asked + [n for one_round in rounds[k:] for n in one_round] for k in range(1, len(rounds))
+        ]
     return steps
 
 
 def _rounds(numbers: Sequence[int], roles: Sequence[str]) -> list[list[int]]:
-    """Messages of one exchange: each with the answers of tools that follow it."""
+    """Group the messages of one exchange into rounds: each with the tool results that follow it."""
     rounds: list[list[int]] = []
     for number in numbers:
         if rounds and roles[number] in _ANSWERS:

@@ -1,4 +1,4 @@
-"""The special tokens that a chat template names, as `bos_token`."""
+"""The special tokens that a chat template refers to by name, such as `bos_token`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def template_tokens(tokenizer: Tokenizer) -> dict[str, Any]:
-    """What a template in Jinja may ask for by name: `bos_token`, `eos_token` and others, as `transformers` has them."""
+    """Return `bos_token`, `eos_token` and the other names that Jinja templates get in `transformers`."""
     config = config_of(tokenizer)
     roles = {role: text for role, text in roles_of(tokenizer).items() if role != "turn_end"}
     tokens: dict[str, Any] = {f"{role}_token": text for role, text in {**roles, **config.roles}.items()}

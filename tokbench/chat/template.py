@@ -1,4 +1,4 @@
-"""A chat template as users name it: a built-in one, a file in Jinja, or the tokenizer's own."""
+"""A chat template as users name it: a built-in one, a Jinja file, or the tokenizer's own."""
 
 from __future__ import annotations
 
@@ -32,27 +32,27 @@ if TYPE_CHECKING:
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 
 AUTO = "auto"
-"""The name that stands for the tokenizer's own template, else the built-in one that its tokens are made for."""
+"""The name for the tokenizer's own template, or else the built-in one that fits its tokens."""
 
 _MAX_BYTES = 2**20
 _OWN: WeakKeyDictionary[
     Tokenizer, tuple[TokenizerConfig, dict[tuple[str, datetime | None], ChatTemplate]]
 ] = WeakKeyDictionary()
-"""Tokenizer → its configuration, and the templates that were made of it by name and date."""
+"""Tokenizer → its configuration, and the templates created from it by name and date."""
 
 
 class ChatTemplate:
-    r"""Writes conversations as text whose every character has an origin, and encodes them so.
+    r"""Renders conversations as text whose characters have origins, and encodes them accordingly.
 
     Args:
-        name: of a built-in template, as `tokbench chat --help` lists them.
-        date: what it takes for today, where it writes a date; None is the time of the call.
+        name: name of a built-in template, as `tokbench chat --help` lists them.
+        date: the date to write, if the template writes one; None uses the current date.
 
     Attributes:
-        name: how the user calls it.
+        name: the name that users know it by.
 
     Raises:
-        TemplateError: there is none of that name.
+        TemplateError: no template has that name.
 
     >>> template = ChatTemplate("chatml")
     >>> template.render([{"role": "user", "content": "Hi"}], prompt=True).text
@@ -81,27 +81,27 @@ class ChatTemplate:
         chosen: str | None = None,
         date: datetime | None = None,
     ) -> ChatTemplate:
-        """A template in Jinja.
+        """Create a template from Jinja source.
 
         Args:
-            source: its text, or several by their names: conversations with tools get "tool_use", others "default".
-            name: what errors call it.
-            chosen: the one of several that all conversations get.
-            date: what `strftime_now` takes for now; None is the time of the call.
+            source: its text, or several by name: conversations with tools use "tool_use", others "default".
+            name: name of the template in errors.
+            chosen: the name of the one to use for all conversations, if there are several.
+            date: the current time for `strftime_now`; None uses the time of the call.
 
         Raises:
-            TemplateError: it is too long, or there is none of that name.
+            TemplateError: it is too long, or none has that name.
         """
         made = cls.__new__(cls)
         made._begin(name, date=date)
         made._sources = {DEFAULT_TEMPLATE: source} if isinstance(source, str) else dict(source)
         made._chosen = chosen
-        made._renderer({})  # refuses what can never be rendered
+        made._renderer({})  # raises if it can never be rendered
         return made
 
     @classmethod
     def from_file(cls, path: Path | str, *, date: datetime | None = None) -> ChatTemplate:
-        """The template of a file in Jinja.
+        """Read a Jinja template from a file.
 
         Raises:
             TemplateError: it cannot be read, or is too long.
@@ -116,16 +116,16 @@ class ChatTemplate:
 
     @classmethod
     def of(cls, tokenizer: Tokenizer, name: str = AUTO, *, date: datetime | None = None) -> ChatTemplate:
-        """The template that a name means for a tokenizer.
+        """Return the template that a name means for a tokenizer.
 
         Args:
-            tokenizer: its files may hold templates.
-            name: "auto" is the tokenizer's own, else the built-in one that matches its special tokens; other
-                names are those of its own templates, where it has several, of built-in ones, and of files.
-            date: what is taken for today; None is the time of the call.
+            tokenizer: the tokenizer, whose files may contain templates.
+            name: "auto" is the tokenizer's own, or else the built-in one that fits its special tokens; other names
+                are those of its own templates, if it has several, of built-in ones, and of files.
+            date: the date to write; None uses the current date.
 
         Raises:
-            TemplateError: there is none.
+            TemplateError: there is no such template.
         """
         own = config_of(tokenizer).chat_templates
         called = f"the chat template of {tokenizer.info.name}"
@@ -151,7 +151,7 @@ class ChatTemplate:
     def _own(
         cls, tokenizer: Tokenizer, called: str, *, chosen: str | None = None, date: datetime | None
     ) -> ChatTemplate:
-        """One of a tokenizer's own templates, the same each time: a process renders it, which is begun once."""
+        """Return one of a tokenizer's own templates, cached so that its rendering process is started only once."""
         config = config_of(tokenizer)
         known, made = _OWN.get(tokenizer, (None, {}))
         if known is not config:
@@ -162,30 +162,30 @@ class ChatTemplate:
         return made[called, date]
 
     def __repr__(self) -> str:
-        """Short: how it is called."""
+        """Return a short description with the name."""
         return f"<chat template {self.name!r}>"
 
     @property
     def sources(self) -> Mapping[str, str]:
-        """The texts of a template in Jinja by their names; empty for a built-in one."""
+        """Name → text of the Jinja templates; empty for a built-in template."""
         if self._chosen is not None:
             return {self._chosen: self._sources[self._chosen]}
         return self._sources
 
     @property
     def date(self) -> datetime | None:
-        """What it takes for today; None is the time of the call."""
+        """The date to write; None uses the current date."""
         return self._date
 
     def after(self, text: str) -> ChatTemplate:
-        """The same template in Jinja after other text; a built-in one has none to stand after, and is itself."""
+        """Return a copy with text prepended to the Jinja source; a built-in template is returned unchanged."""
         if self._format is not None:
             return self
         sources = {name: text + source for name, source in self._sources.items()}
         return ChatTemplate.from_text(sources, name=self.name, chosen=self._chosen, date=self._date)
 
     def source_for(self, conversation: Conversation) -> str | None:
-        """The Jinja text that a conversation gets; None for a built-in template. Raises `TemplateError`."""
+        """Return the Jinja source for a conversation; None for a built-in template. Raises `TemplateError`."""
         from tokbench.chat.jinja.template import JinjaTemplate
 
         renderer = self._renderer({})
@@ -202,16 +202,16 @@ class ChatTemplate:
         continue_final: bool = False,
         tokenizer: Tokenizer | None = None,
     ) -> Rendered:
-        """Write a conversation as text.
+        """Render a conversation as text.
 
         Args:
-            messages: each with a `role`, and what the template asks for: `content`, `tool_calls`, …
+            messages: objects with a `role`, and the fields that the template reads: `content`, `tool_calls`, …
             tools: JSON schemas of functions.
-            documents: for templates of retrieval.
-            variables: what else the template may ask for by name.
-            prompt: whether it ends ready for the assistant.
-            continue_final: whether it ends with the content of the last message, for the model to continue.
-            tokenizer: whose `bos_token` and others a template in Jinja gets.
+            documents: documents for retrieval templates.
+            variables: further template variables by name.
+            prompt: whether to end with the generation prompt.
+            continue_final: whether to end with the content of the last message, for the model to continue.
+            tokenizer: provides `bos_token` and other special tokens to a Jinja template.
 
         Raises:
             ModelFormatError: the messages are not a conversation.
@@ -232,22 +232,24 @@ class ChatTemplate:
         prompt: bool = False,
         tokenizer: Tokenizer | None = None,
     ) -> list[Rendered | TemplateError]:
-        """Write many conversations; those that are refused have the error in their place.
+        """Render many conversations; refused ones have the error in their place.
 
         Raises:
-            TemplateError: the template itself is none, or exceeds its limits; a conversation is to end in two ways.
+            TemplateError: the template itself is invalid or exceeds its limits, or both endings are requested at once.
         """
-        if prompt and any(one.is_unfinished for one in conversations):
+        if prompt and any(conversation.is_unfinished for conversation in conversations):
             raise TemplateError(
                 "a conversation cannot both end with the assistant's prompt and continue its last message",
                 hint="choose one of prompt and continue_final (--completion, --continue-final)",
             )
-        made = self.renderer_for(tokenizer).render([self._dated(one) for one in conversations], prompt=prompt)
+        results = self.renderer_for(tokenizer).render(
+            [self._dated(conversation) for conversation in conversations], prompt=prompt
+        )
         return [
-            each.unfinished(len(one.messages) - 1)
-            if one.is_unfinished and isinstance(each, Rendered)
-            else each
-            for each, one in zip(made, conversations, strict=True)
+            result.unfinished(len(conversation.messages) - 1)
+            if conversation.is_unfinished and isinstance(result, Rendered)
+            else result
+            for result, conversation in zip(results, conversations, strict=True)
         ]
 
     def encode(
@@ -264,24 +266,24 @@ class ChatTemplate:
         by_segment: bool = False,
         max_tokens: int | None = None,
     ) -> EncodedChat:
-        """A conversation as ids with their loss mask; the arguments are those of `render` and `encode_many`.
+        """Encode a conversation, with its loss mask; the arguments are those of `render` and `encode_many`.
 
         Args:
-            tokenizer: any.
+            tokenizer: any tokenizer.
             messages: the conversation.
             tools: JSON schemas of functions.
-            documents: for templates of retrieval.
-            variables: what else the template may ask for by name.
-            prompt: whether it ends ready for the assistant.
-            continue_final: whether it ends with the content of the last message, for the model to continue.
+            documents: documents for retrieval templates.
+            variables: further template variables by name.
+            prompt: whether to end with the generation prompt.
+            continue_final: whether to end with the content of the last message, for the model to continue.
             train_on: the roles whose turns are learned.
-            by_segment: whether each segment of one origin is encoded by itself.
-            max_tokens: whole turns are dropped, the oldest first, until there are no more than this many.
+            by_segment: whether to encode each segment of one origin by itself.
+            max_tokens: drop whole turns, the oldest first, until at most this many tokens are left.
 
         Raises:
             ModelFormatError: the messages are not a conversation.
             TemplateError: the template refuses it, or it does not fit.
-            TextError: it holds a lone surrogate.
+            TextError: it contains a lone surrogate.
         """
         conversation = conversation_of(
             messages, tools=tools, documents=documents, variables=variables, is_unfinished=continue_final
@@ -303,28 +305,28 @@ class ChatTemplate:
         by_segment: bool = False,
         threads: int | None = None,
     ) -> EncodedChats:
-        """Many conversations as ids with their loss masks, in arrays.
+        """Encode many conversations into arrays, with their loss masks.
 
         Args:
-            tokenizer: any.
-            conversations: them.
-            prompt: whether each ends ready for the assistant.
+            tokenizer: any tokenizer.
+            conversations: the conversations.
+            prompt: whether each ends with the generation prompt.
             train_on: the roles whose turns are learned.
-            by_segment: whether each segment of one origin is encoded by itself.
-            threads: None takes every processor.
+            by_segment: whether to encode each segment of one origin by itself.
+            threads: None uses every processor.
 
         Raises:
-            TemplateError: the template refuses one; its number is in the message.
-            TextError: one holds a lone surrogate.
+            TemplateError: the template refuses a conversation; the message has its number.
+            TextError: a conversation contains a lone surrogate.
         """
-        made = self.render_many(conversations, prompt=prompt, tokenizer=tokenizer)
+        results = self.render_many(conversations, prompt=prompt, tokenizer=tokenizer)
         rendered: list[Rendered] = []
-        for number, each in enumerate(made):
-            if not isinstance(each, Rendered):
-                if len(made) == 1:
-                    raise each
-                raise TemplateError(f"conversation {number}: {each.message}", hint=each.hint)
-            rendered.append(each)
+        for number, result in enumerate(results):
+            if not isinstance(result, Rendered):
+                if len(results) == 1:
+                    raise result
+                raise TemplateError(f"conversation {number}: {result.message}", hint=result.hint)
+            rendered.append(result)
         return self.encode_rendered(
             tokenizer, conversations, rendered, train_on=train_on, by_segment=by_segment, threads=threads
         )
@@ -339,23 +341,25 @@ class ChatTemplate:
         by_segment: bool = False,
         threads: int | None = None,
     ) -> EncodedChats:
-        """Conversations that were rendered as ids; arguments and errors are those of `encode_many`."""
+        """Encode rendered conversations; arguments and errors are those of `encode_many`."""
         if self._format is not None:
             check_vocabulary(self._format, tokenizer, rendered)
         rendered = with_turns(
             self.renderer_for(tokenizer),
-            [self._dated(each) for each in conversations],
+            [self._dated(conversation) for conversation in conversations],
             rendered,
             special_tokens=tokenizer.info.special_tokens,
             bos=roles_of(tokenizer).get("bos"),
         )
-        roles = [[str(message["role"]) for message in each.messages] for each in conversations]
+        roles = [
+            [str(message["role"]) for message in conversation.messages] for conversation in conversations
+        ]
         return encode_chats(
             tokenizer, rendered, roles=roles, train_on=train_on, by_segment=by_segment, threads=threads
         )
 
     def renderer_for(self, tokenizer: Tokenizer | None) -> Renderer:
-        """What writes the text, with the special tokens of a tokenizer."""
+        """Return the renderer, with the special tokens of a tokenizer."""
         if self._format is not None:
             return self._format if tokenizer is None else self._fitted_to(tokenizer)
         return self._renderer({} if tokenizer is None else template_tokens(tokenizer))
@@ -383,7 +387,7 @@ class ChatTemplate:
         return self._bound[key]
 
     def _dated(self, conversation: Conversation) -> Conversation:
-        """The conversation with the date, for the built-in templates that take it as a variable."""
+        """Add the date to a conversation, for built-in templates that take it as a variable."""
         if self._date is None or self._format is None or "date_string" in conversation.variables:
             return conversation
         if "date_string" not in getattr(self._format, "variables", {}):
@@ -393,5 +397,5 @@ class ChatTemplate:
 
 
 def _hint(name: str, own: Iterable[str] = ()) -> str | None:
-    known = [*own, *(each.name for each in all_formats())]
+    known = [*own, *(format.name for format in all_formats())]
     return meant(name, known, otherwise="there are {}; or name a file in Jinja")

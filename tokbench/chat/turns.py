@@ -1,9 +1,9 @@
-"""Find what each speaker says where a template does not mark it.
+"""Find the turns of speakers if a template does not mark them.
 
-Two ways, the surer one first. A template that never rewrites what came before writes the messages up to a turn, ready
-for its speaker, as the beginning of the whole: what follows, up to the beginning of the next message, is the turn.
-Where that does not hold, the origins tell: the turn begins after the text that makes a model speak, and ends with the
-first special token after the last character of the message.
+There are two methods; the more reliable one is tried first. If a template never rewrites earlier messages, then the
+messages before a turn, rendered with the generation prompt, are a prefix of the whole text, and the turn is the text
+from there to the beginning of the next message. If that does not hold, origins are used: the turn begins after the
+generation prompt's text, and ends with the first special token after the last character of the message.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from tokbench.errors import TemplateError
 
 SPOKEN = frozenset({"assistant", "model"})
-"""The roles that are spoken after `add_generation_prompt`."""
+"""The roles that follow the generation prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Prefixes:
-    """The texts of the messages before a turn, ready for its speaker, and of those up to its end; None if refused."""
+    """Renderings of the messages before a turn, with and without prompt, and including the turn; None if refused."""
 
     prompt: str | None
     turn: str | None
@@ -41,19 +41,19 @@ def with_turns(
     special_tokens: Collection[str] = (),
     bos: str | None = None,
 ) -> list[Rendered]:
-    """The same texts with their turns, also from a renderer that does not mark them.
+    """Add turns to rendered texts whose renderer does not mark them.
 
     Args:
-        renderer: wrote the texts.
-        conversations: what it was given.
-        rendered: what it made of each.
-        special_tokens: of the tokenizer; a turn ends with one.
-        bos: the one that begins a text, which is of no message.
+        renderer: the renderer of the texts.
+        conversations: its inputs.
+        rendered: its output for each conversation.
+        special_tokens: special tokens of the tokenizer; a turn ends with one of them.
+        bos: the token that begins a text, which belongs to no message.
 
     Raises:
         TemplateError: as `Renderer.render`.
     """
-    asked = [number for number, each in enumerate(rendered) if not each.turns and each.runs]
+    asked = [number for number, text in enumerate(rendered) if not text.turns and text.runs]
     if not asked:
         return list(rendered)
     spoken = [
@@ -81,16 +81,17 @@ def with_turns(
 
 
 def _with_owners(rendered: Rendered, specials: _SpecialTokens, *, bos: str | None = None) -> Rendered:
-    """The same text where what the template writes between two messages belongs to one of them.
+    """Assign the template's text between two messages to one of them.
 
-    White space after a message is of that one, what follows is the header of the next. Before the first message what
-    begins the text, and what the template says by itself, belong to none; after the last, everything.
+    White space after a message belongs to that message, and what follows is the header of the next one. Before the
+    first message, the beginning of the text and text of the template itself belong to none; so does everything after
+    the last message.
     """
     extents: dict[int, tuple[int, int]] = {}
     known = [
         (run.origin.message, run.start, run.stop) for run in rendered.runs if run.origin.message is not None
     ]
-    for message, start, stop in sorted([*known, *rendered.turns], key=lambda each: each[1]):
+    for message, start, stop in sorted([*known, *rendered.turns], key=lambda item: item[1]):
         first, last = extents.get(message, (start, stop))
         extents[message] = min(first, start), max(last, stop)
     edges: list[tuple[int, int | None]] = [(0, None)]
@@ -98,7 +99,7 @@ def _with_owners(rendered: Rendered, specials: _SpecialTokens, *, bos: str | Non
     for message, (first, stop) in sorted(extents.items(), key=lambda item: item[1]):
         start = _header_start(rendered, first, specials, bos=bos) if end is None else end
         if first < start:
-            return rendered  # messages are not written one after another
+            return rendered  # the messages are interleaved
         if end is None:
             edges.append((start, message))
         else:
@@ -111,13 +112,13 @@ def _with_owners(rendered: Rendered, specials: _SpecialTokens, *, bos: str | Non
 
 
 def _header_start(rendered: Rendered, first: int, specials: _SpecialTokens, *, bos: str | None) -> int:
-    """Where the header of the first message begins: after the token that begins the text, or a turn of the template.
+    """Return where the header of the first message begins: after the token that begins the text, or a template turn.
 
     Args:
         rendered: the text, with turns.
         first: where the message itself begins.
-        specials: those of the tokenizer.
-        bos: the token that begins a text; where it is written again, it begins messages.
+        specials: the special tokens of the tokenizer.
+        bos: the token that begins a text; if it occurs several times, it begins messages.
     """
     text = rendered.text
     start = _stretch_before(rendered, first)
@@ -138,7 +139,7 @@ def _header_start(rendered: Rendered, first: int, specials: _SpecialTokens, *, b
 
 
 def _owned(rendered: Rendered, edges: Sequence[tuple[int, int | None]]) -> Iterator[Run]:
-    """The runs cut at edges, each with the message that begins at the last one before it, where it has none."""
+    """Yield the runs cut at edges; template text gets the message of the last edge before it."""
     place = 0
     for start, stop, origin in rendered.runs:
         position = start
@@ -153,7 +154,7 @@ def _owned(rendered: Rendered, edges: Sequence[tuple[int, int | None]]) -> Itera
 
 
 def _times_written(rendered: Rendered, token: str) -> int:
-    """How often the template itself writes a token."""
+    """Count how often the template itself writes a token."""
     return sum(
         rendered.text.count(token, run.start, run.stop) for run in rendered.runs if run.origin.field is None
     )
@@ -177,7 +178,7 @@ def _turns(
 
 
 def _by_prefix(rendered: Rendered, prefixes: _Prefixes) -> tuple[int, int] | None:
-    """Start and stop, where what comes before and the turn itself begin the whole text."""
+    """Return start and stop of a turn if the text begins with the prefix and the turn, else None."""
     prompt, turn = prefixes.prompt, prefixes.turn
     if prompt is None or turn is None or not rendered.text.startswith(turn) or not turn.startswith(prompt):
         return None
@@ -185,7 +186,7 @@ def _by_prefix(rendered: Rendered, prefixes: _Prefixes) -> tuple[int, int] | Non
 
 
 def _without_white_space(rendered: Rendered, start: int, stop: int) -> int:
-    """Where a turn ends without the template's white space after it."""
+    """Return the end of a turn without the template's white space after it."""
     content = [run.stop for run in rendered.runs if run.start < stop and run.origin.field is not None]
     least = max([start, *(min(stop, end) for end in content)])
     end = stop
@@ -218,14 +219,14 @@ def _by_origin(
 
 
 def _stretch_before(rendered: Rendered, position: int) -> int:
-    """Where the template's text in front of a position begins."""
+    """Return where the template's text in front of a position begins."""
     return max(
         [0, *(run.stop for run in rendered.runs if run.stop <= position and run.origin.field is not None)]
     )
 
 
 class _SpecialTokens:
-    """The texts of the special tokens of a tokenizer, to be found in what a template writes."""
+    """The texts of a tokenizer's special tokens, for searching in what a template writes."""
 
     def __init__(self, texts: Collection[str]) -> None:
         self._texts = frozenset(text for text in texts if text)
@@ -234,12 +235,12 @@ class _SpecialTokens:
         self._pattern = re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
 
     def first_end(self, text: str) -> int | None:
-        """Where the first in a text ends; None where there is none."""
+        """Return the end of the first special token in a text; None if there is none."""
         match = self._pattern.search(text)
         return None if match is None else match.end()
 
     def at_end(self, text: str) -> str | None:
-        """The longest that a text ends with."""
+        """Return the longest special token that a text ends with."""
         return next((text[-size:] for size in self._lengths if text[-size:] in self._texts), None)
 
 

@@ -149,7 +149,7 @@ def test_many_are_encoded_as_each_alone(together: int, many: list[Conversation])
     roles = [[str(m["role"]) for m in each.messages] for each in many][: len(rendered)]
     assume(len(rendered) == len(many))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(encoding, "_TOGETHER", together)
+        patch.setattr(encoding, "_BATCH_CHARACTERS", together)
         chats = encode_chats(tokenizer(), rendered, roles=roles)
     for chat, each, speakers in zip(chats, rendered, roles, strict=True):
         alone = encode(each, speakers)

@@ -1,4 +1,4 @@
-"""Built-in chat templates, exact to their makers', one module a family."""
+"""Built-in chat templates that reproduce those of their makers exactly, one module per family."""
 
 from tokbench.chat.formats.catalogue import all_formats, named, recognized
 from tokbench.chat.formats.format import Format

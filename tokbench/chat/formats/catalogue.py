@@ -1,4 +1,4 @@
-"""The built-in chat templates by their names, and which of them a vocabulary is made for."""
+"""The built-in chat templates by name, and the recognition of the template that fits a vocabulary."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def _by_name() -> dict[str, Format]:
         nanochat.NANOCHAT,
         harmony.HARMONY,
     )
-    return {each.name: each for each in formats}
+    return {template.name: template for template in formats}
 
 
 def all_formats() -> tuple[Format, ...]:
-    """Every built-in template, in the order in which they are listed."""
+    """Return all built-in templates in listing order."""
     return tuple(_by_name().values())
 
 
 def named(name: str) -> Format:
-    """A built-in template.
+    """Return a built-in template.
 
     Raises:
-        TemplateError: there is none of that name; the hint is a near one.
+        TemplateError: no template has that name; the hint suggests a similar one.
 
     >>> named("chatml").turn_end
     ('<|im_end|>',)
@@ -55,26 +55,32 @@ def named(name: str) -> Format:
 
 
 def recognized(tokens: Collection[str], *, merges_bytes: bool | None = None) -> list[Format]:
-    """The templates that a vocabulary is made for: it has every token that they always write.
+    """Return the templates that fit a vocabulary: it has every token that they always write.
 
-    Templates that tell speakers apart by ordinary text are never among them, as no token tells of these.
+    Templates that separate speakers by ordinary text are never returned, as no token identifies them.
 
     Args:
-        tokens: its special tokens and others that were added to it.
-        merges_bytes: whether it merges bytes rather than characters; None where that is not known.
+        tokens: the vocabulary's special and added tokens.
+        merges_bytes: whether it merges bytes rather than characters; None if unknown.
 
     Returns:
-        Those that know most of its tokens first, of these those that know least besides, and of these those made for
-        bytes or for characters, as it merges; none if none fits.
+        The templates, sorted by how many of its tokens they use, then by having few other tokens, then by merging
+        bytes or characters as it does; empty if none fits.
 
     >>> [each.name for each in recognized({"<bos>", "<start_of_turn>", "<end_of_turn>"})]
     ['gemma']
     """
     own = set(tokens)
-    fitting = [each for each in all_formats() if own.issuperset(each.control_tokens) and not each.text_marks]
+    fitting = [
+        template
+        for template in all_formats()
+        if own.issuperset(template.control_tokens) and not template.text_marks
+    ]
 
-    def order(each: Format) -> tuple[int, int, bool]:
-        is_for_others = None not in (merges_bytes, each.merges_bytes) and merges_bytes != each.merges_bytes
-        return -len(own & each.known_tokens), len(each.known_tokens), is_for_others
+    def order(template: Format) -> tuple[int, int, bool]:
+        is_for_others = (
+            None not in (merges_bytes, template.merges_bytes) and merges_bytes != template.merges_bytes
+        )
+        return -len(own & template.known_tokens), len(template.known_tokens), is_for_others
 
     return sorted(fitting, key=order)

@@ -24,7 +24,7 @@ END = "<|im_end|>"
 
 
 def open_turn(writer: Writer, role: str, index: int) -> None:
-    """Begin the turn of a role, after its header."""
+    """Begin the turn of a role, with its header."""
     if role in ROLES:
         writer.begin_turn(index, f"{START}{role}\n")
     else:
@@ -34,7 +34,7 @@ def open_turn(writer: Writer, role: str, index: int) -> None:
 
 
 def write_message(writer: Writer, message: Mapping[str, Any], index: int) -> None:
-    """Write a message that has a role and a text."""
+    """Write a message with a role and a text."""
     role, text = role_of(message, index), text_of(message, index)
     if role in ROLES:
         writer.turn(index, f"{START}{role}\n", text, token=END, after="\n")

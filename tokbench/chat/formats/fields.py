@@ -1,4 +1,4 @@
-"""What a format asks of a message, checked: roles, texts, calls of tools."""
+"""Checked access to the fields of messages: roles, texts, tool calls."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _KINDS = {
 
 
 class Call(NamedTuple):
-    """A call of a tool in a message.
+    """A tool call in a message.
 
     Attributes:
-        name: of the function.
-        arguments: an object, or the JSON text of one.
-        id: None where the message gives none.
-        path: where it is in the message, as `tool_calls[0].function`.
+        name: name of the function.
+        arguments: an object, or its JSON text.
+        id: None if the message has none.
+        path: path in the message, such as `tool_calls[0].function`.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Call(NamedTuple):
 
 
 def kind_of(value: object) -> str:
-    """What a JSON value is, in words.
+    """Return the name of a JSON value's type.
 
     >>> kind_of(None), kind_of([1])
     ('null', 'a list')
@@ -44,20 +44,20 @@ def kind_of(value: object) -> str:
 
 
 def refuse(where: str, problem: str, *, hint: str | None = None) -> TemplateError:
-    """The error of a format that does not take what it finds at a place."""
+    """Return the error of a format that does not accept what it found at a place."""
     return TemplateError(f"{where}: {problem}", hint=hint)
 
 
 def role_of(message: Mapping[str, Any], index: int, known: Collection[str] | None = None) -> str:
-    """The role of a message.
+    """Return the role of a message.
 
     Args:
         message: the message.
-        index: its place in the conversation, from 0.
-        known: the roles that the format has; None if it takes any.
+        index: index of the message in the conversation.
+        known: the roles of the format; None if it accepts any.
 
     Raises:
-        TemplateError: the message is not an object, or has no role, or one that the format does not have.
+        TemplateError: the message is not an object, has no role, or has one that the format does not know.
     """
     if not isinstance(message, dict | Mapping):
         raise refuse(
@@ -74,10 +74,10 @@ def role_of(message: Mapping[str, Any], index: int, known: Collection[str] | Non
 
 
 def text_of(message: Mapping[str, Any], index: int, field: str = "content") -> str:
-    """A field of a message that has to be a text.
+    """Return a field of a message that must be a text.
 
     Raises:
-        TemplateError: it is missing, or anything else than a text.
+        TemplateError: it is missing, or not a text.
     """
     value = message.get(field)
     if isinstance(value, str):
@@ -93,26 +93,26 @@ def text_of(message: Mapping[str, Any], index: int, field: str = "content") -> s
 
 
 def optional_text(message: Mapping[str, Any], index: int) -> str:
-    """The content of a message, nothing if it is missing or null.
+    """Return the content of a message, or "" if it is missing or null.
 
     Raises:
-        TemplateError: it is anything else than a text.
+        TemplateError: it is not a text.
     """
     return "" if message.get("content") is None else text_of(message, index)
 
 
 class Reasoning(NamedTuple):
-    """What an assistant thought before it answered, and the field that it is from."""
+    """The reasoning of an assistant message, and the field that it comes from."""
 
     text: str
     field: str
 
 
 def reasoning_of(message: Mapping[str, Any], index: int) -> Reasoning | None:
-    """The reasoning of a message under the first of the names that people give it; None if it has none.
+    """Return the reasoning of a message from the first field that has it; None if there is none.
 
     Raises:
-        TemplateError: it is anything else than a text.
+        TemplateError: it is not a text.
     """
     for name in ("reasoning_content", "thinking", "reasoning"):
         if message.get(name) is not None:
@@ -121,15 +121,15 @@ def reasoning_of(message: Mapping[str, Any], index: int) -> Reasoning | None:
 
 
 def alternating_role(message: Mapping[str, Any], index: int, first: int) -> str:
-    """The role of a message where user and assistant alternate, the user first.
+    """Return the role of a message, checking that user and assistant alternate, beginning with the user.
 
     Args:
         message: the message.
-        index: its place in the conversation, from 0.
-        first: the place of the first one, after a system message.
+        index: index of the message in the conversation.
+        first: index of the first message after an optional system message.
 
     Raises:
-        TemplateError: it is another one's turn.
+        TemplateError: it is the turn of the other role.
     """
     role, expected = role_of(message, index), ("user", "assistant")[(index - first) % 2]
     if role != expected:
@@ -142,13 +142,13 @@ def alternating_role(message: Mapping[str, Any], index: int, first: int) -> str:
 
 
 def require_user(messages: Sequence[Mapping[str, Any]], first: int) -> None:
-    """Refuse a conversation that is nothing but a system message, where that is written into a user message."""
+    """Refuse a conversation with only a system message, if the format writes that into a user message."""
     if len(messages) == first:
         raise refuse("messages[0]", "a system message has to be followed by a user message")
 
 
 def calls_of(message: Mapping[str, Any], index: int) -> list[Call]:
-    """The calls of tools in a message; none if it has none.
+    """Return the tool calls of a message; empty if it has none.
 
     Raises:
         TemplateError: `tool_calls` is not a list of objects with a function's name and arguments.
@@ -184,22 +184,22 @@ def _call(call: object, where: str, place: int) -> Call:
 def variable(
     conversation: Conversation, name: str, kind: type | tuple[type, ...], default: Any = None
 ) -> Any:
-    """A variable of the conversation.
+    """Return a variable of the conversation.
 
     Args:
-        conversation: that may have it.
-        name: of the variable.
-        kind: the types that it may have.
-        default: what it is if it is not given.
+        conversation: the conversation.
+        name: name of the variable.
+        kind: the accepted types.
+        default: the value if the variable is not set.
 
     Raises:
-        TemplateError: it is given and of another type.
+        TemplateError: the variable has another type.
     """
     if name not in conversation.variables:
         return default
     value = conversation.variables[name]
     if not isinstance(value, kind):
         kinds = kind if isinstance(kind, tuple) else (kind,)
-        expected = " or ".join(_KINDS[each] for each in kinds)
+        expected = " or ".join(_KINDS[accepted] for accepted in kinds)
         raise refuse(name, f"expected {expected}, found {kind_of(value)}")
     return value

@@ -1,4 +1,4 @@
-"""A built-in chat template: how it is called, where it is from, and the tokens it needs."""
+"""A built-in chat template: its name, its source, and the tokens that it needs."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ _OTHERS = "others do, such as qwen3, llama3.1, mistral-v7 and harmony"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """A built-in chat template, exact to its maker's; a `Renderer`.
+    """A built-in chat template that reproduces its maker's exactly; implements `Renderer`.
 
     Attributes:
-        name: how the user calls it.
-        description: in a few words, what it is for.
-        source: whose definition it follows, of which version.
+        name: the name that users know it by.
+        description: a short description of its use.
+        source: the definition that it follows, with its version.
         write: writes a conversation that has messages.
-        control_tokens: the tokens that it needs a vocabulary to have.
-        turn_end: those among them that end what the assistant says.
-        optional_tokens: those that it writes only in some conversations, as for tools.
-        has_tools: whether it has a place for tools and their calls; a conversation with them is refused if not.
-        plain_tags: what it writes that is a token of its own in the vocabularies made for it, and may be text in
-            others, as `<think>`.
-        text_marks: what tells speakers apart and is ordinary text to the vocabulary, so that content that
-            holds it looks the same.
-        with_dummy_prefix: the same without the space that SentencePiece puts before a text, where it is
-            written; for a tokenizer that puts it there by itself.
-        merges_bytes: whether the vocabularies made for it merge bytes rather than characters, where that tells it
+        control_tokens: the tokens that the vocabulary must have.
+        turn_end: the control tokens that end an assistant turn.
+        optional_tokens: tokens that it writes only in some conversations, such as those for tools.
+        has_tools: whether it supports tools and tool calls; if not, a conversation with them is refused.
+        plain_tags: tags such as `<think>` that are tokens in the vocabularies made for it, but may be text in
+            others.
+        text_marks: marks that separate speakers but are ordinary text to the vocabulary, so content with the same
+            text cannot be told apart.
+        with_dummy_prefix: the same template without the spaces that SentencePiece puts before texts; for a tokenizer
+            that inserts them itself.
+        merges_bytes: whether the vocabularies made for it merge bytes rather than characters, if that distinguishes it
             from a template with the same tokens.
-        variables: what a conversation may set, each with what it does.
+        variables: name → description of the variables that a conversation may set.
     """
 
     name: str
@@ -59,20 +59,20 @@ class Format:
 
     @property
     def known_tokens(self) -> frozenset[str]:
-        """Every token that it writes where the vocabulary has it."""
+        """All tokens that it writes if the vocabulary has them."""
         return frozenset((*self.control_tokens, *self.optional_tokens, *self.plain_tags))
 
     def render(
         self, conversations: Sequence[Conversation], *, prompt: bool = False
     ) -> list[Rendered | TemplateError]:
-        """Write each conversation as text, with exact origins and turns.
+        """Render each conversation as text, with exact origins and turns.
 
         Args:
-            conversations: what is written.
-            prompt: whether each ends ready for the assistant (`add_generation_prompt`).
+            conversations: the conversations to render.
+            prompt: whether each text ends with the generation prompt (`add_generation_prompt`).
 
         Returns:
-            For each conversation its text, or the error that says what is wrong with it.
+            For each conversation its text, or the error that describes what is wrong with it.
         """
         return [self._render(conversation, prompt=prompt) for conversation in conversations]
 

@@ -1,7 +1,7 @@
-"""Gemma: the assistant is `model`, and what the system says begins the first user turn.
+"""Gemma: the assistant's role is `model`, and the system message begins the first user turn.
 
-Source: Google, the `chat_template` of google/gemma-3-1b-it (2025-03); without a system message Gemma 1 and 2
-give the same.
+Source: Google, the `chat_template` of google/gemma-3-1b-it (2025-03); without a system message those of Gemma 1 and 2
+give the same text.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Harmony: messages with a role, a channel and a recipient, for gpt-oss.
+"""Harmony, the format of gpt-oss: messages with a role, a channel and a recipient.
 
 Source: OpenAI, openai-harmony 0.0.8 (ec7606d, 2025-11): `render_conversation_for_training`, and with a prompt
 `render_conversation_for_completion`; which message goes to which channel is from its `docs/format.md`.
@@ -50,28 +50,28 @@ def _write(conversation: Conversation, writer: Writer) -> None:
         _write_parts(writer, functions, None)
         writer.template(END)
     previous: int | None = None
-    for place, each in enumerate(said):
-        continued = each.message == previous
+    for place, message in enumerate(said):
+        continued = message.message == previous
         is_last = place + 1 == len(said)
-        _write_header(writer, each, continued=continued)
-        if each.role in ("system", "developer"):
-            writer.template("# Instructions\n\n", each.message)
-        _write_content(writer, each)
-        if conversation.tools and each.message == 0 and is_developers:
+        _write_header(writer, message, continued=continued)
+        if message.role in ("system", "developer"):
+            writer.template("# Instructions\n\n", message.message)
+        _write_content(writer, message)
+        if conversation.tools and message.message == 0 and is_developers:
             writer.template("\n\n", 0)
             _write_parts(writer, functions, 0)
-        end = _end_of(each, is_answer=is_last and not writer.prompt)
-        if is_last or said[place + 1].message != each.message:
+        end = _end_of(message, is_answer=is_last and not writer.prompt)
+        if is_last or said[place + 1].message != message.message:
             writer.end_turn(end)
         else:
-            writer.template(end, each.message)
-        previous = each.message
+            writer.template(end, message.message)
+        previous = message.message
     if writer.prompt:
         writer.end_ready(f"{START}assistant")
 
 
 def _end_of(said: Said, *, is_answer: bool) -> str:
-    """The token that ends a message; the final answer is ended as the model ends it."""
+    """Return the token that ends a message; the final answer ends with the token that the model itself writes."""
     if said.role != "assistant":
         return END
     if is_answer and said.channel.text == "final":
@@ -80,7 +80,7 @@ def _end_of(said: Said, *, is_answer: bool) -> str:
 
 
 def _write_header(writer: Writer, said: Said, *, continued: bool) -> None:
-    """Write what is before the content; the model itself writes what is after the assistant's role."""
+    """Write the header; in an assistant turn everything after the role is written by the model."""
     index = said.message
     role = {"tool": "", "system": "developer"}.get(said.role, said.role)
     if said.role == "assistant" and not said.name and not continued:
@@ -139,7 +139,7 @@ def _builtin_tools(conversation: Conversation) -> list[str]:
 
 
 def _write_system(conversation: Conversation, writer: Writer, builtin: list[str]) -> None:
-    """Write the description of the model, which is not a message of the conversation."""
+    """Write the system message with the model description, which is not a message of the conversation."""
     if not conversation.variables and not conversation.tools:
         writer.template(_SYSTEM)
         return

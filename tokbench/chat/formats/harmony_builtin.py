@@ -1,6 +1,6 @@
-"""The tools of their own that OpenAI's models know, as harmony's system message shows them.
+"""OpenAI's built-in tools, as harmony's system message describes them.
 
-Source: OpenAI, openai-harmony 0.0.8, `ToolNamespaceConfig` in `src/chat.rs`: the text is what models were trained on.
+Source: OpenAI, openai-harmony 0.0.8, `ToolNamespaceConfig` in `src/chat.rs`: the exact text of the models' training.
 """
 
 from __future__ import annotations

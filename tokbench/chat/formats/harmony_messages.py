@@ -1,7 +1,7 @@
-"""A conversation as harmony sees it: one message for each channel and each call.
+"""Convert a conversation to harmony messages: one per channel and per call.
 
 A message of a conversation becomes several: its reasoning goes to the channel analysis, its content to final, or to
-commentary where it announces calls, and each call to its tool. A message may name its `channel`, `recipient` and
+commentary if it announces calls, and each call to its tool. A message may set its `channel`, `recipient` and
 `content_type` itself, as harmony's own messages do.
 """
 
@@ -24,24 +24,24 @@ CONSTRAIN = "<|constrain|>"
 
 
 class Text(NamedTuple):
-    """A text and the field that it is from; None for the format's own."""
+    """A text and the field that it comes from; None for the format's own text."""
 
     text: str
     field: str | None = None
 
 
 class Said(NamedTuple):
-    """A message of harmony.
+    """A harmony message.
 
     Attributes:
-        message: the message of the conversation that it is part of.
-        role: whose it is.
-        texts: what is said, one after the other.
-        arguments: of a call, which are an object; None where the texts are all.
-        name: of the user or assistant, or of the tool.
-        recipient: whom it is for, as `functions.add`; empty if for all.
+        message: index of the conversation's message that it is part of.
+        role: its role.
+        texts: its texts, to be concatenated.
+        arguments: the call whose arguments are an object; None if the texts are everything.
+        name: name of the user, assistant or tool.
+        recipient: the recipient, such as `functions.add`; empty for all.
         channel: empty if it has none.
-        content_type: of the content, with `<|constrain|>` in it; empty if it has none.
+        content_type: content type, including `<|constrain|>`; empty if it has none.
     """
 
     message: int
@@ -55,14 +55,14 @@ class Said(NamedTuple):
 
 
 def said_in(conversation: Conversation, builtin_tools: Sequence[str]) -> list[Said]:
-    """The messages of harmony that a conversation holds.
+    """Return the harmony messages of a conversation.
 
     Args:
-        conversation: what was said.
-        builtin_tools: the names of the model's own tools that it may call.
+        conversation: the conversation.
+        builtin_tools: names of the built-in tools that it may call.
 
     Raises:
-        TemplateError: a message is of no known role or of a wrong form, or a tool result without a tool call.
+        TemplateError: a message has an unknown role or an invalid form, or a tool result lacks a tool call.
     """
     said: list[Said] = []
     called: dict[str | None, str] = {}
@@ -90,12 +90,16 @@ def said_in(conversation: Conversation, builtin_tools: Sequence[str]) -> list[Sa
 
 
 def without_old_analysis(said: Sequence[Said]) -> list[Said]:
-    """Without the analysis before the first final answer, where the assistant has said one last."""
-    finals = [place for place, each in enumerate(said) if each.channel.text == "final"]
-    answers = [each.channel.text for each in said if each.role == "assistant"]
+    """Drop the analysis before the first final answer, if the last assistant message is a final answer."""
+    finals = [place for place, message in enumerate(said) if message.channel.text == "final"]
+    answers = [message.channel.text for message in said if message.role == "assistant"]
     if not finals or not answers or answers[-1] != "final":
         return list(said)
-    return [each for place, each in enumerate(said) if place > finals[0] or each.channel.text != "analysis"]
+    return [
+        message
+        for place, message in enumerate(said)
+        if place > finals[0] or message.channel.text != "analysis"
+    ]
 
 
 def _assistant(

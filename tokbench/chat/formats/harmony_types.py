@@ -1,4 +1,4 @@
-"""Tools as harmony shows them: a namespace of functions with types like TypeScript's.
+"""Tools in harmony's notation: a namespace of functions with types similar to TypeScript's.
 
 Source: OpenAI, openai-harmony 0.0.8, `json_schema_to_typescript` and `template_tools_section` in `src/encoding.rs`.
 """
@@ -19,20 +19,20 @@ _SIMPLE = {"number": "number", "integer": "number", "boolean": "boolean", "array
 
 
 class Part(NamedTuple):
-    """A text and the path of the value that it is from; None for the format's own."""
+    """A text and the path of its value; None for the format's own text."""
 
     text: str
     path: str | None = None
 
 
 class Function(NamedTuple):
-    """A function that is offered to the model.
+    """A function that the model may call.
 
     Attributes:
-        name: of the function.
-        description: of it; lines become comments.
+        name: name of the function.
+        description: its description; the lines become comments.
         parameters: a JSON schema, or None.
-        path: where it is, as `tools[0].function`; None if it is the format's own.
+        path: path such as `tools[0].function`; None if it is the format's own.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Function(NamedTuple):
 
 
 class Namespace(NamedTuple):
-    """Functions under a name; without functions the description stands alone."""
+    """Functions under a common name; without functions only the description is shown."""
 
     name: str
     description: str
@@ -50,10 +50,10 @@ class Namespace(NamedTuple):
 
 
 def functions_of(tools: Sequence[Mapping[str, Any]]) -> list[Function]:
-    """The tools of a conversation.
+    """Convert the tools of a conversation.
 
     Raises:
-        TemplateError: one is not a function with a name.
+        TemplateError: a tool is not a function with a name.
     """
     functions = []
     for place, tool in enumerate(tools):
@@ -71,7 +71,7 @@ def functions_of(tools: Sequence[Mapping[str, Any]]) -> list[Function]:
 
 
 def tools_section(namespaces: Iterable[Namespace]) -> list[Part]:
-    """The section of a message that shows tools."""
+    """Return the section of a message that describes tools."""
     parts = [Part("# Tools")]
     for namespace in namespaces:
         parts.append(Part(f"\n\n## {namespace.name}\n"))
@@ -86,7 +86,7 @@ def tools_section(namespaces: Iterable[Namespace]) -> list[Part]:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a text, of which an end of line ends the last one."""
+    """Split a text into lines as Rust's `lines` does: a final line end adds no empty line."""
     lines = text.split("\n")
     ended = lines[:-1] if lines[-1] == "" else lines
     last = len(ended) if lines[-1] == "" else len(ended) - 1
@@ -113,12 +113,12 @@ def _function(function: Function) -> Iterator[Part]:
 
 
 def type_of(schema: Any, path: str | None, indent: str) -> list[Part]:
-    """The type that a JSON schema describes.
+    """Return the type that a JSON schema describes.
 
     Args:
-        schema: of a value; whatever is not an object is `any`.
-        path: where the schema is; None if it is the format's own.
-        indent: what lines after the first begin with.
+        schema: schema of a value; anything but an object gives `any`.
+        path: path of the schema; None if it is the format's own.
+        indent: indentation of the lines after the first.
 
     >>> "".join(part.text for part in type_of({"type": "array", "items": {"type": "integer"}}, None, ""))
     'number[]'
@@ -128,14 +128,14 @@ def type_of(schema: Any, path: str | None, indent: str) -> list[Part]:
     variants, kind = schema.get("oneOf"), schema.get("type")
     if isinstance(variants, list | tuple):
         return _union(variants, path, indent)
-    if isinstance(kind, list | tuple) and any(isinstance(each, str) for each in kind):
-        names = ["number" if each == "integer" else each for each in kind if isinstance(each, str)]
+    if isinstance(kind, list | tuple) and any(isinstance(name, str) for name in kind):
+        names = ["number" if name == "integer" else name for name in kind if isinstance(name, str)]
         return [Part(" | ".join(names), _inside(path, "type"))]
     return _single(schema, kind, path, indent)
 
 
 def _single(schema: Mapping[str, Any], kind: Any, path: str | None, indent: str) -> list[Part]:
-    """The type of a schema that names one."""
+    """Return the type of a schema with a single type."""
     if kind == "object":
         return list(_object(schema, path, indent))
     if kind == "string":
@@ -147,14 +147,14 @@ def _single(schema: Mapping[str, Any], kind: Any, path: str | None, indent: str)
 
 def _string(schema: Mapping[str, Any], path: str | None) -> list[Part]:
     values = schema.get("enum")
-    texts = [each for each in values if isinstance(each, str)] if isinstance(values, list | tuple) else []
+    texts = [text for text in values if isinstance(text, str)] if isinstance(values, list | tuple) else []
     if not texts:
         return [Part("string")]
     return [Part(" | ".join(f'"{text}"' for text in texts), _inside(path, "enum"))]
 
 
 def _nullable(schema: Any, parts: list[Part]) -> list[Part]:
-    """A type, or null if the schema says so and the type does not."""
+    """Add `| null` if the schema is nullable and its type does not include null."""
     if (
         isinstance(schema, Mapping)
         and schema.get("nullable") is True
@@ -170,7 +170,7 @@ def _text(schema: Any, key: str) -> str | None:
 
 
 def _default(schema: Any, path: str | None, *, in_quotes: bool) -> list[Part]:
-    """The default of a schema: a text in quotes, unless it is one of an enumeration and these stand without."""
+    """Return the default of a schema: texts are quoted, except enum values unless `in_quotes` is set."""
     if not isinstance(schema, Mapping) or "default" not in schema:
         return []
     value = schema["default"]
@@ -185,7 +185,7 @@ def _default(schema: Any, path: str | None, *, in_quotes: bool) -> list[Part]:
 
 
 def _trailing(comments: Sequence[list[Part]]) -> Iterator[Part]:
-    """Comments after a type."""
+    """Yield comments to follow a type."""
     before = " // "
     for comment in comments:
         if comment:
@@ -195,7 +195,7 @@ def _trailing(comments: Sequence[list[Part]]) -> Iterator[Part]:
 
 
 def _union(variants: Sequence[Any], path: str | None, indent: str) -> list[Part]:
-    """One of several types, a line each."""
+    """Return a union of types, one per line."""
     parts: list[Part] = []
     for place, variant in enumerate(variants):
         inside = _inside(path, f"oneOf[{place}]")
@@ -238,7 +238,7 @@ def _object(schema: Mapping[str, Any], path: str | None, indent: str) -> Iterato
 def _comment(
     schema: Mapping[str, Any], path: str | None, key: str, indent: str, end: str = "\n"
 ) -> Iterator[Part]:
-    """A line of comment with a text of a schema, if it has it."""
+    """Yield a comment line with a text of the schema, if it has one."""
     text = _text(schema, key)
     if text is not None:
         yield Part(f"{indent}// ")
@@ -247,7 +247,7 @@ def _comment(
 
 
 def _notes(schema: Mapping[str, Any], path: str | None, indent: str) -> Iterator[Part]:
-    """What is said above a property."""
+    """Yield the comments above a property."""
     yield from _comment(schema, path, "title", indent, f"\n{indent}//\n")
     if "oneOf" not in schema:
         yield from _comment(schema, path, "description", indent)
@@ -262,7 +262,7 @@ def _notes(schema: Mapping[str, Any], path: str | None, indent: str) -> Iterator
 
 
 def _is_said_above(schema: Mapping[str, Any]) -> bool:
-    """Whether the description of a union stands above it: its first type does not say the same."""
+    """Whether the description of a union stands above it, as its first type does not have the same description."""
     text = _text(schema, "description")
     variants = schema["oneOf"]
     return text is not None and not (variants and _text(variants[0], "description") == text)

@@ -1,4 +1,4 @@
-"""JSON as templates write it, with the path of each value."""
+"""JSON in templates, with the path of each value."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ if TYPE_CHECKING:
 def write_json(
     writer: Writer, value: Any, message: int | None, path: str, *, indent: int | None = None
 ) -> None:
-    """Write a value as `json.dumps(value, ensure_ascii=False, indent=indent)` does, which is what `tojson` gives.
+    """Write a value like `json.dumps(value, ensure_ascii=False, indent=indent)`, which is what `tojson` gives.
 
-    A key is from where its value is; braces, commas and colons are from the object or list that they belong to.
+    A key has the origin of its value; braces, commas and colons have that of their object or list.
 
     Args:
-        writer: takes the text.
+        writer: the writer to add the text to.
         value: a JSON value.
-        message: the message that it is from; None for a tool.
-        path: where it is, as `tools[0]`.
-        indent: spaces a level; None for one line.
+        message: index of its message; None for a tool.
+        path: path of the value, such as `tools[0]`.
+        indent: spaces per level; None for one line.
 
     Raises:
-        TemplateError: the value holds what JSON does not have.
+        TemplateError: the value contains something that JSON cannot represent.
     """
     _Json(writer, message, indent).write(value, path, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class _Json:
-    """Where a value is written, whose it is, and how far each level is indented."""
+    """The target of a JSON text: the writer, the message, and the indentation."""
 
     writer: Writer
     message: int | None

@@ -1,4 +1,4 @@
-"""Llama 2: each exchange is a sequence of its own, with the user between `[INST]` and `[/INST]`.
+"""Llama 2: each exchange is a sequence of its own, with the user message between `[INST]` and `[/INST]`.
 
 Source: Meta, `chat_completion` in llama's `generation.py` (2023-07) and the `chat_template` of
 meta-llama/Llama-2-7b-chat-hf, which give the same. The marks are ordinary text to the vocabulary.

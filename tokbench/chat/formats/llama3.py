@@ -70,13 +70,13 @@ def _write_3(conversation: Conversation, writer: Writer) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Settings:
-    """What the variables of a conversation ask of Llama 3.1.
+    """The settings of Llama 3.1 that the variables of a conversation determine.
 
     Attributes:
-        date: of today, as `26 Jul 2024`.
-        date_field: where it is from; None if it is the format's own.
-        builtin_tools: those that run in Python; None if there is no environment for them.
-        tools_in_user_message: whether tools are in the first user message, not in the system message.
+        date: today's date, such as `26 Jul 2024`.
+        date_field: the field that it comes from; None if it is the format's own.
+        builtin_tools: tools that run in Python; None if there is no environment for them.
+        tools_in_user_message: whether tools are in the first user message rather than the system message.
     """
 
     date: str
@@ -86,7 +86,7 @@ class _Settings:
 
     @classmethod
     def of(cls, conversation: Conversation, *, date: str, date_field: str | None) -> _Settings:
-        """Those of a conversation, with the date that is taken if it gives none."""
+        """Read the settings of a conversation; the given date is used if it sets none."""
         given = variable(conversation, "date_string", str)
         builtin = variable(conversation, "builtin_tools", (list, tuple))
         for place, tool in enumerate(builtin or ()):
@@ -140,7 +140,7 @@ def _write_system(conversation: Conversation, writer: Writer, settings: _Setting
         writer.template("Environment: ipython\n", index)
     if settings.builtin_tools is not None:
         writer.template("Tools: ", index)
-        shown = [each for each in enumerate(settings.builtin_tools) if each[1] != "code_interpreter"]
+        shown = [item for item in enumerate(settings.builtin_tools) if item[1] != "code_interpreter"]
         for place, tool in shown:
             writer.content(tool, None, f"builtin_tools[{place}]")
             writer.template(", " if place != shown[-1][0] else "", index)

@@ -1,6 +1,6 @@
 """Mistral v1, v2, v3 and v7, for SentencePiece and for Tekken.
 
-Source: Mistral AI, mistral-common 1.13.1, `tokens/tokenizers/instruct.py`. It encodes each text alone, and so
+Source: Mistral AI, mistral-common 1.13.1, `tokens/tokenizers/instruct.py`. It encodes each text separately, so
 SentencePiece puts a space before each; that space is written here.
 """
 
@@ -45,9 +45,9 @@ class _Version:
     """A version of the format.
 
     Attributes:
-        number: of Mistral's: 1, 2, 3 or 7.
-        space: written before each text after a control token: what SentencePiece adds, nothing for Tekken.
-        rules: what it asks of messages.
+        number: Mistral's version number: 1, 2, 3 or 7.
+        space: written before each text after a control token: the space that SentencePiece inserts, empty for Tekken.
+        rules: the constraints on messages.
     """
 
     number: int
@@ -56,7 +56,7 @@ class _Version:
 
     @classmethod
     def of(cls, number: int, space: str) -> _Version:
-        """A version with its rules."""
+        """Create a version with its rules."""
         rules = Rules(has_tools=number > 1, needs_ids=number >= 3, calls_with_text=number >= 7)
         return cls(number, space, rules)
 
@@ -65,7 +65,7 @@ class _Version:
         speeches = speeches_of(conversation, self.rules)
         if self.number < 7:
             speeches = _system_in_user(speeches, last=self.number > 1)
-        last_user = max((place for place, each in enumerate(speeches) if each.role == "user"), default=-1)
+        last_user = max((place for place, speech in enumerate(speeches) if speech.role == "user"), default=-1)
         if self.number == 2:
             _check_results(speeches[max(last_user, 0) :])
         writer.template(BOS)
@@ -86,7 +86,7 @@ class _Version:
         writer.template(TOOLS_END, message)
 
     def _write_speech(self, writer: Writer, speech: Speech, before: str) -> None:
-        """Write what somebody says, with the space before it."""
+        """Write the messages of one role, with the space before them."""
         match speech.role:
             case "system":
                 writer.begin_turn(speech.message, SYSTEM)
@@ -166,7 +166,7 @@ class _Version:
 
 
 def _write_text(writer: Writer, pieces: Sequence[ContentPart], before: str) -> None:
-    """Write the pieces of a text after a space, each message's in a turn; the last turn is left open."""
+    """Write the pieces of a text after a space, each message's pieces in a turn; the last turn is left open."""
     if pieces:
         writer.template(before, pieces[0].message)
     current = pieces[0].message if pieces else None
@@ -182,14 +182,14 @@ def _write_text(writer: Writer, pieces: Sequence[ContentPart], before: str) -> N
 
 
 def _system_in_user(speeches: Sequence[Speech], *, last: bool) -> list[Speech]:
-    """The speeches without the system's, whose text begins the first or the last one of the user."""
-    system = joined_parts([each.pieces for each in speeches if each.role == "system"])
-    others = [each for each in speeches if each.role != "system"]
+    """Merge system texts into the first or the last user speech, where they come first."""
+    system = joined_parts([speech.pieces for speech in speeches if speech.role == "system"])
+    others = [speech for speech in speeches if speech.role != "system"]
     if not others or others[0].role != "user":
         others.insert(0, Speech("user", others[0].message if others else 0))
     if not system:
         return others
-    users = [place for place, each in enumerate(others) if each.role == "user"]
+    users = [place for place, speech in enumerate(others) if speech.role == "user"]
     place = users[-1 if last else 0]
     between = ContentPart("\n\n", system[-1].message, None)
     others[place] = others[place]._replace(pieces=(*system, between, *others[place].pieces))
@@ -197,7 +197,7 @@ def _system_in_user(speeches: Sequence[Speech], *, last: bool) -> list[Speech]:
 
 
 def _check_results(speeches: Sequence[Speech]) -> None:
-    """Refuse several results of one message's calls, for which the second version has no form."""
+    """Refuse several results for one message's calls, which version 2 cannot represent."""
     results = 0
     for speech in speeches:
         results = results + 1 if speech.role == "tool" else 0
@@ -210,7 +210,7 @@ def _check_results(speeches: Sequence[Speech]) -> None:
 
 
 def _trimmed(pieces: Sequence[ContentPart]) -> Sequence[ContentPart]:
-    """A text without the spaces at its end."""
+    """Strip the spaces at the end of a text."""
     if not pieces:
         return pieces
     last = pieces[-1]

@@ -1,4 +1,4 @@
-"""A conversation as Mistral's formats see it: checked, and neighbours of one role joined.
+"""Convert a conversation for Mistral's formats: messages are checked, and neighbours with the same role joined.
 
 Source: Mistral AI, mistral-common 1.13.1, `protocol/instruct/validator.py` (mode "agnostic") and `normalize.py`.
 """
@@ -33,7 +33,7 @@ NO_ID = "null"
 
 
 class ContentPart(NamedTuple):
-    """A text of a message: a field, or what joins two of them (None)."""
+    """A text of a message: the content of a field, or a separator (field None)."""
 
     text: str
     message: int
@@ -41,15 +41,15 @@ class ContentPart(NamedTuple):
 
 
 class Speech(NamedTuple):
-    """What one role says, of one message or of several neighbours.
+    """The text and calls of one message, or of several neighbouring ones with the same role.
 
     Attributes:
-        role: who says it.
-        message: the first of the messages; the user's is 0 where the format adds an empty one of his.
-        pieces: its text; empty where nothing is said.
-        calls: of tools, each with its message.
-        call_id: of the call that a tool answers; None where it is not given.
-        name: of the tool that answers.
+        role: the role.
+        message: index of the first message; 0 for an empty user message that the format adds.
+        pieces: the text; may be empty.
+        calls: tool calls, each with the index of its message.
+        call_id: the id of the call that a tool answers; None if not given.
+        name: name of the tool that answers.
         prefix: whether it is to be continued.
     """
 
@@ -63,17 +63,17 @@ class Speech(NamedTuple):
 
     @property
     def text(self) -> str:
-        """All of its text."""
+        """The concatenated text."""
         return "".join(piece.text for piece in self.pieces)
 
 
 class Rules(NamedTuple):
-    """What a version asks of messages.
+    """The constraints of a version on messages.
 
     Attributes:
         has_tools: whether there are tools.
-        needs_ids: whether calls and results have ids of nine letters and digits.
-        calls_with_text: whether a message may hold text and calls.
+        needs_ids: whether calls and results need ids of nine letters and digits.
+        calls_with_text: whether a message may have both text and calls.
     """
 
     has_tools: bool = True
@@ -82,10 +82,10 @@ class Rules(NamedTuple):
 
 
 def speeches_of(conversation: Conversation, rules: Rules) -> list[Speech]:
-    """The messages of a conversation, neighbours of user or assistant as one.
+    """Convert the messages of a conversation, joining neighbours of the user or the assistant.
 
     Raises:
-        TemplateError: mistral-common refuses the conversation, or has no place for a part of it.
+        TemplateError: mistral-common refuses the conversation, or cannot represent a part of it.
     """
     messages = conversation.messages
     roles = [role_of(message, index, _ROLES) for index, message in enumerate(messages)]
@@ -184,7 +184,7 @@ def _check_name(name: object, where: str) -> None:
 
 
 def _pieces(message: Mapping[str, Any], index: int) -> tuple[ContentPart, ...]:
-    """The text of a message, which may be in parts."""
+    """Return the text of a message, which may consist of parts."""
     content = message.get("content")
     where = f"messages[{index}].content"
     if content is None and message["role"] == "assistant":
@@ -206,7 +206,7 @@ def _pieces(message: Mapping[str, Any], index: int) -> tuple[ContentPart, ...]:
 
 
 def _join(group: Sequence[Speech]) -> Speech:
-    """Neighbours of one role as one."""
+    """Join neighbouring speeches of one role."""
     if len(group) == 1:
         return group[0]
     return Speech(
@@ -219,7 +219,7 @@ def _join(group: Sequence[Speech]) -> Speech:
 
 
 def joined_parts(texts: Sequence[tuple[ContentPart, ...]]) -> tuple[ContentPart, ...]:
-    """Texts with an empty line between them, which belongs to the one before it; empty ones are left out."""
+    """Join texts with an empty line, which belongs to the message before it; empty texts are skipped."""
     pieces: list[ContentPart] = []
     for text in texts:
         if text and pieces:
@@ -229,10 +229,10 @@ def joined_parts(texts: Sequence[tuple[ContentPart, ...]]) -> tuple[ContentPart,
 
 
 def value_of(text: str, where: str) -> Any:
-    """The JSON value that a text is; the text itself where it is none.
+    """Parse a text as JSON, or return the text itself if it is not JSON.
 
     Raises:
-        TemplateError: it is JSON that Python does not read.
+        TemplateError: it is JSON that Python cannot read.
     """
     try:
         return json.loads(text)
@@ -243,10 +243,10 @@ def value_of(text: str, where: str) -> Any:
 
 
 def tools_of(conversation: Conversation) -> list[dict[str, Any]]:
-    """The tools of a conversation with the fields that Mistral's formats show, in their order.
+    """Return the tools of a conversation with the fields that Mistral's formats show, in their order.
 
     Raises:
-        TemplateError: one is not a function with a name and an object of parameters.
+        TemplateError: a tool is not a function with a name and an object of parameters.
     """
     return [_tool(tool, f"tools[{place}]") for place, tool in enumerate(conversation.tools)]
 

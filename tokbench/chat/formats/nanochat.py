@@ -1,7 +1,7 @@
-"""nanochat: user and assistant by turns, with Python that the assistant runs and what it gives.
+"""nanochat: alternating user and assistant messages, with Python code that the assistant runs and its output.
 
 Source: Andrej Karpathy, nanochat, `render_conversation` and `render_for_completion` in `nanochat/tokenizer.py`
-(92d63d4, 2026-07). What Python gives is not part of the assistant's turn, as no model is trained on it.
+(92d63d4, 2026-07). The output of Python is not part of the assistant's turn, as models are not trained on it.
 """
 
 from __future__ import annotations

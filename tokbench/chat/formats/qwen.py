@@ -1,7 +1,7 @@
 """Qwen 2, 2.5 and 3: ChatML with a default system prompt, tools and thinking.
 
 Source: Alibaba, the `chat_template` of Qwen/Qwen2-1.5B-Instruct (2024-06), of Qwen/Qwen2.5-7B-Instruct (2024-09), of
-Qwen/Qwen3-8B (the one of 2025-07, which takes missing content as none) and of Qwen/Qwen3-4B-Instruct-2507.
+Qwen/Qwen3-8B (of 2025-07, which accepts missing content) and of Qwen/Qwen3-4B-Instruct-2507.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _write_25(conversation: Conversation, writer: Writer) -> None:
 def _write_system(
     conversation: Conversation, writer: Writer, *, default: str, blank_before_tools: bool
 ) -> int:
-    """Write the system message with the tools, and say which message is next."""
+    """Write the system message with the tools, and return the index of the next message."""
     message = conversation.messages[0]
     given = role_of(message, 0) == "system"
     if not conversation.tools and not given and not default:
@@ -99,7 +99,7 @@ def _write_system(
 
 
 def _write_result(writer: Writer, messages: Sequence[Mapping[str, Any]], index: int, text: str) -> None:
-    """Write what a tool gives; neighbours share a turn of the user."""
+    """Write the result of a tool; consecutive results share a user turn."""
     begins = index == 0 or role_of(messages[index - 1], index - 1) != "tool"
     ends = index + 1 == len(messages) or role_of(messages[index + 1], index + 1) != "tool"
     writer.begin_turn(index, f"{START}user\n" if begins else "\n")
@@ -126,7 +126,7 @@ def _write_calls_25(writer: Writer, message: Mapping[str, Any], index: int) -> N
 
 
 def _write_call(writer: Writer, call: Call, index: int, *, text_as_json: bool = False) -> None:
-    """Write a call; arguments that are a text are quoted, or taken for the JSON that they are."""
+    """Write a call; arguments given as a text are written as a JSON string, or verbatim with `text_as_json`."""
     writer.template('<tool_call>\n{"name": "', index)
     writer.content(call.name, index, f"{call.path}.name")
     writer.template('", "arguments": ', index)
@@ -138,7 +138,7 @@ def _write_call(writer: Writer, call: Call, index: int, *, text_as_json: bool = 
 
 
 class _Thought(NamedTuple):
-    """What an assistant thought and said, with the field that the thinking is from."""
+    """The reasoning and the content of an assistant message, with the field of the reasoning."""
 
     reasoning: str
     field: str
@@ -146,7 +146,7 @@ class _Thought(NamedTuple):
 
 
 def _thought(message: Mapping[str, Any], index: int) -> _Thought:
-    """The reasoning of a message: given apart, or between the tags in its content."""
+    """Return the reasoning of a message, from its own field or from between the tags in its content."""
     content = optional_text(message, index)
     given = reasoning_of(message, index)
     if given is not None:
@@ -158,7 +158,7 @@ def _thought(message: Mapping[str, Any], index: int) -> _Thought:
 
 
 def _last_query(messages: Sequence[Mapping[str, Any]]) -> int:
-    """The last message in which the user asks, and does not hand over a result of a tool."""
+    """Return the index of the last user message that is a question, not a tool result."""
     for index in range(len(messages) - 1, -1, -1):
         content = messages[index].get("content") if role_of(messages[index], index) == "user" else None
         if isinstance(content, str) and not (
@@ -182,7 +182,7 @@ def _write_3_instruct(conversation: Conversation, writer: Writer) -> None:
 
 
 def _write_without_default(conversation: Conversation, writer: Writer, *, thinks_after: int | None) -> None:
-    """Write all messages; thinking is kept after a message, or nothing is taken for thinking."""
+    """Write all messages; thinking is kept after message `thinks_after`, and not parsed at all if that is None."""
     messages = conversation.messages
     first = _write_system(conversation, writer, default="", blank_before_tools=False)
     for index in range(first, len(messages)):
@@ -202,7 +202,7 @@ def _write_without_default(conversation: Conversation, writer: Writer, *, thinks
 
 
 def _kept(thinks_after: int, index: int, *, last: bool) -> str:
-    """Whether thinking is written: `always`, `if any`, or `never`."""
+    """Decide whether thinking is written: `always`, `if any`, or `never`."""
     if index <= thinks_after:
         return "never"
     return "always" if last else "if any"

@@ -1,4 +1,4 @@
-"""Fit a built-in template to a vocabulary: check its control tokens, and decide which of the two writes each space."""
+"""Fit a built-in template to a vocabulary: check its control tokens, and avoid doubled prefix spaces."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def fitted(format: Format, tokenizer: Tokenizer) -> Format:
-    """The template as a tokenizer needs it: without the spaces that this writes by itself.
+    """Return the template without the spaces that the tokenizer inserts itself.
 
-    SentencePiece puts a space before a text, and some libraries before each text after a control token.
+    SentencePiece inserts a space before a text, and some libraries before each text after a control token.
     """
     spaceless = format.with_dummy_prefix
     if spaceless is None or not _writes_space(tokenizer, format.turn_end[0]):
@@ -28,7 +28,7 @@ def fitted(format: Format, tokenizer: Tokenizer) -> Format:
 
 
 def _writes_space(tokenizer: Tokenizer, token: str) -> bool:
-    """Whether a tokenizer puts a space before the text after a control token."""
+    """Whether the tokenizer inserts a space before the text after a control token."""
     if token not in control_tokens(tokenizer):
         return False
     ids = encode_guarded(tokenizer, [f"{token}a"], [[(0, len(token))]], threads=1).spans.encoded.ids.tolist()
@@ -36,15 +36,15 @@ def _writes_space(tokenizer: Tokenizer, token: str) -> bool:
 
 
 def merges_bytes(tokenizer: Tokenizer) -> bool:
-    """Whether a tokenizer merges bytes: a character that no vocabulary has is ordinary tokens to it."""
+    """Whether the tokenizer merges bytes, so that even a character outside every vocabulary becomes ordinary tokens."""
     return all(token.kind is TokenKind.NORMAL for token in tokenizer.segment("\ue0ff").tokens)
 
 
 def check_vocabulary(format: Format, tokenizer: Tokenizer, rendered: Iterable[Rendered]) -> None:
-    """Refuse a vocabulary that does not have the control tokens that conversations need.
+    """Raise if a vocabulary lacks control tokens that conversations need.
 
     Raises:
-        TemplateError: they would become ordinary text, which no model takes for them.
+        TemplateError: control tokens would become ordinary text, which no model recognizes.
     """
     known = control_tokens(tokenizer)
     absent = [token for token in (*format.control_tokens, *format.optional_tokens) if token not in known]
@@ -52,7 +52,9 @@ def check_vocabulary(format: Format, tokenizer: Tokenizer, rendered: Iterable[Re
         return
     missing = [token for token in absent if token in format.control_tokens]
     missing += [
-        token for token in absent if token not in missing and any(_writes(each, token) for each in rendered)
+        token
+        for token in absent
+        if token not in missing and any(_writes(conversation, token) for conversation in rendered)
     ]
     if missing:
         raise TemplateError(
@@ -66,7 +68,7 @@ def _listed(tokens: list[str]) -> str:
 
 
 def _writes(rendered: Rendered, token: str) -> bool:
-    """Whether a template itself has written a token."""
+    """Whether the template itself has written a token."""
     if token not in rendered.text:
         return False
     own = (rendered.text[start:stop] for start, stop, origin in rendered.runs if origin.is_template)

@@ -1,4 +1,4 @@
-"""Writes a conversation piece by piece, noting where each piece is from and what each speaker says."""
+"""A writer that builds the text of a conversation, recording the origin of each piece and the turns."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _origin = lru_cache(maxsize=4096)(Origin)
 
 
 class Writer:
-    """A text in the making, with the origin of each piece.
+    """A text under construction, with the origin of each piece.
 
     Attributes:
-        prompt: whether the text is to end ready for the assistant.
-        size: characters so far.
+        prompt: whether the text is to end with the generation prompt.
+        size: number of characters so far.
 
     >>> writer = Writer()
     >>> writer.template("<s>")
@@ -46,24 +46,24 @@ class Writer:
             self.size += len(text)
 
     def template(self, text: str, message: int | None = None) -> None:
-        """Add text of the format, which belongs to a message or to none."""
+        """Append text of the format, which belongs to a message or to none."""
         self._add(text, TEMPLATE if message is None else _origin(message))
 
     def content(self, text: str, message: int | None, field: str) -> None:
-        """Add text of a speaker: of this field of a message, or of a tool or variable."""
+        """Append content: a field of a message, or the value of a tool or variable."""
         self._add(text, _origin(message, field))
 
     def begin_turn(self, message: int, header: str = "") -> None:
-        """Begin what the speaker of a message says, after a header."""
+        """Begin the turn of a message, after a header."""
         if header:
             self._add(header, _origin(message))
         self._opened = (message, self.size)
 
     def end_turn(self, token: str = "", after: str = "") -> None:
-        """End what was begun last, with a token that belongs to it; nothing is noted where nothing was said.
+        """End the current turn, including the token that closes it; an empty turn is not recorded.
 
         Args:
-            token: ends the turn.
+            token: the token that ends the turn.
             after: text of the format after it.
         """
         message, start = self._opened
@@ -74,9 +74,9 @@ class Writer:
             self._turns.append(Turn(message, start, stop))
 
     def turn(self, message: int, header: str, text: str, *, token: str, after: str = "") -> None:
-        """Add a whole turn: a header, the content of the message, the token that ends it, and text after that.
+        """Append a whole turn: a header, the content of the message, the token that ends it, and text after that.
 
-        The same by parts is `begin_turn`, `content` and `end_turn`; as most of all text comes this way, this is faster.
+        This is a faster equivalent of `begin_turn`, `content` and `end_turn`, as most text is written this way.
         """
         own = _origin(message)
         if not (header and text and token) or own == self._last:
@@ -94,11 +94,11 @@ class Writer:
         self.size = stop + len(token) + len(after)
 
     def end_ready(self, header: str = "") -> None:
-        """End ready for the assistant, after the header of its turn."""
+        """Write the header of the assistant's turn, and mark the text as ready for generation."""
         self._add(header, TEMPLATE)
         self._ready = True
 
     def finish(self) -> Rendered:
-        """The text so far."""
+        """Return the rendered text."""
         runs = Runs(self._starts, self._origins, self.size)
         return Rendered("".join(self._texts), runs, tuple(self._turns), None, self._ready)

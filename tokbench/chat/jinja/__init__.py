@@ -1,1 +1,1 @@
-"""Chat templates in Jinja, rendered by strings that know where each of their characters is from."""
+"""Chat templates in Jinja, rendered with strings that track the origin of each of their characters."""

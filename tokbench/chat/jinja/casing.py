@@ -1,6 +1,7 @@
-"""How many characters each character becomes when a string changes its case or loses its tabs.
+"""Number of characters that each character becomes when a string changes case or expands tabs.
 
-One becomes several in upper case ("ß" is "SS"), lower case ("İ"), and title case ("ŉ"), but none disappears.
+One character may become several in upper case ("ß" is "SS"), lower case ("İ"), and title case ("ŉ"), but none
+disappears.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from itertools import pairwise
 
 
 def upper_sizes(text: str) -> list[int]:
-    """The sizes that `str.upper` gives.
+    """Return the size of each character after `str.upper`.
 
     >>> upper_sizes("aß")
     [1, 2]
@@ -18,27 +19,27 @@ def upper_sizes(text: str) -> list[int]:
 
 
 def lower_sizes(text: str) -> list[int]:
-    """Of `str.lower`. The sigma that looks at its neighbours becomes one character either way."""
+    """Return the sizes for `str.lower`. A sigma, which depends on its neighbours, becomes one character either way."""
     return [len(character.lower()) for character in text]
 
 
 def casefold_sizes(text: str) -> list[int]:
-    """The sizes that `str.casefold` gives."""
+    """Return the sizes for `str.casefold`."""
     return [len(character.casefold()) for character in text]
 
 
 def swapcase_sizes(text: str) -> list[int]:
-    """The sizes that `str.swapcase` gives."""
+    """Return the sizes for `str.swapcase`."""
     return [len(character.swapcase()) for character in text]
 
 
 def capitalize_sizes(text: str) -> list[int]:
-    """Of `str.capitalize`: the first in title case, the others in lower case."""
+    """Return the sizes for `str.capitalize`: the first character in title case, the others in lower case."""
     return [len(text[:1].title()), *lower_sizes(text[1:])]
 
 
 def title_sizes(text: str) -> list[int]:
-    """Of `str.title`: what a character becomes depends on the one before it."""
+    """Return the sizes for `str.title`, where a character's form depends on the one before it."""
     return [
         len(text[:1].title()),
         *(len((before + character).title()) - len(before.title()) for before, character in pairwise(text)),
@@ -46,7 +47,7 @@ def title_sizes(text: str) -> list[int]:
 
 
 def tab_sizes(text: str, width: int) -> list[int]:
-    r"""The sizes that `str.expandtabs` gives.
+    r"""Return the sizes for `str.expandtabs`.
 
     >>> tab_sizes("a\tb", 4)
     [1, 3, 1]

@@ -1,7 +1,7 @@
-"""Jinja's sandbox as `transformers` sets it up for chat templates, on traced strings.
+"""Jinja's sandbox, set up as in `transformers` for chat templates, with traced strings.
 
-Source: `_cached_compile_jinja_template` of transformers 5.23: which extensions, filters and functions there are, and
-that blocks are trimmed.
+Source: `_cached_compile_jinja_template` of transformers 5.23, for the extensions, filters and functions, and the
+trimming of blocks.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ if TYPE_CHECKING:
     from jinja2.parser import Parser
 
 _TRACED = ("str", "str_join", "markup_join", "escape", "Markup")
-"""Names of the compiled code that stand for functions of the environment with the same names."""
+"""Names in compiled code that stand for the environment's functions of the same names."""
 
 
 class TracedCodeGenerator(CodeGenerator):
-    """Compiles templates whose literals are the template's own text.
+    """Compiles templates so that literals are the template's own text.
 
-    Every literal becomes a constant of the compiled module, made once; what turns values into text or joins texts is
-    replaced by functions of the environment that keep origins. Nothing is computed while compiling, so that a
-    template cannot make gigabytes there.
+    Every literal becomes a constant of the compiled module; functions that convert values to text or join texts are
+    replaced by functions of the environment that keep origins. Nothing is evaluated at compile time, so a template
+    cannot create gigabytes there.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -52,30 +52,30 @@ class TracedCodeGenerator(CodeGenerator):
         return self._constants.setdefault(text, f"own_{len(self._constants)}")
 
     def visit_Template(self, node: nodes.Template, frame: Frame | None = None) -> None:  # noqa: N802
-        """Compile all, then the constants, which the functions read when they run."""
+        """Compile the template, then the constants, which the functions read when they run."""
         super().visit_Template(node, frame)
         for text, name in self._constants.items():
             self.writeline(f"{name} = environment.own({text!r})")
 
     def write_commons(self) -> None:
-        """Begin a function."""
+        """Write the beginning of a function."""
         super().write_commons()
         for name in _TRACED:
             self.writeline(f"{name} = environment.traced_functions[{name!r}]")
 
     def visit_Const(self, node: nodes.Const, frame: Frame) -> None:  # noqa: N802
-        """A literal."""
+        """Compile a literal."""
         if isinstance(node.value, str):
             self.write(self._constant(node.value))
         else:
             super().visit_Const(node, frame)
 
     def visit_TemplateData(self, node: nodes.TemplateData, frame: Frame) -> None:  # noqa: ARG002, N802
-        """Text outside of tags."""
+        """Compile text outside of tags."""
         self.write(f"(Markup if context.eval_ctx.autoescape else identity)({self._constant(node.data)})")
 
     def visit_Getitem(self, node: nodes.Getitem, frame: Frame) -> None:  # noqa: N802
-        """An item; its name goes nowhere, so an ordinary string, which is faster."""
+        """Compile item access; the name of the item never reaches the output, so an ordinary, faster string is used."""
         if isinstance(node.arg, nodes.Const):
             self.write("environment.getitem(")
             self.visit(node.node, frame)
@@ -97,16 +97,16 @@ class TracedCodeGenerator(CodeGenerator):
 
 
 class GenerationExtension(Extension):
-    """Notes which characters of the text are in such blocks, as `transformers` does.
+    """The `{% generation %}` block, which records the characters that it produces, as `transformers` does.
 
-    A block begins after what the template has written to its output when the block is reached. What a macro or a
-    `{% set %}` block has gathered until then is not yet written and does not count, there as here.
+    A block begins after the text that the template has output when the block is reached. Text that a macro or a
+    `{% set %}` block is still collecting is not output yet and does not count, as in `transformers`.
     """
 
     tags = {"generation"}  # noqa: RUF012 - so Jinja declares it
 
     def parse(self, parser: Parser) -> nodes.Node:
-        """Read a block."""
+        """Parse a block."""
         line = next(parser.stream).lineno
         body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
         self.environment.has_generation = True  # type: ignore[attr-defined]
@@ -120,13 +120,13 @@ class GenerationExtension(Extension):
 
 
 class TracedEnvironment(ImmutableSandboxedEnvironment):
-    """What templates are compiled and rendered in.
+    """The environment that templates are compiled and rendered in.
 
     Attributes:
-        values: what the conversation that is rendered holds.
+        values: the values of the conversation being rendered.
         has_generation: whether the template has `{% generation %}` blocks.
-        date: what `strftime_now` takes for now; None is the time of the call.
-        asked_date: whether the template has called it.
+        date: the current time for `strftime_now`; None uses the time of the call.
+        asked_date: whether the template has called `strftime_now`.
         written: the number of characters that the template has written so far.
         generated: the ranges of its `{% generation %}` blocks so far.
     """
@@ -164,7 +164,7 @@ class TracedEnvironment(ImmutableSandboxedEnvironment):
         self.begin(Values())
 
     def begin(self, values: Values) -> None:
-        """Begin with a conversation."""
+        """Reset the state for a new conversation."""
         self.values = values
         self.origin_of = values.origin_of
         self.asked_date = False
@@ -172,7 +172,7 @@ class TracedEnvironment(ImmutableSandboxedEnvironment):
         self.generated: list[tuple[int, int]] = []
 
     def text(self, value: Any) -> Traced:
-        """A value as text: what `str` gives, `COMPUTED` unless it is a string or a part of the conversation."""
+        """Convert a value to text like `str`; it is `COMPUTED` unless it is a string or part of the conversation."""
         if type(value) is Traced:
             return value
         text = str(value)
@@ -188,7 +188,7 @@ class TracedEnvironment(ImmutableSandboxedEnvironment):
         return computed((self.date or datetime.now()).strftime(format))
 
     def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
-        """The methods `format` and `format_map` of a string, whose fields obey the sandbox."""
+        """Wrap the methods `format` and `format_map` of a string, so that their fields obey the sandbox."""
         if not (
             isinstance(value, types.MethodType)
             and value.__name__ in {"format", "format_map"}
@@ -199,16 +199,16 @@ class TracedEnvironment(ImmutableSandboxedEnvironment):
         safe = hasattr(template, "__html__")
         formatter = _SandboxedMarkupFormatter(self) if safe else _SandboxedFormatter(self)
 
-        def filled(args: Sequence[Any], values: Mapping[str, Any]) -> Traced:
+        def filled_in(args: Sequence[Any], values: Mapping[str, Any]) -> Traced:
             text = fill(template, formatter, args, values)
             return markup(text) if safe else text
 
         if value.__name__ == "format":
-            return lambda *args, **values: filled(args, values)
-        return lambda values, /: filled((), values)
+            return lambda *args, **values: filled_in(args, values)
+        return lambda values, /: filled_in((), values)
 
     def unsafe_undefined(self, obj: Any, attribute: str) -> Undefined:
-        """What access to a hidden attribute gives; those that only traced strings have are not there at all."""
+        """Return the value of a forbidden attribute; attributes that only traced strings have are undefined."""
         if isinstance(obj, Traced | TracedInt | TracedFloat) and not hasattr(
             type(obj).__mro__[-2], attribute
         ):
@@ -216,7 +216,7 @@ class TracedEnvironment(ImmutableSandboxedEnvironment):
         return super().unsafe_undefined(obj, attribute)
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-        """Whether a template may read an attribute: of a traced string, those of `str`."""
+        """Whether a template may read an attribute; of a traced string only those of `str`."""
         if isinstance(obj, Traced) and not hasattr("", attr):
             return attr in {"striptags", "unescape"} and hasattr(obj, "__html__")
         return super().is_safe_attribute(obj, attr, value)
@@ -265,7 +265,7 @@ def _raise_exception(message: Any) -> None:
 
 
 class RefusalError(TemplateError):
-    """What a template raises by `raise_exception`."""
+    """The error that a template raises with `raise_exception`."""
 
 
 def _times(left: Any, right: Any) -> Any:

@@ -1,6 +1,6 @@
-"""Jinja's filters that would lose the origins of text, rewritten.
+"""Replacements of Jinja's filters that would lose the origins of text.
 
-The others give strings back as they are, call methods of strings, or give ordinary strings, which are `COMPUTED`.
+The other filters return strings unchanged, call methods of strings, or return ordinary strings, which are `COMPUTED`.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ _WORD_BEGINNING = re.compile(r"([-\s({\[<]+)")
 
 
 class TracesText(Protocol):
-    """What a filter needs of the environment that it is called in."""
+    """The part of the environment that filters use."""
 
     newline_sequence: str
 
     @property
     def origin_of(self) -> OriginOf:
-        """The origin of a list or dictionary."""
+        """The function that returns the origin of a list or dictionary."""
 
     def text(self, value: Any) -> Traced:
-        """A value as text with its origin."""
+        """Convert a value to text with its origin."""
 
 
 @pass_environment
 def string(environment: TracesText, value: Any) -> Traced:
-    """A value as text."""
+    """Convert a value to text."""
     return value if isinstance(value, Traced) else environment.text(value)
 
 
@@ -51,7 +51,7 @@ def string(environment: TracesText, value: Any) -> Traced:
 def join(
     context: EvalContext, value: Iterable[Any], d: str = "", attribute: str | int | None = None
 ) -> Traced:
-    """Values as text, one after another with `d` between them."""
+    """Join values as text, with `d` between them."""
     environment: TracesText = context.environment  # type: ignore[assignment]
     if attribute is not None:
         value = map(make_attrgetter(context.environment, attribute), value)
@@ -64,7 +64,7 @@ def join(
 
 
 def title(value: Any) -> Traced:
-    """The first letter of each word in upper case, the others in lower case."""
+    """Convert the first letter of each word to upper case, the others to lower case."""
     text = _text(value)
     words = []
     start = 0
@@ -76,7 +76,7 @@ def title(value: Any) -> Traced:
 
 
 def indent(s: str, width: int | str = 4, first: bool = False, blank: bool = False) -> Traced:  # noqa: FBT001, FBT002
-    """Spaces before each line but the first, and but empty ones."""
+    """Indent each line except the first and empty ones."""
     text = _text(s)
     if not isinstance(width, str):
         check_length(width)
@@ -94,7 +94,7 @@ def indent(s: str, width: int | str = 4, first: bool = False, blank: bool = Fals
 
 
 def on_text(method: Callable[..., Any]) -> Callable[..., Any]:
-    """A filter that makes text of its value first."""
+    """Turn a function on text into a filter that first converts its value to text."""
 
     @pass_environment
     def filter(environment: TracesText, value: Any, *args: Any, **kwargs: Any) -> Any:
@@ -112,7 +112,7 @@ def wordwrap(  # noqa: PLR0917 - as the filter is called
     wrapstring: str | None = None,
     break_on_hyphens: bool = True,  # noqa: FBT001, FBT002
 ) -> Traced:
-    """Lines of at most `width` characters."""
+    """Wrap text to lines of at most `width` characters."""
     end = computed(environment.newline_sequence) if wrapstring is None else _text(wrapstring)
     wrapped = []
     for line in _text(s).splitlines():
@@ -124,12 +124,12 @@ def wordwrap(  # noqa: PLR0917 - as the filter is called
             break_long_words=break_long_words,
             break_on_hyphens=break_on_hyphens,
         )
-        wrapped.append(end.join(_found_again(line, rows)))
+        wrapped.append(end.join(_located_rows(line, rows)))
     return end.join(wrapped)
 
 
-def _found_again(line: Traced, rows: Iterable[str]) -> Iterator[Traced]:
-    """The parts of a line that wrapping left over: white space alone is dropped between them."""
+def _located_rows(line: Traced, rows: Iterable[str]) -> Iterator[Traced]:
+    """Yield the parts of a line that wrapping returned as rows; only white space is dropped between them."""
     start = 0
     for row in rows:
         start = str.index(line, row, start)
@@ -146,7 +146,7 @@ def tojson(  # noqa: PLR0917 - as the filter is called
     separators: tuple[str, str] | None = None,
     sort_keys: bool = False,  # noqa: FBT001, FBT002
 ) -> Traced:
-    """A value as JSON, with the arguments that `transformers` gives this filter."""
+    """Serialize a value as JSON, with the arguments that `transformers` gives this filter."""
     layout = Layout(ensure_ascii, indent, separators, sort_keys)
     return json_text(x, layout, environment.origin_of)
 
@@ -159,7 +159,7 @@ def _text(value: Any) -> Traced:
 
 
 def _like(model: Traced, text: Traced) -> Traced:
-    """Safe text where the model is."""
+    """Return the text as markup if the model is markup."""
     return markup(text) if hasattr(model, "__html__") else text
 
 
@@ -176,4 +176,4 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "tojson": tojson,
     "wordwrap": wordwrap,
 }
-"""By the names of the filters that they replace."""
+"""Filters by the names of those they replace."""

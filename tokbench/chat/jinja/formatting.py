@@ -1,7 +1,7 @@
-"""The parts of what `%` and `str.format` make: those of the template, and the values between them.
+"""The parts of strings formatted by `%` and `str.format`: literals of the template, and the values between them.
 
-Python formats; what is done here is to find out again which part is from where, for `traced`. A part that is a slice
-of the template or a value as it is keeps its type; what is written in another way is an ordinary string.
+Python does the formatting; this module recovers which part comes from where, for `traced`. A part that is a slice of
+the template or an unmodified value keeps its type; any other part is an ordinary string.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ _NUMBER = re.compile(r"\d+")
 
 
 def percent_parts(template: str, values: Any) -> Iterator[str]:
-    """The parts of `template % values`.
+    """Yield the parts of `template % values`.
 
     Raises:
-        IndexError, KeyError, TypeError, ValueError: they are not what is expected here.
+        IndexError, KeyError, TypeError, ValueError: the template and the values do not match.
 
     >>> list(percent_parts("<%s|%03d>", ("x", 7)))
     ['<', 'x', '|', '007', '>']
@@ -45,13 +45,13 @@ def percent_parts(template: str, values: Any) -> Iterator[str]:
 
 
 class Formatter(string.Formatter):
-    """`str.format`; a sandbox combines it with its own rule for attributes."""
+    """`str.format` in parts; a sandbox combines it with its own rule for attributes."""
 
     def parts(self, template: str, args: Sequence[Any], values: Mapping[str, Any]) -> Iterator[str]:
-        """The parts of `template.format(*args, **values)`.
+        """Yield the parts of `template.format(*args, **values)`.
 
         Raises:
-            IndexError, KeyError, TypeError, ValueError: they are not what is expected here.
+            IndexError, KeyError, TypeError, ValueError: the template and the values do not match.
 
         >>> list(Formatter().parts("<{}|{x:>3}>", ["a"], {"x": 7}))
         ['<', 'a', '|', '  7', '>']
@@ -70,18 +70,18 @@ class Formatter(string.Formatter):
             yield self.format_field(self.convert_field(value, conversion), spec or "")
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """As `format`, but a field that would be too wide is refused."""
+        """Like `format`, but raise on a field that would be too wide."""
         check_numbers(format_spec)
         text: str = format(value, format_spec)
         return text
 
 
 def check_numbers(text: str, values: Any = ()) -> None:
-    """Refuse widths and precisions that make gigabytes.
+    """Raise on widths and precisions that would create huge strings.
 
     Args:
-        text: a template with the numbers in it.
-        values: what is filled in, in which `*` finds its number.
+        text: a template that may contain numbers.
+        values: the values to format, among which `*` finds its number.
 
     Raises:
         LimitError: a number is too large.

@@ -1,4 +1,4 @@
-"""Messages between the process that renders and the one that waits: JSON, each after its length."""
+"""Messages between the rendering process and its parent: JSON with a length prefix."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LENGTH = struct.Struct("<Q")
 
 
 def encode(message: Any) -> bytes:
-    r"""A message as JSON; strings may hold lone surrogates, numbers any size.
+    r"""Encode a message as JSON; strings may contain lone surrogates, and integers may have any size.
 
     Raises:
         RecursionError, TypeError, ValueError: it cannot be written as JSON.
@@ -27,15 +27,15 @@ def encode(message: Any) -> bytes:
 
 
 def write_frame(stream: BinaryIO, encoded: bytes) -> None:
-    """Write what `encode` gave."""
+    """Write an encoded message with its length."""
     stream.write(_LENGTH.pack(len(encoded)) + encoded)
 
 
 def read_frame(stream: BinaryIO) -> bytes:
-    """Read what the other side wrote.
+    """Read an encoded message.
 
     Raises:
-        EOFError: it is gone.
+        EOFError: the other side has closed the stream.
     """
     head = stream.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
@@ -48,7 +48,7 @@ def read_frame(stream: BinaryIO) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON does not know, as `transformers` makes it plain before a template sees it."""
+    """Convert a value that JSON does not support, as `transformers` does before a template sees it."""
     if isinstance(value, Mapping):
         return dict(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

@@ -1,4 +1,4 @@
-"""The filter `tojson` as `transformers` has it, traced into its leaves."""
+"""The filter `tojson` as `transformers` defines it, with origins down to single values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Layout(NamedTuple):
-    """The options of `json.dumps` that a template may give."""
+    """The options of `json.dumps` that a template may set."""
 
     ensure_ascii: bool = False
     indent: int | str | None = None
@@ -26,15 +26,15 @@ class Layout(NamedTuple):
 
 
 def json_text(value: Any, layout: Layout, origin_of: OriginOf) -> Traced:
-    """A value as JSON, as `json.dumps` writes it.
+    """Serialize a value as `json.dumps` does.
 
     Args:
         value: strings, numbers, lists and dictionaries.
-        layout: how it is written.
-        origin_of: the origin of a list or dictionary, for its punctuation, its numbers and its keys that have none.
+        layout: the options.
+        origin_of: returns the origin of a list or dictionary, for its punctuation, numbers, and keys without an origin.
 
     Raises:
-        TypeError: something in it is none of these.
+        TypeError: the value contains anything else.
 
     >>> json_text([computed("a"), 1], Layout(), lambda container: COMPUTED) == '["a", 1]'
     True
@@ -96,7 +96,7 @@ class _Writer:
 
 
 def _string(value: str, layout: Layout, origin: Origin) -> Traced:
-    """A string in quotes, which have its origin if it has one alone."""
+    """Serialize a string; the quotes get its origin if it has only one."""
     text = json.dumps(value, ensure_ascii=layout.ensure_ascii)
     if not isinstance(value, Traced) or not value:
         return Traced(text, origin)

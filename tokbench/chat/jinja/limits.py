@@ -1,35 +1,35 @@
-"""The limits of a chat template, which is an untrusted program."""
+"""The limits of chat templates, which are untrusted programs."""
 
 from __future__ import annotations
 
 SECONDS = 10
-"""Of processor time, for one conversation."""
+"""Processor time for one conversation."""
 
 MEMORY = 2 * 2**30
-"""Bytes of the process that renders."""
+"""Memory of the rendering process in bytes."""
 
 CHARACTERS = 64 * 2**20
-"""Of one string in a template, and of a rendered conversation."""
+"""Maximum length of a string in a template, and of a rendered conversation."""
 
 SOURCE_CHARACTERS = 2**20
-"""Of a template's own text."""
+"""Maximum length of a template's source."""
 
 EXPONENT = 10_000
-"""The highest that a template may raise a number to."""
+"""The highest exponent that a template may use."""
 
 
 class LimitError(BaseException):
-    """A template that exceeds a limit.
+    """A template exceeds a limit.
 
-    No `Exception`, so that what a template or a library catches is not this.
+    This is not an `Exception`, so templates and libraries cannot catch it by accident.
     """
 
 
 def check_length(characters: int) -> None:
-    """Refuse a string before it is made.
+    """Raise before a string is created that would be too long.
 
     Raises:
-        LimitError: it would be too long.
+        LimitError: the string would be too long.
     """
     if characters > CHARACTERS:
         raise LimitError(f"it creates a string of more than {CHARACTERS:,} characters")

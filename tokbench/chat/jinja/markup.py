@@ -1,4 +1,4 @@
-"""What the filters `safe` and `escape` give: strings that escape what is added to them."""
+"""Results of the filters `safe` and `escape`: strings that escape what is added to them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ESCAPED_SIZES = {character: len(markup_escape(character)) for character in "&<>
 
 
 class TracedMarkup(Traced):
-    """A traced string that behaves as `markupsafe.Markup`."""
+    """A traced string that behaves like `markupsafe.Markup`."""
 
     __slots__ = ()
 
@@ -49,40 +49,40 @@ class TracedMarkup(Traced):
         return markup(super().__mod__(values))
 
     def join(self, parts: Iterable[Any]) -> Self:
-        """As `Markup.join`: what is joined is escaped."""
+        """Like `Markup.join`: the parts are escaped."""
         return super().join(escape(part) for part in parts)
 
     def replace(self, old: str, new: str, count: SupportsIndex = -1, /) -> Self:
-        """As `Markup.replace`: what replaces is escaped."""
+        """Like `Markup.replace`: the replacement is escaped."""
         return super().replace(old, escape(new), count)
 
     def format(self, *args: Any, **kwargs: Any) -> Traced:
-        """As `Markup.format`: what is filled in is escaped."""
+        """Like `Markup.format`: the arguments are escaped."""
         return markup(fill(self, MarkupFormatter(), args, kwargs))
 
     def format_map(self, mapping: Mapping[str, Any]) -> Traced:  # type: ignore[override]
-        """As `Markup.format_map`."""
+        """Like `Markup.format_map`."""
         return markup(fill(self, MarkupFormatter(), (), mapping))
 
     def striptags(self) -> Traced:
-        """As `Markup.striptags`."""
+        """Like `Markup.striptags`."""
         return computed(Markup(str.__str__(self)).striptags())  # noqa: S704 - no page
 
     def unescape(self) -> Traced:
-        """As `Markup.unescape`."""
+        """Like `Markup.unescape`."""
         return computed(Markup(str.__str__(self)).unescape())  # noqa: S704 - no page
 
 
 class MarkupFormatter(Formatter):
-    """`Markup.format`: what is filled in is escaped."""
+    """A formatter for `Markup.format`: the arguments are escaped."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        """As `Formatter.format_field`, escaped."""
+        """Like `Formatter.format_field`, with the result escaped."""
         return escape(value if not format_spec else super().format_field(value, format_spec))
 
 
 def markup(value: Any) -> TracedMarkup:
-    """A value as text that is not escaped again (the filter `safe`)."""
+    """Convert a value to text that is not escaped again (the filter `safe`)."""
     if hasattr(value, "__html__"):
         value = value.__html__()
     text = value if isinstance(value, Traced) else computed(str(value))
@@ -90,7 +90,7 @@ def markup(value: Any) -> TracedMarkup:
 
 
 def escape(value: Any) -> TracedMarkup:
-    """A value as text, escaped for HTML unless it already is (the filter `escape`).
+    """Convert a value to text, escaped for HTML unless it already is (the filter `escape`).
 
     >>> escape(computed("<b>")) == "&lt;b&gt;"
     True
@@ -101,7 +101,7 @@ def escape(value: Any) -> TracedMarkup:
 
 
 def force_escape(value: Any) -> TracedMarkup:
-    """A value as text, escaped for HTML (the filter `forceescape`)."""
+    """Convert a value to text, escaped for HTML (the filter `forceescape`)."""
     if hasattr(value, "__html__"):
         value = value.__html__()
     text = str(value)
@@ -114,7 +114,7 @@ def force_escape(value: Any) -> TracedMarkup:
 
 
 def markup_join(parts: Iterable[Any]) -> Traced:
-    """What `~` does where autoescape may be on: if one part is safe, the others are escaped."""
+    """Join values as `~` does if autoescape may be on: if one part is safe, the others are escaped."""
     items = [part if isinstance(part, str) else computed(str(part)) for part in parts]
     if any(hasattr(item, "__html__") for item in items):
         return markup("").join(items)

@@ -1,4 +1,4 @@
-"""A compiled template, in the process that renders."""
+"""A compiled template, in the rendering process."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 _MESSAGE = 2000
-"""Characters of a template's own error message that are shown."""
+"""Maximum number of characters shown of a template's own error message."""
 
 _CLASS = re.compile(r"(?:tokbench\.chat\.jinja\.\w+\.)?Traced(?:Markup)?\b")
-"""What Python calls strings here, in its messages."""
+"""The names of the string classes here, as they occur in Python's error messages."""
 
 _SHOWN = 40
-"""Characters of what is not a message."""
+"""Maximum number of characters shown of a value that is not a message."""
 
 _GIVEN = frozenset({"messages", "tools", "documents", "add_generation_prompt"})
 
 
 class Written(NamedTuple):
-    """A conversation as a template has written it.
+    """The output of a template for a conversation.
 
     Attributes:
-        text: all of it.
+        text: the text.
         runs: the origins of its characters.
         generated: the ranges of its `{% generation %}` blocks; None if the template has none.
         dated: whether it depends on the date.
@@ -49,7 +49,7 @@ class Written(NamedTuple):
 
 
 class Program:
-    """A chat template, compiled; it runs in the calling process, without limits on time and memory.
+    """A compiled chat template; it runs in the calling process, without limits on time and memory.
 
     >>> program = Program("<s>{{ messages[0].content }}", special_tokens={})
     >>> program.write({"messages": [{"content": "Hi"}], "tools": [], "documents": [], "variables": {}}).text
@@ -62,7 +62,7 @@ class Program:
         """Compile a template.
 
         Raises:
-            TemplateError: it is none.
+            TemplateError: the template is invalid.
         """
         self._environment = environment = TracedEnvironment(date=date)
         self._special_tokens = template_values(dict(special_tokens))
@@ -84,7 +84,7 @@ class Program:
 
         Args:
             conversation: `messages`, `tools`, `documents` and `variables`, plain JSON.
-            prompt: whether the assistant is next.
+            prompt: whether to add the generation prompt.
 
         Raises:
             TemplateError: the template refuses it, fails on it, or exceeds a limit.
@@ -138,7 +138,7 @@ class Program:
         )
 
     def _line(self, error: Exception) -> int | None:
-        """The line of the template at which it failed."""
+        """Return the line of the template at which it failed."""
         lines = [
             self._template.get_corresponding_lineno(frame.lineno or 0)
             for frame in traceback.extract_tb(error.__traceback__)

@@ -1,7 +1,7 @@
-"""The definition of `traced`: each operation on a list of characters, each with its origin.
+"""The reference for `traced`: each operation on a list of characters with origins.
 
-A character of a result is one of the operands', or made of one, and has its origin; what belongs to none is
-`COMPUTED`. Slow, and for tests alone.
+A character of a result is one of an operand's characters, or derived from one, and has its origin; a character that
+derives from none is `COMPUTED`. Slow, and only for tests.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LINE_ENDS = frozenset("\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029")
 
 
 class Character(NamedTuple):
-    """A character and where it is from."""
+    """A character and its origin."""
 
     text: str
     origin: Origin
@@ -27,7 +27,7 @@ Characters = list[Character]
 
 
 def characters(text: str, origins: Iterable[Origin] | None = None) -> Characters:
-    """A string with the origin of each character, `COMPUTED` if there are none.
+    """Return the characters of a string with their origins; without origins they are `COMPUTED`.
 
     >>> characters("a")
     [Character(text='a', origin=Origin(message=None, field='computed'))]
@@ -36,7 +36,7 @@ def characters(text: str, origins: Iterable[Origin] | None = None) -> Characters
 
 
 def text_of(string: Characters) -> str:
-    """The text alone."""
+    """Return the text without origins."""
     return "".join(character.text for character in string)
 
 
@@ -45,7 +45,7 @@ def _is_at(string: Characters, part: str, start: int) -> bool:
 
 
 def join(separator: Characters, parts: Sequence[Characters]) -> Characters:
-    """`str.join`."""
+    """Reference for `str.join`."""
     joined: Characters = []
     for number, part in enumerate(parts):
         joined += (separator if number else []) + part
@@ -53,7 +53,7 @@ def join(separator: Characters, parts: Sequence[Characters]) -> Characters:
 
 
 def replace(string: Characters, old: str, new: Characters, count: int = -1) -> Characters:
-    """`str.replace`."""
+    """Reference for `str.replace`."""
     replaced: Characters = []
     at = 0
     while at <= len(string):
@@ -71,21 +71,21 @@ def replace(string: Characters, old: str, new: Characters, count: int = -1) -> C
 def strip(
     string: Characters, chars: str | None = None, *, left: bool = True, right: bool = True
 ) -> Characters:
-    """`str.strip`, `lstrip` and `rstrip`."""
+    """Reference for `str.strip`, `lstrip` and `rstrip`."""
 
-    def goes(character: Character) -> bool:
+    def is_stripped(character: Character) -> bool:
         return character.text.isspace() if chars is None else character.text in chars
 
     string = list(string)
-    while left and string and goes(string[0]):
+    while left and string and is_stripped(string[0]):
         del string[0]
-    while right and string and goes(string[-1]):
+    while right and string and is_stripped(string[-1]):
         del string[-1]
     return string
 
 
 def split(string: Characters, separator: str, maxsplit: int = -1) -> list[Characters]:
-    """`str.split` at a separator."""
+    """Reference for `str.split` at a separator."""
     parts: list[Characters] = [[]]
     at = 0
     while at < len(string):
@@ -99,7 +99,7 @@ def split(string: Characters, separator: str, maxsplit: int = -1) -> list[Charac
 
 
 def words(string: Characters, maxsplit: int = -1) -> list[Characters]:
-    """`str.split` at white space."""
+    """Reference for `str.split` at white space."""
     rest = strip(string, right=False)
     found: list[Characters] = []
     while rest:
@@ -112,14 +112,14 @@ def words(string: Characters, maxsplit: int = -1) -> list[Characters]:
 
 
 def reverse_split(string: Characters, separator: str | None, maxsplit: int = -1) -> list[Characters]:
-    """`str.rsplit`: `split` of the string read backwards."""
+    """Reference for `str.rsplit`: `split` of the reversed string."""
     backwards = string[::-1]
     parts = words(backwards, maxsplit) if separator is None else split(backwards, separator[::-1], maxsplit)
     return [part[::-1] for part in parts[::-1]]
 
 
 def splitlines(string: Characters, *, keepends: bool) -> list[Characters]:
-    """`str.splitlines`."""
+    """Reference for `str.splitlines`."""
     lines: list[Characters] = []
     line: Characters = []
     at = 0
@@ -136,7 +136,7 @@ def splitlines(string: Characters, *, keepends: bool) -> list[Characters]:
 
 
 def partition(string: Characters, separator: str) -> tuple[Characters, Characters, Characters]:
-    """`str.partition`."""
+    """Reference for `str.partition`."""
     for at in range(len(string)):
         if _is_at(string, separator, at):
             end = at + len(separator)
@@ -145,22 +145,22 @@ def partition(string: Characters, separator: str) -> tuple[Characters, Character
 
 
 def reverse_partition(string: Characters, separator: str) -> tuple[Characters, Characters, Characters]:
-    """`str.rpartition`."""
+    """Reference for `str.rpartition`."""
     last, middle, first = (part[::-1] for part in partition(string[::-1], separator[::-1]))
     return first, middle, last
 
 
 def change(string: Characters, method: Callable[[str], str]) -> Characters:
-    """`str.upper`, `lower`, `casefold` or `swapcase`: each character by itself.
+    """Reference for `str.upper`, `lower`, `casefold` and `swapcase`: each character by itself.
 
-    A final sigma is lower case in a form of its own, which is taken from the whole.
+    The lower-case form of a final sigma depends on its neighbours, and is taken from the whole text.
     """
     sizes = [len(method(character.text)) for character in string]
     return _resized(string, method(text_of(string)), sizes)
 
 
 def title(string: Characters) -> Characters:
-    """`str.title`: the first letter of each run of letters in title case, the others in lower case."""
+    """Reference for `str.title`: the first letter of each run of letters in title case, the others in lower case."""
     sizes = []
     inside = False
     for character in string:
@@ -170,7 +170,7 @@ def title(string: Characters) -> Characters:
 
 
 def capitalize(string: Characters) -> Characters:
-    """`str.capitalize`."""
+    """Reference for `str.capitalize`."""
     sizes = [
         len((character.text.lower if at else character.text.title)()) for at, character in enumerate(string)
     ]
@@ -183,7 +183,7 @@ def _resized(string: Characters, text: str, sizes: list[int]) -> Characters:
 
 
 def expandtabs(string: Characters, width: int) -> Characters:
-    """`str.expandtabs`."""
+    """Reference for `str.expandtabs`."""
     expanded: Characters = []
     column = 0
     for character in string:
@@ -198,18 +198,18 @@ def expandtabs(string: Characters, width: int) -> Characters:
 
 
 def pad(string: Characters, left: int, right: int, fill: Character) -> Characters:
-    """`str.center`, `ljust`, `rjust`: this many characters on each side."""
+    """Reference for `str.center`, `ljust` and `rjust`: add this many characters on each side."""
     return [fill] * left + string + [fill] * right
 
 
 def zfill(string: Characters, width: int) -> Characters:
-    """`str.zfill`."""
+    """Reference for `str.zfill`."""
     sign = 1 if string and string[0].text in "+-" else 0
     return string[:sign] + characters("0" * (width - len(string))) + string[sign:]
 
 
 def translate(string: Characters, table: dict[int, str | None]) -> Characters:
-    """`str.translate`."""
+    """Reference for `str.translate`."""
     translated: Characters = []
     for character in string:
         mapped = table.get(ord(character.text), character.text) or ""

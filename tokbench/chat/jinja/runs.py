@@ -1,4 +1,4 @@
-"""Runs: how many characters have which origin, one after another."""
+"""Runs: lengths of consecutive stretches of characters with their origins."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 Runs = tuple[tuple[int, Origin], ...]
-"""Numbers of characters with their origins: no number is 0, and neighbours have different origins."""
+"""Lengths with origins: no length is 0, and neighbours have different origins."""
 
 
 def uniform(length: int, origin: Origin) -> Runs:
-    """The runs of a text of one origin.
+    """Return the runs of a text with a single origin.
 
     >>> uniform(2, Origin(0, "content"))
     ((2, Origin(message=0, field='content')),)
@@ -26,7 +26,7 @@ def uniform(length: int, origin: Origin) -> Runs:
 
 
 def cut(runs: Runs, start: int, stop: int) -> Runs:
-    """The runs of the characters from `start` to before `stop`, both within the text.
+    """Return the runs of the characters from `start` up to but excluding `stop`, both within the text.
 
     >>> cut(((2, Origin()), (3, Origin(0, "content"))), 1, 3)
     ((1, Origin(message=None, field=None)), (1, Origin(message=0, field='content')))
@@ -48,7 +48,7 @@ def cut(runs: Runs, start: int, stop: int) -> Runs:
 
 
 def join(parts: Iterable[Runs]) -> Runs:
-    """The runs of texts one after another.
+    """Return the runs of concatenated texts.
 
     >>> join([((2, Origin()),), (), ((3, Origin()),)])
     ((5, Origin(message=None, field=None)),)
@@ -65,12 +65,12 @@ def join(parts: Iterable[Runs]) -> Runs:
 
 
 def spread(runs: Runs) -> list[Origin]:
-    """The origin of each character."""
+    """Return the origin of each character."""
     return [origin for length, origin in runs for _ in range(length)]
 
 
 def gather(origins: Iterable[Origin]) -> Runs:
-    """The runs of characters with these origins: the inverse of `spread`.
+    """Return the runs of characters with these origins: the inverse of `spread`.
 
     >>> gather(spread(((2, Origin()), (1, Origin(0, "content")))))
     ((2, Origin(message=None, field=None)), (1, Origin(message=0, field='content')))
@@ -79,7 +79,7 @@ def gather(origins: Iterable[Origin]) -> Runs:
 
 
 def resize(runs: Runs, sizes: Sequence[int]) -> Runs:
-    """The runs after each character has become as many as `sizes` says.
+    """Return the runs after each character has been replaced by as many as `sizes` says.
 
     >>> resize(((1, Origin()), (1, Origin(0, "content"))), [0, 2])
     ((2, Origin(message=0, field='content')),)

@@ -1,4 +1,4 @@
-"""A chat template in Jinja, as files of tokenizers hold it."""
+"""A chat template in Jinja, as stored in tokenizer files."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from tokbench.chat.conversation import Conversation
 
 _CHUNK = 64
-"""Conversations that are sent at once."""
+"""Number of conversations that are sent at once."""
 
 _FAILURES = 3
-"""Conversations on which a template may exceed its limits before it is given up."""
+"""Number of conversations on which a template may exceed its limits before rendering is aborted."""
 
 
 class JinjaTemplate:
     """Renders any chat template as `transformers` does, in a process with bounded time and memory.
 
-    The process is started by the first `render` and kept for the next ones. Each conversation has 10 s of processor
-    time, 2 GiB and 64 Mi characters.
+    The process is started by the first `render` and then reused. Each conversation is limited to 10 s of processor
+    time, 2 GiB of memory and 64 Mi characters.
 
     >>> from tokbench.chat.conversation import Conversation
     >>> source = "{{ bos_token }}{{ messages[0].content }}"
@@ -50,19 +50,18 @@ class JinjaTemplate:
         date: datetime | None = None,
         seconds: float = SECONDS,
     ) -> None:
-        """Keep a template; it is compiled when it is first used.
+        """Store a template; it is compiled at its first use.
 
         Args:
-            name: how the user calls it.
-            source: its text, or several by their names, of which conversations with tools get `tool_use` and the
-                others `default`.
-            special_tokens: variables whose text is the template's own, as `bos_token`.
-            template: the name of the one of several that all conversations get.
-            date: what `strftime_now` takes for now; None is the time of the call.
-            seconds: of processor time that a conversation may take.
+            name: the name that users know it by.
+            source: its text, or several texts by name: conversations with tools use `tool_use`, others `default`.
+            special_tokens: variables whose text is the template's own, such as `bos_token`.
+            template: the name of the template to use for all conversations, if there are several.
+            date: the current time for `strftime_now`; None uses the time of the call.
+            seconds: processor time limit of a conversation.
 
         Raises:
-            TemplateError: it is too long, or there is none of that name.
+            TemplateError: it is too long, or none has that name.
         """
         self._name = name
         self._templates = {"default": source} if isinstance(source, str) else dict(source)
@@ -82,11 +81,11 @@ class JinjaTemplate:
 
     @property
     def name(self) -> str:
-        """How the user calls it."""
+        """The name that users know it by."""
         return self._name
 
     def source_for(self, conversation: Conversation) -> str:
-        """The text of the template that a conversation gets.
+        """Return the text of the template that is used for a conversation.
 
         Raises:
             TemplateError: there are several, and none is the default.
@@ -96,14 +95,14 @@ class JinjaTemplate:
     def render(
         self, conversations: Sequence[Conversation], *, prompt: bool = False
     ) -> list[Rendered | TemplateError]:
-        """Write each conversation as text.
+        """Render each conversation as text.
 
         Args:
-            conversations: what is written.
-            prompt: whether each ends ready for the assistant (`add_generation_prompt`).
+            conversations: the conversations to render.
+            prompt: whether each text ends with the generation prompt (`add_generation_prompt`).
 
         Returns:
-            For each conversation its text, or the error by which the template refuses it or fails on it.
+            For each conversation its text, or the error with which the template refuses it or fails on it.
 
         Raises:
             TemplateError: the template does not compile, or exceeds its limits three times.
@@ -112,7 +111,7 @@ class JinjaTemplate:
             return list(self._rendered(conversations, prompt=prompt))
 
     def close(self) -> None:
-        """End the process; the next `render` starts another."""
+        """End the process; the next `render` starts a new one."""
         if self._worker is not None:
             self._worker.close()
             self._worker = None
@@ -140,9 +139,9 @@ class JinjaTemplate:
     def _chunk(
         self, conversations: Sequence[Conversation], template: str, *, prompt: bool
     ) -> Iterator[tuple[Rendered | TemplateError, bool]]:
-        """The results of neighbouring conversations, and whether each exceeded a limit.
+        """Yield the results of consecutive conversations, and whether each exceeded a limit.
 
-        Fewer than there are conversations where the process died on the last one.
+        There are fewer results than conversations if the process died on the last one.
         """
         compiled = False
         try:
@@ -189,7 +188,7 @@ class JinjaTemplate:
 
 
 def _encoded(conversation: Conversation) -> bytes:
-    """What the process is sent: the conversation, or why that is not possible."""
+    """Encode a conversation for the process, or the reason why that is impossible."""
     try:
         return encode(
             {

@@ -1,6 +1,6 @@
-"""Strings that know where each of their characters is from.
+"""Strings that track the origin of each of their characters.
 
-`reference` defines what each operation does to origins. The text of a result is always what `str` gives.
+`reference` defines the effect of each operation on origins. The text of a result is always that of `str`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Traced(str):
     """A string with an origin for each character.
 
-    Every method of `str` that gives strings gives such ones. What comes from an ordinary `str`, as the spaces
-    that `center` adds, is `COMPUTED`.
+    Every method of `str` that returns strings returns traced ones. Characters from an ordinary `str`, such as the
+    spaces that `center` adds, are `COMPUTED`.
 
     >>> greeting = Traced("Hello ", TEMPLATE) + Traced("Ada", Origin(0, "content"))
     >>> greeting.upper()[4:8]
@@ -34,35 +34,35 @@ class Traced(str):
     _runs: Runs
 
     def __new__(cls, text: str, origin: Origin | Runs) -> Self:
-        """A string.
+        """Create a string.
 
         Args:
             text: its characters.
-            origin: of all characters, or how many have which; then they are as many as the text has.
+            origin: the origin of all characters, or runs that cover the text.
         """
-        made = str.__new__(cls, str.__str__(text))
-        made._runs = uniform(len(text), origin) if isinstance(origin, Origin) else origin
-        return made
+        traced = str.__new__(cls, str.__str__(text))
+        traced._runs = uniform(len(text), origin) if isinstance(origin, Origin) else origin
+        return traced
 
     def runs_of_origins(self) -> Runs:
-        """How many characters have which origin, in order."""
+        """Return the runs: lengths with origins, in order."""
         return self._runs
 
     @property
     def _origin(self) -> Origin:
-        """Of all its characters, or `COMPUTED` if they differ."""
+        """The origin of all characters, or `COMPUTED` if they differ."""
         return self._runs[0][1] if len(self._runs) == 1 else COMPUTED
 
     def _of(self, text: str, runs: Runs) -> Self:
-        made = str.__new__(type(self), text)
-        made._runs = runs
-        return made
+        traced = str.__new__(type(self), text)
+        traced._runs = runs
+        return traced
 
     def _part(self, start: int, stop: int) -> Self:
         return self._of(str.__getitem__(self, slice(start, stop)), cut(self._runs, start, stop))
 
     def _parts(self, parts: Iterable[str], *, gap: int = 0) -> list[Self]:
-        """Parts that follow one another with as many characters between them."""
+        """Return consecutive parts that are separated by `gap` characters each."""
         found = []
         start = 0
         for part in parts:
@@ -71,7 +71,7 @@ class Traced(str):
         return found
 
     def _words(self, words: Iterable[str]) -> list[Self]:
-        """Parts that follow one another with white space between them."""
+        """Return consecutive parts that are separated by white space."""
         found = []
         start = 0
         for word in words:
@@ -81,7 +81,7 @@ class Traced(str):
         return found
 
     def _changed(self, text: str, sizes: Callable[[str], list[int]]) -> Self:
-        """The same characters changed; `sizes` says how many each became, asked only if that matters."""
+        """Return the changed text; `sizes` gives the new size of each character, and is called only if needed."""
         if len(text) == len(self):
             return self._of(text, self._runs)
         if len(self._runs) == 1:
@@ -147,15 +147,15 @@ class Traced(str):
         return computed(str.__mod__(template, self))
 
     def format(self, *args: Any, **kwargs: Any) -> Traced:
-        """As `str.format`; the template of a sandbox gets another, see `TracedEnvironment`."""
+        """Like `str.format`; in a sandbox `TracedEnvironment` replaces it."""
         return fill(self, Formatter(), args, kwargs)
 
     def format_map(self, mapping: Mapping[str, Any]) -> Traced:  # type: ignore[override]
-        """As `str.format_map`."""
+        """Like `str.format_map`."""
         return fill(self, Formatter(), (), mapping)
 
     def join(self, parts: Iterable[str]) -> Self:
-        """As `str.join`."""
+        """Like `str.join`."""
         items = list(parts)
         if all(isinstance(item, str) for item in items):
             check_length(sum(map(len, items)) + len(self) * max(len(items) - 1, 0))
@@ -168,7 +168,7 @@ class Traced(str):
         return self._of(text, join(runs))
 
     def replace(self, old: str, new: str, count: SupportsIndex = -1, /) -> Self:
-        """As `str.replace`; what replaces has the origin of `new`."""
+        """Like `str.replace`; the replacement has the origin of `new`."""
         most = count.__index__()
         found = str.count(self, old)
         times = found if most < 0 else min(found, most)
@@ -184,86 +184,86 @@ class Traced(str):
         return self._of(text, join([*parts, cut(self._runs, start, len(self))]))
 
     def strip(self, chars: str | None = None, /) -> Self:
-        """As `str.strip`."""
+        """Like `str.strip`."""
         start = len(self) - len(str.lstrip(self, chars))
         return self._part(start, max(start, len(str.rstrip(self, chars))))
 
     def lstrip(self, chars: str | None = None, /) -> Self:
-        """As `str.lstrip`."""
+        """Like `str.lstrip`."""
         return self._part(len(self) - len(str.lstrip(self, chars)), len(self))
 
     def rstrip(self, chars: str | None = None, /) -> Self:
-        """As `str.rstrip`."""
+        """Like `str.rstrip`."""
         return self._part(0, len(str.rstrip(self, chars)))
 
     def removeprefix(self, prefix: str, /) -> Self:
-        """As `str.removeprefix`."""
+        """Like `str.removeprefix`."""
         return self._part(len(self) - len(str.removeprefix(self, prefix)), len(self))
 
     def removesuffix(self, suffix: str, /) -> Self:
-        """As `str.removesuffix`."""
+        """Like `str.removesuffix`."""
         return self._part(0, len(str.removesuffix(self, suffix)))
 
     def split(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> list[Self]:  # type: ignore[override]
-        """As `str.split`."""
+        """Like `str.split`."""
         parts = str.split(self, sep, maxsplit)
         return self._words(parts) if sep is None else self._parts(parts, gap=len(sep))
 
     def rsplit(self, sep: str | None = None, maxsplit: SupportsIndex = -1) -> list[Self]:  # type: ignore[override]
-        """As `str.rsplit`."""
+        """Like `str.rsplit`."""
         parts = str.rsplit(self, sep, maxsplit)
         return self._words(parts) if sep is None else self._parts(parts, gap=len(sep))
 
     def splitlines(self, keepends: bool = False) -> list[Self]:  # type: ignore[override]  # noqa: FBT001, FBT002
-        """As `str.splitlines`."""
+        """Like `str.splitlines`."""
         lines = self._parts(str.splitlines(self, keepends=True))
         if keepends:
             return lines
         return [line._part(0, len(text)) for line, text in zip(lines, str.splitlines(self), strict=True)]
 
     def partition(self, sep: str, /) -> tuple[Self, Self, Self]:
-        """As `str.partition`."""
+        """Like `str.partition`."""
         first, middle, last = self._parts(str.partition(self, sep))
         return first, middle, last
 
     def rpartition(self, sep: str, /) -> tuple[Self, Self, Self]:
-        """As `str.rpartition`."""
+        """Like `str.rpartition`."""
         first, middle, last = self._parts(str.rpartition(self, sep))
         return first, middle, last
 
     def upper(self) -> Self:
-        """As `str.upper`."""
+        """Like `str.upper`."""
         return self._changed(str.upper(self), casing.upper_sizes)
 
     def lower(self) -> Self:
-        """As `str.lower`."""
+        """Like `str.lower`."""
         return self._changed(str.lower(self), casing.lower_sizes)
 
     def casefold(self) -> Self:
-        """As `str.casefold`."""
+        """Like `str.casefold`."""
         return self._changed(str.casefold(self), casing.casefold_sizes)
 
     def swapcase(self) -> Self:
-        """As `str.swapcase`."""
+        """Like `str.swapcase`."""
         return self._changed(str.swapcase(self), casing.swapcase_sizes)
 
     def title(self) -> Self:
-        """As `str.title`."""
+        """Like `str.title`."""
         return self._changed(str.title(self), casing.title_sizes)
 
     def capitalize(self) -> Self:
-        """As `str.capitalize`."""
+        """Like `str.capitalize`."""
         return self._changed(str.capitalize(self), casing.capitalize_sizes)
 
     def expandtabs(self, tabsize: SupportsIndex = 8) -> Self:
-        """As `str.expandtabs`; the spaces have the origin of the tab."""
+        """Like `str.expandtabs`; the spaces have the origin of the tab."""
         width = tabsize.__index__()
         check_length(len(self) + str.count(self, "\t") * width)
         sizes = casing.tab_sizes(str.__str__(self), width)
         return self._of(str.expandtabs(self, width), resize(self._runs, sizes))
 
     def translate(self, table: Any, /) -> Self:
-        """As `str.translate`; a changed character is `COMPUTED`."""
+        """Like `str.translate`; a changed character is `COMPUTED`."""
         runs = []
         size = 0
         for character in self:
@@ -274,15 +274,15 @@ class Traced(str):
         return self._of(str.translate(self, table), join(runs))
 
     def ljust(self, width: SupportsIndex, fillchar: str = " ", /) -> Self:
-        """As `str.ljust`."""
+        """Like `str.ljust`."""
         return self._padded(str.ljust, width.__index__(), fillchar, left=0)
 
     def rjust(self, width: SupportsIndex, fillchar: str = " ", /) -> Self:
-        """As `str.rjust`."""
+        """Like `str.rjust`."""
         return self._padded(str.rjust, width.__index__(), fillchar, left=width.__index__() - len(self))
 
     def center(self, width: SupportsIndex, fillchar: str = " ", /) -> Self:
-        """As `str.center`."""
+        """Like `str.center`."""
         total = width.__index__()
         missing = total - len(self)
         return self._padded(str.center, total, fillchar, left=missing // 2 + (missing & total & 1))
@@ -297,7 +297,7 @@ class Traced(str):
         return self._of(text, join((uniform(left, origin), self._runs, uniform(right, origin))))
 
     def zfill(self, width: SupportsIndex, /) -> Self:
-        """As `str.zfill`."""
+        """Like `str.zfill`."""
         check_length(width.__index__())
         text = str.zfill(self, width)
         sign = 1 if self[:1] in {"+", "-"} else 0
@@ -306,7 +306,7 @@ class Traced(str):
 
 
 def runs_of(text: str) -> Runs:
-    """How many characters of a string have which origin: `COMPUTED` for an ordinary one.
+    """Return the runs of a string; an ordinary string is `COMPUTED`.
 
     >>> runs_of("4")
     ((1, Origin(message=None, field='computed')),)
@@ -315,17 +315,17 @@ def runs_of(text: str) -> Runs:
 
 
 def computed(text: str) -> Traced:
-    """A string of which nothing is known but that it was computed."""
+    """Return a string whose origin is `COMPUTED`."""
     return Traced(text, COMPUTED)
 
 
 def own(text: str) -> Traced:
-    """A string of the template's own text."""
+    """Return a string of the template's own text."""
     return Traced(text, TEMPLATE)
 
 
 def concat(parts: Iterable[str]) -> Traced:
-    """Strings one after another.
+    """Concatenate strings.
 
     >>> concat([own("n = "), "4"]).runs_of_origins()[1]
     (1, Origin(message=None, field='computed'))
@@ -336,7 +336,7 @@ def concat(parts: Iterable[str]) -> Traced:
 
 
 def fill(template: Traced, formatter: Formatter, args: Sequence[Any], values: Mapping[str, Any]) -> Traced:
-    """`template.format(*args, **values)` by a formatter's rules.
+    """Return `template.format(*args, **values)` by a formatter's rules.
 
     >>> fill(own("<{}>"), Formatter(), ["x"], {}).runs_of_origins()[1]
     (1, Origin(message=None, field='computed'))
@@ -345,7 +345,7 @@ def fill(template: Traced, formatter: Formatter, args: Sequence[Any], values: Ma
 
 
 def _assembled(text: str, parts: Iterable[str]) -> Traced:
-    """A text of its parts, if these make it; else nothing is known of it."""
+    """Return a text with the origins of its parts if they add up to it, else as `COMPUTED`."""
     try:
         traced = concat(parts)
     except (IndexError, KeyError, TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""What a template is given: a conversation whose strings know which field they are."""
+"""The values of a conversation as a template sees them, with strings that know their fields."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _KEY_IN_PATH = 80
-"""Characters of a key that are shown in a path."""
+"""Maximum number of characters of a key in a path."""
 
 _REASONING = ("reasoning_content", "thinking", "reasoning")
-"""The names of a message's reasoning. Templates find it under the first two, whatever it was given as."""
+"""The names of a message's reasoning. Templates find it under the first two, whichever name was used."""
 
 
 class Values:
     """Traced copies of plain values.
 
-    They are ordinary lists and dictionaries, so that a template cannot tell them from others; the origin of each
-    is kept beside it, by its identity, as long as this object holds them.
+    The copies are ordinary lists and dictionaries, so templates cannot tell them from others; their origins are stored
+    separately, by object identity, while this object keeps them alive.
     """
 
     def __init__(self) -> None:
         self._containers: dict[int, tuple[Any, Origin]] = {}
 
     def origin_of(self, container: Any) -> Origin:
-        """Of the punctuation of a list or dictionary; `COMPUTED` for one that the template made."""
+        """Return the origin of a container's punctuation; `COMPUTED` for one that the template created."""
         found = self._containers.get(id(container))
         return found[1] if found else COMPUTED
 
     def variables(self, conversation: Mapping[str, Any]) -> dict[str, Any]:
-        """All that a conversation gives a template.
+        """Return all variables that a conversation provides to a template.
 
         Args:
             conversation: `messages`, `tools`, `documents` and `variables`, plain JSON.
 
         Returns:
-            By the names by which templates know them. Tools and documents are None where there are none.
+            The variables by name. Tools and documents are None if there are none.
         """
         return {
             **{
@@ -54,7 +54,7 @@ class Values:
         }
 
     def traced(self, value: Any, message: int | None, path: str) -> Any:
-        """A copy of a value, with the path of each string in it.
+        """Return a traced copy of a value, with the path of each string in it.
 
         >>> Values().traced({"city": "Rome"}, 0, "arguments")["city"].runs_of_origins()
         ((4, Origin(message=0, field='arguments.city')),)
@@ -77,7 +77,7 @@ class Values:
         return copy
 
     def _message(self, message: Mapping[str, Any], index: int) -> dict[str, Any]:
-        """A message without what is None; its reasoning under each name that templates ask for."""
+        """Return a traced message without null fields, and with its reasoning under each name that templates use."""
         given = {key: value for key, value in message.items() if value is not None}
         traced: dict[str, Any] = self.traced(given, index, "")
         if given.get("role") in ROLES:
@@ -91,7 +91,7 @@ class Values:
 
 
 def template_values(value: Any) -> Any:
-    """Values that are the template's own, as the texts of special tokens.
+    """Return values as the template's own text, such as the texts of special tokens.
 
     >>> template_values({"bos_token": "<s>"})["bos_token"].runs_of_origins()
     ((3, Origin(message=None, field=None)),)
@@ -106,7 +106,7 @@ def template_values(value: Any) -> Any:
 
 
 class TracedInt(int):
-    """An integer with an origin; what is computed of it is an ordinary one.
+    """An integer with an origin; results of arithmetic are ordinary integers.
 
     >>> from tokbench.chat.rendered import Origin
     >>> number = traced_number(4, Origin(0, "arguments.n"))
@@ -136,7 +136,7 @@ class TracedFloat(float):
 
 
 def traced_number(value: float, origin: Origin) -> float:
-    """A number with an origin; a truth value as it is, as Python has no others."""
+    """Return a number with an origin; a bool stays as it is, as it cannot be subclassed."""
     if isinstance(value, bool):
         return value
     traced = TracedInt(value) if isinstance(value, int) else TracedFloat(value)

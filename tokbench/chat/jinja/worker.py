@@ -1,10 +1,10 @@
-"""The process in which a template is rendered; see `worker_process`, which starts it.
+"""The process that renders a template; `worker_process` starts it.
 
-Standard input: frames (see `frames`). The first is the job: `templates` by name, `special_tokens`, `date`,
-`seconds`. Then requests: a frame with the name of a `template`, `prompt`, and the number of `conversations`, and a
-frame for each of these. Standard output: for each request one frame about the template (`error`, or `asks_prompt`),
-then one for each conversation (`error`, or what `_report` gives).
-A template is a program of somebody else's: time and memory are bounded, for each conversation anew.
+Standard input: frames (see `frames`). The first frame is the job: `templates` by name, `special_tokens`, `date`,
+`seconds`. Requests follow: a frame with the name of a `template`, `prompt`, and the number of `conversations`, then a
+frame per conversation. Standard output: for each request one frame about the template (`error`, or `asks_prompt`),
+then one per conversation (`error`, or the result of `_report`).
+A template is an untrusted program: time and memory are limited for each conversation.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from tokbench.chat.jinja.program import Program, Written
 
 _GRACE = 1
-"""Seconds after which a template that does not listen is killed: one that is inside of a single operation."""
+"""Seconds after which a template that does not react is killed, because it is inside a single operation."""
 
 
 def main() -> int:
-    """Render as standard input says, until it ends."""
+    """Serve rendering requests from standard input until it ends."""
     source, target = sys.stdin.buffer, sys.stdout.buffer
     limit_memory(MEMORY)
     try:
@@ -99,7 +99,7 @@ def _compiled(job: Mapping[str, Any], name: str) -> Program:
 
 
 def _report(written: Written) -> dict[str, Any]:
-    """The text; its runs as lengths, and indices into the list of different origins."""
+    """Return the text, and its runs as lengths and indices into the list of distinct origins."""
     origins = list(dict.fromkeys(origin for _, origin in written.runs))
     indices = {origin: index for index, origin in enumerate(origins)}
     return {
@@ -114,14 +114,14 @@ def _report(written: Written) -> dict[str, Any]:
 
 @contextmanager
 def _bounded_time(seconds: float) -> Iterator[None]:
-    """Raise `LimitError` in a block that takes too much processor time, or end the process."""
+    """Raise `LimitError` if the block takes too much processor time, or end the process."""
     import signal
 
     limit_time(seconds + _GRACE)
-    if not hasattr(signal, "setitimer"):  # Windows; whoever started it still waits no longer than it wants
+    if not hasattr(signal, "setitimer"):  # Windows; the parent process still limits the time
         yield
         return
-    signal.signal(signal.SIGPROF, partial(_time_is_up, seconds))
+    signal.signal(signal.SIGPROF, partial(_raise_timeout, seconds))
     signal.setitimer(signal.ITIMER_PROF, seconds, 0.1)
     try:
         yield
@@ -129,7 +129,7 @@ def _bounded_time(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_PROF, 0)
 
 
-def _time_is_up(seconds: float, _signal: int, _frame: object) -> None:
+def _raise_timeout(seconds: float, _signal: int, _frame: object) -> None:
     raise LimitError(f"it takes more than {seconds:g} s of processor time")
 
 

@@ -1,4 +1,4 @@
-"""The process that renders a template, from outside."""
+"""The parent's side of the process that renders a template."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 _WAIT = 60
-"""Seconds without a result after which the process is ended, whatever it does."""
+"""Seconds without a result after which the process is killed."""
 
 
 class WorkerDiedError(Exception):
-    """The process ended instead of answering; `killed` tells whether by a limit, not by a fault of its own."""
+    """The process ended instead of answering; `killed` tells whether a limit ended it, rather than an error."""
 
     def __init__(self, *, killed: bool) -> None:
         super().__init__()
@@ -30,10 +30,10 @@ class WorkerDiedError(Exception):
 
 
 class WorkerProcess:
-    """A process that renders the conversations it is sent; it is ended with this object."""
+    """A process that renders the conversations it receives; it ends with this object."""
 
     def __init__(self, job: Mapping[str, Any]) -> None:
-        """Start it.
+        """Start the process.
 
         Args:
             job: the first frame (see `worker`).
@@ -43,7 +43,7 @@ class WorkerProcess:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,  # an interrupt at the terminal is for whoever waits
+            start_new_session=True,  # an interrupt at the terminal is for the parent
             env=module_environment(),
         )
         self.owner = os.getpid()
@@ -52,14 +52,14 @@ class WorkerProcess:
         self._send(encode(job))
 
     def render(self, request: Mapping[str, Any], conversations: Sequence[bytes]) -> Iterator[dict[str, Any]]:
-        """What the process answers: a frame about the template, then one for each conversation.
+        """Yield the answers of the process: a frame about the template, then one per conversation.
 
         Args:
             request: `template` and `prompt` (see `worker`).
-            conversations: encoded.
+            conversations: the encoded conversations.
 
         Raises:
-            WorkerDiedError: it ended before the next frame.
+            WorkerDiedError: the process ended before the next frame.
         """
         finished = threading.Event()
         watch = threading.Thread(target=self._watch, args=(finished,), daemon=True)
@@ -107,7 +107,7 @@ def _stream(stream: Any) -> BinaryIO:
 
 
 def _end(process: subprocess.Popen[bytes], owner: int) -> None:
-    if os.getpid() != owner:  # a fork, which is not to end what its parent uses
+    if os.getpid() != owner:  # a fork must not end the process of its parent
         return
     process.kill()
     process.wait()
