@@ -1,5 +1,5 @@
-"""`tokbench play`: a full-screen session in the terminal, by Textual.
+"""`tokbench play`: a full-screen session in the terminal, on Textual.
 
-What is shown is worked out in modules without Textual, as `buffer`, `text_rows`, `columns`, `token_rows` and
-`token_details`; widgets draw of it what is on the screen, and everything slow runs on a thread (`background`).
+The contents are computed in modules without Textual, such as `buffer`, `text_rows`, `columns`, `token_rows` and
+`token_details`; widgets draw only what is on the screen, and slow work runs on a thread (`background`).
 """

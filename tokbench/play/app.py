@@ -1,4 +1,4 @@
-"""The session: a text, its tokens in up to three columns, and what there is to know of the selected one."""
+"""The session: a text, its tokens in up to three columns, and details of the selected token."""
 
 from __future__ import annotations
 
@@ -43,22 +43,22 @@ if TYPE_CHECKING:
     from tokbench.play.token_details import TokenAnswer
 
 MOST_COLUMNS = 3
-"""Tokenizers that are shown side by side."""
+"""Maximum number of tokenizers shown side by side."""
 MOST_COPIED = 100_000
-"""Ids that are copied at most: terminals refuse long messages."""
+"""Maximum number of ids that are copied, as terminals refuse long messages."""
 PAUSE_SECONDS = 0.25
-"""How long no key is pressed before all of a long text is encoded."""
-_OF_THE_SESSION = {"help", "steps", "search", "chat", "open", "copy", "save", "close_column"}
+"""Pause without key presses before all of a long text is encoded."""
+_SESSION_ACTIONS = {"help", "steps", "search", "chat", "open", "copy", "save", "close_column"}
 _FEW_COLOURS = ("standard", "windows")
 
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Tokenizers by their names.
+    """Access to tokenizers by name.
 
     Attributes:
-        open: opens what a name stands for; raises a `TokbenchError` where it cannot.
-        complete: the names that begin as a text does.
+        open: opens a tokenizer by name; raises a `TokbenchError` if that fails.
+        complete: returns the names that begin with a text.
     """
 
     open: Callable[[str], OpenTokenizer]
@@ -66,15 +66,15 @@ class Names:
 
 
 class PlayApp(App[None], inherit_bindings=False):
-    """The session.
+    """The application of the session.
 
     Args:
-        tokenizers: one to three, in the order of their columns.
-        text: what the session begins with.
+        tokenizers: one to three tokenizers, in column order.
+        text: the initial text.
         special: what the text of a special token becomes.
-        template: the name of the chat template of conversations.
-        dark: whether the screen begins dark.
-        names: how tokenizers are opened and completed by name.
+        template: name of the chat template of conversations.
+        dark: whether the screen is dark initially.
+        names: opens tokenizers and completes their names.
     """
 
     CSS_PATH = "play.tcss"
@@ -106,7 +106,7 @@ class PlayApp(App[None], inherit_bindings=False):
         names: Names,
     ) -> None:
         super().__init__()
-        # Textual has taken NO_COLOR out of the environment, where the console would have found it
+        # Textual has removed NO_COLOR from the environment, where the console would look for it
         self.console.no_color = self.no_color
         self._tokenizers = list(tokenizers)
         self._first_text = text
@@ -125,12 +125,12 @@ class PlayApp(App[None], inherit_bindings=False):
 
     @property
     def _base(self) -> Screen[Any]:
-        """The screen with the text, whatever is above it."""
+        """The screen with the text, below all others."""
         return self.screen_stack[0]
 
     @property
     def editor(self) -> Editor:
-        """The text."""
+        """The editor of the text."""
         return self._base.query_one(Editor)
 
     @property
@@ -144,7 +144,7 @@ class PlayApp(App[None], inherit_bindings=False):
         return list(self._base.query(TokenPane))
 
     def compose(self) -> ComposeResult:
-        """The parts of the screen, from above."""
+        """Yield the parts of the screen, from top to bottom."""
         yield Rule("text", id="text-rule", hint="Tab goes on")
         yield Editor(self._first_text, id="text")
         with Horizontal(id="columns"):
@@ -156,13 +156,13 @@ class PlayApp(App[None], inherit_bindings=False):
         yield Footer()
 
     def on_mount(self) -> None:
-        """Begin."""
-        self._dress()
+        """Start the session."""
+        self._set_theme()
         self.editor.focus()
         self._encode()
 
     def on_descendant_focus(self) -> None:
-        """Remember which column is the current one, and tell of its token."""
+        """Remember the current column, and show the details of its token."""
         if isinstance(self.focused, TokenPane) and self.focused is not self._last:
             self._last = self.focused
             self._ask(self._last)
@@ -171,7 +171,7 @@ class PlayApp(App[None], inherit_bindings=False):
 
     @on(Editor.Edited)
     def _encode(self) -> None:
-        """Encode the text as it is now, on a thread; of a long one what is on the screen first."""
+        """Encode the current text on a thread; for a long text, encode the visible part first."""
         text, tokenizers = self.editor.buffer.text, list(self._tokenizers)
         self._base.query_one("#text-rule", Rule).say(f"{counted(len(text), 'character')} · encoding …")
         is_long = len(text) >= LONG
@@ -184,7 +184,7 @@ class PlayApp(App[None], inherit_bindings=False):
         )
 
     def _encode_part(self) -> None:
-        """Encode the text round the cursor."""
+        """Encode the part of the text around the cursor."""
         text, cursor, tokenizers = self.editor.buffer.text, self.editor.buffer.cursor, list(self._tokenizers)
         self._peeking.ask(
             lambda: encode_columns(tokenizers, part_round(text, cursor), special=self._special),
@@ -192,12 +192,12 @@ class PlayApp(App[None], inherit_bindings=False):
         )
 
     def _show_part(self, columns: list[Column], text: str) -> None:
-        """Show the tokens of a part of a text, where those of all of it are not known."""
+        """Show the tokens of a part of a text, unless those of the whole text are known."""
         if not (self._columns and self._columns[0].part.text is text):
             self._lay(columns)
 
     def _show(self, columns: list[Column]) -> None:
-        """Show the tokens of the text; of an older one not, where those on the screen are newer."""
+        """Show the tokens of the text, unless it is outdated and newer tokens are on the screen."""
         [of, *_], text = columns, self.editor.buffer.text
         if len(text) >= LONG and of.part.text is not text:
             return
@@ -206,7 +206,7 @@ class PlayApp(App[None], inherit_bindings=False):
         self._base.query_one("#text-rule", Rule).say(f"{characters} · {counted(len(of.data), 'byte')}")
 
     def _lay(self, columns: list[Column]) -> None:
-        """Put tokens into the columns of the screen."""
+        """Fill the columns of the screen with tokens."""
         self._columns = columns
         looks = looks_for(self.console, dark=self._dark)
         fewest = min(map(len, columns))
@@ -224,7 +224,7 @@ class PlayApp(App[None], inherit_bindings=False):
 
     @on(TokenPane.Selected)
     def _follow_pane(self, selected: TokenPane.Selected) -> None:
-        """Move the cursor to the selected token, and select those of the other columns in its place."""
+        """Move the cursor to the selected token, and select the matching tokens of the other columns."""
         column = selected.pane.column
         if column is None:
             return
@@ -233,14 +233,14 @@ class PlayApp(App[None], inherit_bindings=False):
         self._select(column.part.byte + start, of=selected.pane, keep=True)
 
     def _select(self, offset: int, *, of: TokenPane, keep: bool = False) -> None:
-        """Select the tokens at a byte of the text, and ask about that of one column."""
+        """Select the tokens at a byte of the text, and request details of one column's token."""
         for pane in self.panes:
             if pane.column is not None and not (keep and pane is of):
                 pane.select(pane.column.index_at(offset - pane.column.part.byte))
         self._ask(of)
 
     def _ask(self, of: TokenPane) -> None:
-        """Mark the selected token of a column in the text, and ask about it."""
+        """Mark the selected token of a column in the text, and request its details."""
         column, index = of.column, of.selected
         if column is None or not len(column):
             self.editor.mark(range(0))
@@ -253,31 +253,31 @@ class PlayApp(App[None], inherit_bindings=False):
 
     @property
     def _current(self) -> TokenPane:
-        """The column that was in focus last, or the first one."""
+        """The column that had the focus last, or the first one."""
         return self._last if self._last in self.panes else self.panes[0]
 
     def _tell_answer(self, answer: TokenAnswer) -> None:
         self.details.show(answer, of=answer.column.source.name if len(self._columns) > 1 else "")
 
     def _tell(self, error: TokbenchError) -> None:
-        """Say what went wrong."""
+        """Notify the user of an error."""
         message = f"{error.message}; {error.hint}" if error.hint else error.message
         self.notify(message, severity="error", markup=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """The keys of the session are those of its own screen alone; a conversation has help, too."""
-        if self.screen_stack and self.screen is not self._base and action in _OF_THE_SESSION:
+        """Allow the keys of the session only on its own screen; a conversation also has help."""
+        if self.screen_stack and self.screen is not self._base and action in _SESSION_ACTIONS:
             return action == "help" and isinstance(self.screen, ChatScreen)
         return super().check_action(action, parameters)
 
     # --- keys ---------------------------------------------------------------------------------
 
     def action_help(self) -> None:
-        """Show the keys."""
+        """Show the list of keys."""
         self.push_screen(HelpScreen())
 
     def action_steps(self) -> None:
-        """Show the steps that made the pre-token of the selected token, or the token again."""
+        """Toggle between the details of the selected token and the steps that made its pre-token."""
         self.details.turn()
         self.set_focus(self.details if self.details.shows_steps else self._current)
 
@@ -296,7 +296,7 @@ class PlayApp(App[None], inherit_bindings=False):
         self.push_screen(ChatScreen(self._current_tokenizer, text, template=self._template))
 
     def action_copy(self) -> None:
-        """Copy the ids of the current column, by the terminal."""
+        """Copy the ids of the current column with the terminal's clipboard sequence."""
         column = self._current.column
         if column is None or not len(column):
             self.notify("there are no ids", severity="warning")
@@ -312,7 +312,7 @@ class PlayApp(App[None], inherit_bindings=False):
             self.notify(f"copied {counted(len(column), 'id')} of {column.source.name}", markup=False)
 
     def action_save(self) -> None:
-        """Add the text to a file of cases."""
+        """Append the text to a file of cases."""
 
         def save(file: str | None) -> None:
             if file is None:
@@ -330,14 +330,16 @@ class PlayApp(App[None], inherit_bindings=False):
     # --- columns ------------------------------------------------------------------------------
 
     def action_open(self) -> None:
-        """Open a tokenizer."""
+        """Ask for a tokenizer and open it."""
 
         def begin(asked: OpenRequested | None) -> None:
             if asked is not None:
-                self._opening.ask(lambda: self._open(asked.name), lambda one: self._take(one, asked))
+                self._opening.ask(
+                    lambda: self._open(asked.name), lambda tokenizer: self._take(tokenizer, asked)
+                )
 
         current = self._current_tokenizer
-        used = [each.request for each in self._opened if each is not current]
+        used = [opened.request for opened in self._opened if opened is not current]
         dialog = OpenDialog(
             self._names.complete,
             used=used,
@@ -347,12 +349,12 @@ class PlayApp(App[None], inherit_bindings=False):
         self.push_screen(dialog, begin)
 
     def _open(self, name: str) -> OpenTokenizer:
-        """A tokenizer, of those that were opened before where it is among them."""
-        known = next((each for each in self._opened if each.request == name), None)
+        """Open a tokenizer, reusing one that was opened before in this session."""
+        known = next((opened for opened in self._opened if opened.request == name), None)
         return known or self._names.open(name)
 
     def _take(self, tokenizer: OpenTokenizer, asked: OpenRequested) -> None:
-        """Show a tokenizer that has been opened."""
+        """Show an opened tokenizer."""
         if tokenizer not in self._opened:
             self._opened.append(tokenizer)
         if asked.in_place or len(self._tokenizers) == MOST_COLUMNS:
@@ -363,7 +365,7 @@ class PlayApp(App[None], inherit_bindings=False):
         self._encode()
 
     async def action_close_column(self) -> None:
-        """Close the current column; the last one stays."""
+        """Close the current column, unless it is the last one."""
         if len(self._tokenizers) == 1:
             self.notify("the last column cannot be closed", severity="warning")
             return
@@ -379,12 +381,12 @@ class PlayApp(App[None], inherit_bindings=False):
     # --- colours ------------------------------------------------------------------------------
 
     def action_turn(self) -> None:
-        """From dark to light, and back."""
+        """Switch between dark and light."""
         self._dark = not self._dark
-        self._dress()
+        self._set_theme()
         if self._columns:
             self._lay(self._columns)
 
-    def _dress(self) -> None:
+    def _set_theme(self) -> None:
         family = "ansi" if self.console.color_system in _FEW_COLOURS else "textual"
         self.theme = f"{family}-{'dark' if self._dark else 'light'}"

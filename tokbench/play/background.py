@@ -1,4 +1,4 @@
-"""Work off the thread that draws: one piece at a time, of those that wait the newest alone."""
+"""Work on a background thread: one task at a time, and only the newest waiting task is kept."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Result = TypeVar("Result")
 
 
 class Background:
-    """Runs what it is asked for on a thread.
+    """Runs tasks on a thread.
 
-    While something runs, only the newest request is kept: of ten key strokes during an encoding, the text after
-    the last one is encoded next.
+    While a task runs, only the newest request is kept: after ten key strokes during an encoding, the text after the
+    last one is encoded next.
 
     Args:
-        app: on whose thread results are handed over.
-        tell: called there with what goes wrong.
+        app: the app on whose thread results are delivered.
+        tell: called on that thread with errors.
     """
 
     def __init__(self, app: App[Any], *, tell: Callable[[TokbenchError], None]) -> None:
@@ -36,12 +36,12 @@ class Background:
     def ask(
         self, work: Callable[[], Result], then: Callable[[Result], None], *, pause_seconds: float = 0.0
     ) -> None:
-        """Run work on a thread and hand its result over; what has waited until now is given up.
+        """Run work on a thread and deliver its result; a request that is still waiting is dropped.
 
         Args:
-            work: must not touch a widget.
-            then: is called with its result, on the thread of the app.
-            pause_seconds: how long nothing else is asked for before it begins.
+            work: the work, which must not touch a widget.
+            then: called with the result, on the thread of the app.
+            pause_seconds: time without other requests before it starts.
         """
         self._waiting = (work, then)
         self._pause_seconds = pause_seconds

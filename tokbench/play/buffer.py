@@ -1,4 +1,4 @@
-"""The text that is edited, and the place of the cursor in it."""
+"""The edited text, and the position of the cursor in it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 from tokbench.core.graphemes import clusters
 
 _LONGEST_CLUSTER = 64
-"""Characters that are looked at to find the one beside the cursor."""
+"""Number of characters that are searched for the cluster next to the cursor."""
 _EDITS_KEPT = 1_000
 _WORD_BEFORE = re.compile(r"\w+\W*$|\W+$")
 _WORD_AFTER = re.compile(r"\W*\w+|\W+")
@@ -16,12 +16,12 @@ _WORD_REACH = 256
 
 
 class Edit(NamedTuple):
-    """One change of a text, to be undone.
+    """A change of a text that can be undone.
 
     Attributes:
-        start: the character at which it begins.
-        removed: what stood there.
-        inserted: what stands there now.
+        start: index of its first character.
+        removed: the text before the change.
+        inserted: the text after the change.
     """
 
     start: int
@@ -30,11 +30,11 @@ class Edit(NamedTuple):
 
 
 class TextBuffer:
-    r"""A text with a cursor. Every method that edits keeps what it takes to undo it.
+    r"""A text with a cursor. Every editing method records how to undo it.
 
     Attributes:
         text: the text, exactly as it is encoded: no line end or control character is changed.
-        cursor: the place of the cursor, in characters from the start.
+        cursor: position of the cursor, in characters.
 
     >>> buffer = TextBuffer("one two")
     >>> buffer.move_to_end(); buffer.delete_word(); buffer.insert("2"); buffer.text
@@ -52,34 +52,34 @@ class TextBuffer:
     # --- moving -------------------------------------------------------------------------------
 
     def move_to(self, offset: int) -> None:
-        """Put the cursor at a character, or at the nearest end."""
+        """Move the cursor to a character, or to the nearest end."""
         self.cursor = min(max(offset, 0), len(self.text))
 
     def move_left(self) -> None:
-        """One character as a reader sees it: a grapheme cluster."""
+        """Move by one character as readers see it: a grapheme cluster."""
         self.cursor -= self._size_before()
 
     def move_right(self) -> None:
-        """One grapheme cluster."""
+        """Move by one grapheme cluster."""
         self.cursor += self._size_after()
 
     def move_word_left(self) -> None:
-        """To the beginning of the word before the cursor."""
+        """Move to the beginning of the word before the cursor."""
         self.cursor = self._word_start()
 
     def move_word_right(self) -> None:
-        """To the end of the word after the cursor."""
+        """Move to the end of the word after the cursor."""
         found = _WORD_AFTER.match(self.text, self.cursor, self.cursor + _WORD_REACH)
         self.cursor = self.cursor if found is None else found.end()
 
     def move_to_end(self) -> None:
-        """To the end of the text."""
+        """Move to the end of the text."""
         self.cursor = len(self.text)
 
     # --- editing ------------------------------------------------------------------------------
 
     def insert(self, text: str) -> None:
-        """Put a text where the cursor is; half of a surrogate pair, which has no UTF-8, becomes U+FFFD."""
+        """Insert a text at the cursor; lone surrogates, which UTF-8 cannot encode, become U+FFFD."""
         whole = text.encode("utf-16-le", errors="surrogatepass").decode("utf-16-le", errors="replace")
         self._replace(self.cursor, self.cursor, whole)
 
@@ -106,20 +106,20 @@ class TextBuffer:
         self._replace(self.cursor, stop, "")
 
     def replace_all(self, text: str) -> None:
-        """Put another text in the place of this one; the cursor is at its start."""
+        """Replace the whole text; the cursor moves to its start."""
         self._replace(0, len(self.text), "")
         self.insert(text)
         self.cursor = 0
 
     def undo(self) -> None:
-        """Take back the last edit."""
+        """Undo the last edit."""
         if self._done:
             edit = self._done.pop()
             self._undone.append(edit)
             self._put(edit.start, edit.start + len(edit.inserted), edit.removed)
 
     def redo(self) -> None:
-        """Make the edit again that was taken back last."""
+        """Redo the edit that was undone last."""
         if self._undone:
             edit = self._undone.pop()
             self._done.append(edit)

@@ -1,4 +1,4 @@
-"""What is written for a terminal, as text with styles that a widget shows."""
+"""Conversion of console output to styled text for widgets."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _SYSTEMS: Mapping[str, Literal["256", "truecolor"]] = {"256": "256", "truecolor"
 
 
 def captured(render: Callable[[Console], None], like: Console, *, width: int) -> Text:
-    """What a renderer writes.
+    """Return the output of a renderer as styled text.
 
     Args:
         render: writes to a console.
-        like: the colours are those that it has.
-        width: columns that there are.
+        like: the console whose colours are used.
+        width: available columns.
     """
     written = StringIO()
     system = None if like.no_color else like.color_system

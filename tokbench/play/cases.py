@@ -1,4 +1,4 @@
-"""Texts kept for `tokbench check`: a file of JSON lines, of which each is a document with its text."""
+"""Texts kept for `tokbench check`: a JSON lines file with a document per line."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _MOST_BYTES = 256 << 20
 
 
 def add_case(file: Path, text: str) -> int:
-    """Add a text to a file of cases, which is made where there is none.
+    """Append a text to a file of cases, which is created if needed.
 
     Args:
-        file: its name ends with .jsonl, by which `check` reads it as lines of JSON.
-        text: the text, exactly as it is.
+        file: the file, whose name must end with .jsonl, so that `check` reads it as JSON lines.
+        text: the text, stored unchanged.
 
     Returns:
-        How many cases the file has now.
+        The number of cases in the file.
 
     Raises:
-        StoreError: the name ends otherwise, the text is empty, or the file cannot be read or written.
+        StoreError: the name has another suffix, the text is empty, or the file cannot be read or written.
     """
     if file.suffix != ".jsonl":
         raise StoreError(f"{file} is not a file of cases", hint="name a .jsonl file, such as cases.jsonl")
@@ -39,7 +39,7 @@ def add_case(file: Path, text: str) -> int:
 
 
 def _content(file: Path) -> bytes:
-    """What is in the file; a last line without an end gets one."""
+    """Return the contents of the file; a missing final line end is added."""
     try:
         if file.exists() and file.stat().st_size > _MOST_BYTES:
             raise StoreError(f"{file} is too large to add to", hint="name another file")

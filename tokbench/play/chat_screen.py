@@ -1,4 +1,4 @@
-"""The text as a conversation: tokens in the colours of roles, marked where they are learned."""
+"""The text as a conversation: tokens in the colours of roles, with marks for learned tokens."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _HOW = "a line `user: Hi` begins a message; JSON works too"
 
 
 class ChatScreen(Screen[None]):
-    """A conversation as a tokenizer's chat template writes it.
+    """A conversation as rendered by a tokenizer's chat template.
 
     Args:
         source: the tokenizer.
@@ -49,14 +49,14 @@ class ChatScreen(Screen[None]):
         self._encoding: Background | None = None
 
     def compose(self) -> ComposeResult:
-        """The conversation."""
+        """Yield the widgets of the conversation."""
         yield Rule("chat", id="chat-rule")
         with VerticalScroll(id="chat"):
             yield Static(id="conversation")
         yield Footer()
 
     def on_mount(self) -> None:
-        """Encode it."""
+        """Encode the conversation."""
         self.query_one("#chat").focus()
         self._encoding = Background(self.app, tell=self._tell)
         self._encoding.ask(
@@ -64,7 +64,7 @@ class ChatScreen(Screen[None]):
         )
 
     def on_resize(self) -> None:
-        """Draw it anew."""
+        """Redraw the conversation."""
         if self._result is not None:
             self.call_after_refresh(self._show, self._result)
 

@@ -1,4 +1,4 @@
-"""The text of the session as a conversation, encoded as `tokbench chat` encodes one."""
+"""The text of the session as a conversation, encoded as by `tokbench chat`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tokbench.workbench.chat import ChatResult
 
 LONGEST = 200_000
-"""Characters of a conversation that is shown."""
+"""Maximum number of characters of a displayed conversation."""
 _ROLE = re.compile(r"^(system|developer|user|assistant|tool):[ \t]?", re.MULTILINE)
 
 
@@ -28,13 +28,13 @@ def encode_chat(tokenizer: Tokenizer, text: str, *, template: str = AUTO) -> Cha
     """Encode a text as a conversation.
 
     Args:
-        tokenizer: whose chat template writes it.
-        text: JSON as `tokbench chat` reads it, of several conversations the first; else messages in lines.
+        tokenizer: the tokenizer whose chat template is used.
+        text: JSON as `tokbench chat` reads it, of which the first conversation is used; otherwise messages in lines.
         template: the name of a template, as `tokbench chat --template` takes it.
 
     Raises:
         TemplateError: the text is longer than `LONGEST`, there is no template, or it refuses the conversation.
-        ModelFormatError: JSON that is not a conversation.
+        ModelFormatError: the JSON is not a conversation.
     """
     if len(text) > LONGEST:
         raise TemplateError(
@@ -47,13 +47,13 @@ def encode_chat(tokenizer: Tokenizer, text: str, *, template: str = AUTO) -> Cha
 
 
 def conversation_of_text(text: str) -> Conversation:
-    r"""The conversation that a text is.
+    r"""Parse a text as a conversation.
 
-    A text that begins with a bracket is JSON. Else a line that begins with a role and a colon begins a message, and
-    what stands before the first one is the user's.
+    A text that begins with a bracket is JSON. Otherwise, a line that begins with a role and a colon begins a message,
+    and text before the first such line is a user message.
 
     Raises:
-        ModelFormatError: JSON that is not a conversation.
+        ModelFormatError: the JSON is not a conversation.
 
     >>> [dict(message) for message in conversation_of_text("Hi\nassistant: Hello!\nI am here.").messages]
     [{'role': 'user', 'content': 'Hi'}, {'role': 'assistant', 'content': 'Hello!\nI am here.'}]

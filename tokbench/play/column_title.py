@@ -1,4 +1,4 @@
-"""The title of a column: its tokenizer, how many tokens there are, and how they compare with those of the others."""
+"""The title of a column: its tokenizer, its number of tokens, and how they compare with the other columns."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 _SHORTEST_NAME = 8
 _BETWEEN = 2
-"""Columns of the screen between the name and the figures."""
+"""Minimum columns between the name and the figures."""
 
 
 def title_figures(column: Column, *, fewest: int, has_others: bool) -> list[str]:
-    """The figures of a column, the longest spelling first; of a part of a text there are none.
+    """Return the figures of a column, the longest form first; for a part of a text there are none yet.
 
     Args:
         column: the tokens.
-        fewest: the fewest tokens of any column.
+        fewest: the smallest number of tokens of any column.
         has_others: whether there are other columns.
     """
     if not column.part.is_whole:
@@ -46,18 +46,18 @@ def title_figures(column: Column, *, fewest: int, has_others: bool) -> list[str]
 
 
 def fitted_title(name: str, figures: Sequence[str], *, width: int) -> tuple[str, str]:
-    """A name and figures that fit side by side: of the name at least so much stands that columns can be distinguished.
+    """Fit a name and figures side by side; the name keeps enough characters to distinguish columns.
 
     Args:
         name: the whole name.
-        figures: spellings of the same figures, the longest first.
-        width: columns of the screen for both.
+        figures: forms of the same figures, the longest first.
+        width: available columns for both.
 
     >>> fitted_title("bert-base-uncased", ["12 tokens +20.0 %", "12 +20%"], width=20)
     ('bert-base-…', '12 +20%')
     """
     least = min(cell_len(name), _SHORTEST_NAME) + _BETWEEN
-    chosen = next((each for each in figures if least + cell_len(each) <= width), figures[-1])
+    chosen = next((form for form in figures if least + cell_len(form) <= width), figures[-1])
     room = max(width - _BETWEEN - cell_len(chosen), 1)
     if cell_len(name) > room:
         name = set_cell_size(name, room - 1) + "…"

@@ -1,4 +1,4 @@
-"""The tokens of the text in one column for each tokenizer, and which of them differ between the columns."""
+"""The tokens of the text in a column per tokenizer, and the tokens that differ between columns."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 _KINDS = tuple(TokenKind)
 
 SHORTEST_BLOCK, LONGEST_BLOCK = 256, 512
-"""Tokens of a block: after this many it ends at the next line end, and after this many in any case."""
+"""Tokens per block: from the first number on, a block ends at the next line end; at the second, it always ends."""
 
 
 class OpenTokenizer:
     """A tokenizer of the session.
 
     Attributes:
-        request: what it was opened by, as -t takes it.
-        opened: it, and what was found in its files.
+        request: what it was opened with, as -t takes it.
+        opened: the opened tokenizer, with its files.
     """
 
     def __init__(self, request: str, opened: Opened) -> None:
@@ -42,34 +42,34 @@ class OpenTokenizer:
 
     @property
     def tokenizer(self) -> Tokenizer:
-        """The tokenizer itself."""
+        """The tokenizer."""
         return self.opened.tokenizer
 
     @property
     def name(self) -> str:
-        """What it is called above its column."""
+        """The name above its column."""
         return self.tokenizer.info.name
 
     @cached_property
     def vocabulary(self) -> VocabularyTokens:
-        """Its vocabulary; takes some time when it is first asked for."""
+        """Its vocabulary; computed at first use, which takes some time."""
         return VocabularyTokens(TokenizerContents(self.opened))
 
 
 @dataclass(frozen=True)
 class Column:
-    """The tokens of a text.
+    """The tokens of a text under one tokenizer.
 
     Attributes:
         source: the tokenizer.
-        part: the text, or the part of it that has been encoded; what follows counts from its beginning.
-        data: that as UTF-8.
+        part: the encoded text or part of it; all offsets below are relative to its beginning.
+        data: the text of the part in UTF-8.
         ids: uint32[N].
-        starts: int64[N], where each token begins in the text, in bytes.
-        stops: int64[N], where it ends.
-        kinds: uint8[N], the number of its kind.
-        blocks: the first token of each block, and the number of tokens.
-        differs: bool[N], whether some other column has no token that covers the same bytes.
+        starts: int64[N], start of each token in bytes.
+        stops: int64[N], end of each token in bytes.
+        kinds: uint8[N], number of each token's kind.
+        blocks: index of the first token of each block, followed by the number of tokens.
+        differs: bool[N], whether some other column has no token with the same span.
     """
 
     source: OpenTokenizer
@@ -84,24 +84,24 @@ class Column:
 
     @cached_property
     def num_differ(self) -> int:
-        """How many tokens differ."""
+        """Number of tokens that differ from another column."""
         return int(self.differs.sum())
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def token(self, index: int, *, origin: int = 0) -> Token:
-        """A token, its span counted from a byte of the text."""
+        """Return a token, with its span relative to a byte of the text."""
         id = int(self.ids[index])
         span = Span(int(self.starts[index]) - origin, int(self.stops[index]) - origin)
         return Token(id, self.source.tokenizer.token_bytes(id), span, _KINDS[self.kinds[index]])
 
     def character_at(self, offset: int) -> int:
-        """The character of the whole text that begins at a byte of the data, or the next one."""
+        """Return the index in the whole text of the character that begins at a byte of the data, or of the next one."""
         return self.part.character + len(self.data[:offset].decode(errors="ignore"))
 
     def index_at(self, offset: int) -> int:
-        """The token that covers a byte of the data, or the last one before it; 0 where there is none."""
+        """Return the index of the first token that ends after a byte of the data, else of the last; 0 if none."""
         found = int(np.searchsorted(self.stops, offset, side="right"))
         return max(min(found, len(self) - 1), 0)
 
@@ -109,22 +109,22 @@ class Column:
 def encode_columns(
     tokenizers: Sequence[OpenTokenizer], text: str | TextPart, *, special: SpecialPolicy
 ) -> list[Column]:
-    """A text in a column for each tokenizer; its ids are those of `Tokenizer.encode`.
+    """Encode a text with each tokenizer; the ids are those of `Tokenizer.encode`.
 
     Args:
-        tokenizers: which.
-        text: the text; a part of one is encoded by itself, and at its ends may have other tokens than in the whole.
+        tokenizers: the tokenizers.
+        text: the text, or a part, which is encoded by itself and may have other tokens at its ends than the whole text.
         special: what the text of a special token becomes.
 
     Raises:
-        SpecialTokenError: the text holds a special token under `SpecialPolicy.RAISE`.
+        SpecialTokenError: the text contains a special token under `SpecialPolicy.RAISE`.
     """
     part = TextPart(text) if isinstance(text, str) else text
-    return with_differences([_encoded(each, part, special=special) for each in tokenizers])
+    return with_differences([_encoded(tokenizer, part, special=special) for tokenizer in tokenizers])
 
 
 def with_differences(columns: Sequence[Column]) -> list[Column]:
-    """Columns of one text with the tokens marked that some other column does not have in the same place."""
+    """Mark the tokens of columns of the same text that some other column does not have with the same span."""
     places = [_places(column) for column in columns]
     return [
         replace(column, differs=~_in_all(places[number], places[:number] + places[number + 1 :]))
@@ -143,7 +143,7 @@ def _in_all(places: NDArray[np.int64], others: Sequence[NDArray[np.int64]]) -> N
 
 
 def _places(column: Column) -> NDArray[np.int64]:
-    """A number for each span, the same for the same span."""
+    """Encode each span as a number; equal spans have equal numbers."""
     return column.starts * (len(column.data) + 1) + column.stops
 
 
@@ -164,15 +164,15 @@ def _encoded(source: OpenTokenizer, part: TextPart, *, special: SpecialPolicy) -
 
 
 def block_edges(data: bytes, starts: NDArray[np.int64], stops: NDArray[np.int64]) -> tuple[int, ...]:
-    """The first token of each block, and the number of tokens.
+    """Return the index of the first token of each block, followed by the number of tokens.
 
-    A block begins with a whole character that no token before it reaches into, at a line's beginning where there is
-    one in time.
+    A block begins with a whole character that no earlier token overlaps, at the beginning of a line if there is one
+    within reach.
 
     Args:
         data: the text as UTF-8.
-        starts: int64[N], where each token begins in it, in bytes.
-        stops: int64[N], where it ends.
+        starts: int64[N], start of each token in bytes.
+        stops: int64[N], end of each token in bytes.
     """
     count = len(starts)
     if count <= LONGEST_BLOCK:

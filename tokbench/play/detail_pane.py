@@ -1,4 +1,4 @@
-"""The details of the selected token, or the steps that made its pre-token."""
+"""Details of the selected token, or the steps that made its pre-token."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _NOTHING = "Type or paste a text: its tokens appear as you type."
 
 
 class DetailPane(VerticalScroll, inherit_bindings=False):
-    """The part of the screen below the tokens.
+    """The pane below the tokens.
 
     Args:
-        rule: the line above it, on which it says what it shows.
+        rule: the line above it, which shows its title.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -53,15 +53,15 @@ class DetailPane(VerticalScroll, inherit_bindings=False):
         self.shows_steps = False
 
     def compose(self) -> ComposeResult:
-        """The lines."""
+        """Yield the text widget."""
         yield Static(id="answer")
 
     def show(self, answer: TokenAnswer | None, *, of: str = "") -> None:
         """Show the details of a token.
 
         Args:
-            answer: it; None where there is no token.
-            of: the tokenizer, where there are several.
+            answer: the details; None if there is no token.
+            of: name of the tokenizer, if there are several.
         """
         if answer is None or self._answer is None or _pretoken(answer) != _pretoken(self._answer):
             self._frame = 0
@@ -69,17 +69,17 @@ class DetailPane(VerticalScroll, inherit_bindings=False):
         self._write()
 
     def turn(self) -> None:
-        """From the token to the steps, and back."""
+        """Toggle between token and steps."""
         self.shows_steps = not self.shows_steps
         self._frame = 0
         self._write()
 
     def on_resize(self) -> None:
-        """Fold the lines anew."""
+        """Wrap the lines again."""
         self._write()
 
     def action_step(self, count: int) -> None:
-        """Show some steps more, or fewer."""
+        """Show more or fewer steps."""
         self._frame += count
         self._write()
 
@@ -107,7 +107,7 @@ class DetailPane(VerticalScroll, inherit_bindings=False):
 
 
 def _pretoken(answer: TokenAnswer) -> object:
-    """What tells whether two tokens are of one pre-token."""
+    """Return a key that is equal for tokens of the same pre-token."""
     if answer.explained is None:
         return answer.index
     return answer.column.source, answer.explained.step.pretoken, answer.explained.step.first

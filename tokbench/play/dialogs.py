@@ -1,4 +1,4 @@
-"""What asks for a file: to open another tokenizer, beside the others or in the place of one, and to save a text."""
+"""Dialogs that ask for a file: to open another tokenizer in a new or the current column, and to save a text."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 _MOST_SHOWN = 200
 _GOES_ON = ("/", ":")
-"""What a name ends with that is only the beginning of one: a folder, or a way to fetch."""
+"""Endings of names that are only prefixes: a folder, or a scheme to fetch."""
 
 Answer = TypeVar("Answer")
 
 
 class Dialog(ModalScreen[Answer]):
-    """Escape closes it without an answer."""
+    """A dialog that Escape closes without an answer."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "close", "Close"),
@@ -38,17 +38,17 @@ class Dialog(ModalScreen[Answer]):
     ]
 
     def action_close(self) -> None:
-        """Close it without an answer."""
+        """Close the dialog without an answer."""
         self.dismiss(None)
 
 
 @dataclass(frozen=True, slots=True)
 class OpenRequested:
-    """What is to be opened.
+    """A request to open a tokenizer.
 
     Attributes:
-        name: as `-t` takes it.
-        in_place: whether in the place of the current column, and not beside it.
+        name: name as `-t` takes it.
+        in_place: whether to replace the current column instead of adding one.
     """
 
     name: str
@@ -56,13 +56,13 @@ class OpenRequested:
 
 
 class OpenDialog(Dialog[OpenRequested]):
-    """Asks for the name of a tokenizer, and completes it.
+    """Asks for the name of a tokenizer, with completion.
 
     Args:
-        complete: the names that begin as a text does.
-        used: names that were opened in this session, which come first.
-        current: the tokenizer of the current column.
-        has_room: whether there is room beside the columns.
+        complete: returns the names that begin with a text.
+        used: names opened in this session, which are listed first.
+        current: name of the tokenizer in the current column.
+        has_room: whether another column can be added.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -82,7 +82,7 @@ class OpenDialog(Dialog[OpenRequested]):
         self._has_room = has_room
 
     def compose(self) -> ComposeResult:
-        """A field, and names below it."""
+        """Yield an input field with names below it."""
         with Vertical(classes="dialog"):
             yield Static(Text("Open a tokenizer", "bold"))
             yield Input(placeholder="a path, a saved name, tiktoken:NAME or hf:ORG/MODEL", compact=True)
@@ -94,7 +94,7 @@ class OpenDialog(Dialog[OpenRequested]):
             )
 
     def on_mount(self) -> None:
-        """Begin with all names."""
+        """List all names initially."""
         self.query_one(OptionList).can_focus = False
         self._list("")
 
@@ -118,13 +118,13 @@ class OpenDialog(Dialog[OpenRequested]):
         return None if place is None else self._names[place]
 
     def action_move(self, count: int) -> None:
-        """Go through the names."""
+        """Move through the names."""
         shown = self.query_one(OptionList)
         if self._names:
             shown.highlighted = ((shown.highlighted or 0) + count) % len(self._names)
 
     def action_complete(self) -> None:
-        """Take the name that is highlighted."""
+        """Fill in the highlighted name."""
         if (name := self._highlighted) is not None:
             field = self.query_one(Input)
             field.value = name
@@ -139,7 +139,7 @@ class OpenDialog(Dialog[OpenRequested]):
         self.action_complete()
 
     def action_in_place(self) -> None:
-        """Open it in the place of the current column."""
+        """Open the tokenizer in the current column."""
         self._answer(in_place=True)
 
     def _answer(self, *, in_place: bool) -> None:
@@ -154,7 +154,7 @@ class SaveDialog(Dialog[str]):
     """Asks for a file.
 
     Args:
-        file: the one that is offered.
+        file: the suggested file.
     """
 
     def __init__(self, file: str) -> None:
@@ -162,7 +162,7 @@ class SaveDialog(Dialog[str]):
         self._file = file
 
     def compose(self) -> ComposeResult:
-        """A field."""
+        """Yield an input field."""
         with Vertical(classes="dialog"):
             yield Static(Text("Add the text to the cases of `tokbench check`", "bold"))
             yield Input(self._file, compact=True)

@@ -1,4 +1,4 @@
-"""The text, to type and paste into: exactly the characters that are encoded. Rows on the screen alone are drawn."""
+"""The editor of the text, which holds exactly the characters that are encoded. Only visible rows are drawn."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Editor(Widget, can_focus=True):
     """The text with its cursor.
 
     Args:
-        text: what it begins with.
+        text: the initial text.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -57,10 +57,10 @@ class Editor(Widget, can_focus=True):
     ]
 
     class Edited(Message):
-        """The text has changed."""
+        """Sent after the text has changed."""
 
     class Moved(Message):
-        """The cursor is elsewhere, in the same text."""
+        """Sent after the cursor has moved within the same text."""
 
     def __init__(self, text: str, *, id: str) -> None:
         super().__init__(id=id)
@@ -72,22 +72,22 @@ class Editor(Widget, can_focus=True):
     # --- what is shown ------------------------------------------------------------------------
 
     def mark(self, characters: range) -> None:
-        """Underline some characters: those of the selected token."""
+        """Underline the characters of the selected token."""
         if characters != self._marked:
             self._marked = characters
             self.refresh()
 
     def move_to(self, offset: int) -> None:
-        """Put the cursor at a character, without a message."""
+        """Move the cursor to a character without sending a message."""
         self.buffer.move_to(offset)
         self._show()
 
     def on_resize(self) -> None:
-        """Lay the rows out anew."""
+        """Lay the rows out again."""
         self._show()
 
     def render_line(self, y: int) -> Strip:
-        """A row of the screen."""
+        """Return a row of the screen."""
         width = self.size.width
         if y >= len(self._shown):
             return Strip.blank(width, self.rich_style)
@@ -107,7 +107,7 @@ class Editor(Widget, can_focus=True):
         return strip.adjust_cell_length(width, self.rich_style)
 
     def _show(self) -> None:
-        """Move the first row so that the cursor is on the screen, and find the rows that are."""
+        """Scroll so that the cursor is visible, and compute the visible rows."""
         width, height = self._columns, max(self.size.height, 1)
         text, cursor = self.buffer.text, self.buffer.cursor
         current = row_at(text, cursor, width=width)
@@ -134,24 +134,24 @@ class Editor(Widget, can_focus=True):
 
     @property
     def _columns(self) -> int:
-        return max(self.size.width - 1, 4)  # one is left for the cursor after a full row
+        return max(self.size.width - 1, 4)  # one column is left for the cursor after a full row
 
     # --- keys ---------------------------------------------------------------------------------
 
     def action_go(self, name: str) -> None:
-        """Move the cursor by a method of the buffer."""
+        """Move the cursor with a method of the buffer."""
         move: Callable[[], None] = getattr(self.buffer, name)
         move()
         self._moved()
 
     def action_edit(self, name: str) -> None:
-        """Edit by a method of the buffer."""
+        """Edit with a method of the buffer."""
         edit: Callable[[], None] = getattr(self.buffer, name)
         edit()
         self._edited()
 
     def action_jump(self, offset: int) -> None:
-        """Put the cursor at a character."""
+        """Move the cursor to a character."""
         self.buffer.move_to(offset)
         self._moved()
 
@@ -167,32 +167,32 @@ class Editor(Widget, can_focus=True):
         self._moved()
 
     def action_page(self, direction: int) -> None:
-        """Move by what is on the screen."""
+        """Move by a screenful."""
         self.action_rows(direction * max(self.size.height - 1, 1))
 
     def action_row_start(self) -> None:
-        """To the beginning of the row."""
+        """Move to the beginning of the row."""
         self.action_jump(row_at(self.buffer.text, self.buffer.cursor, width=self._columns).start)
 
     def action_row_end(self) -> None:
-        """To the end of the row."""
+        """Move to the end of the row."""
         row = row_at(self.buffer.text, self.buffer.cursor, width=self._columns)
         self.action_jump(row.offset_at(self.size.width))
 
     def on_key(self, event: events.Key) -> None:
-        """Type a character, or begin a line."""
+        """Insert the typed character or a line end."""
         if event.key == "enter" or event.is_printable:
             event.stop()
             event.prevent_default()
             self.insert("\n" if event.key == "enter" else event.character or "")
 
     def on_paste(self, event: events.Paste) -> None:
-        """Take what is pasted; terminals send line ends of a paste as CR."""
+        """Insert pasted text; terminals send its line ends as CR."""
         event.stop()
         self.insert(event.text.replace("\r\n", "\n").replace("\r", "\n"))
 
     def on_click(self, event: events.Click) -> None:
-        """Put the cursor where the mouse is."""
+        """Move the cursor to the mouse position."""
         if event.y < len(self._shown):
             self.action_jump(self._shown[event.y].offset_at(event.x))
 
@@ -205,12 +205,12 @@ class Editor(Widget, can_focus=True):
         self.action_rows(-3)
 
     def insert(self, text: str) -> None:
-        """Put a text where the cursor is."""
+        """Insert a text at the cursor."""
         self.buffer.insert(text)
         self._edited()
 
     def replace(self, text: str) -> None:
-        """Put another text in the place of this one."""
+        """Replace the whole text."""
         self.buffer.replace_all(text)
         self._edited()
 

@@ -1,4 +1,4 @@
-"""The keys, on one screen."""
+"""The list of keys, on one screen."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ _KEY_WIDTH = 19
 
 
 class HelpScreen(Dialog[None]):
-    """All keys, by what they are for; any of Escape, F1 and q closes it."""
+    """All keys by purpose; Escape, F1 and q close the screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("f1,q", "close", "Close")]
 
     def compose(self) -> ComposeResult:
-        """A box with a list."""
+        """Yield a box with the list."""
         with VerticalScroll(classes="dialog"):
             yield Static(_listed())
 

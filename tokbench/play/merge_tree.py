@@ -1,4 +1,4 @@
-"""The merges that made a token, drawn as brackets below its bytes."""
+"""The merges of a token, drawn as brackets below its bytes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Bracket:
-    """A merge: from the first column of its left part to the last one of its right part, on a row."""
+    """A merge: from the first column of its left part to the last column of its right part, on a row."""
 
     left: int
     right: int
@@ -26,14 +26,14 @@ class _Bracket:
 
 
 def merge_tree(trace: MergeTrace, *, width: int) -> list[str] | None:
-    r"""The merges of a pre-token or a token as rows of brackets, each with its rank.
+    r"""Draw the merges of a pre-token or a token as rows of brackets, each with its rank.
 
     Args:
         trace: the merges.
-        width: columns that there are.
+        width: available columns.
 
     Returns:
-        The rows, the symbols that it began with first; None where they do not fit the width.
+        The rows, beginning with the initial symbols; None if they do not fit the width.
 
     >>> from tokbench.explain.symbols import MergeRule, Symbol
     >>> from tokbench.explain.traces import MergeStep, MergeTrace
@@ -68,7 +68,7 @@ def _label(step: MergeStep) -> str:
 
 
 def _pitches(trace: MergeTrace, shown: Sequence[str]) -> list[int]:
-    """Columns from each symbol to the next: as many as the ranks of the merges across need."""
+    """Return the columns from each symbol to the next, wide enough for the ranks of the merges across."""
     pitches = [cell_len(text) + 2 for text in shown]
     for step in trace.steps:
         reached = sum(pitches[step.start : step.stop - 1]) + cell_len(shown[step.stop - 1])
@@ -79,7 +79,7 @@ def _pitches(trace: MergeTrace, shown: Sequence[str]) -> list[int]:
 
 
 def _brackets(trace: MergeTrace, lefts: Sequence[int], rights: Sequence[int]) -> Iterator[_Bracket]:
-    """Each merge on the first row below those of its parts."""
+    """Yield the bracket of each merge, on the first row below those of its parts."""
     depth = [0] * len(lefts)
     for step in trace.steps:
         row = max(depth[step.start : step.stop]) + 1
@@ -88,7 +88,7 @@ def _brackets(trace: MergeTrace, lefts: Sequence[int], rights: Sequence[int]) ->
 
 
 def _stems(trace: MergeTrace, brackets: Sequence[_Bracket], lefts: Sequence[int]) -> dict[int, int]:
-    """Column → the last row to which a line leads down from what stands there; 0 for what is not merged."""
+    """Map each symbol's column to the last row of the line below it; 0 for a symbol that is not merged."""
     stems = dict.fromkeys(lefts, 0)
     for step, bracket in zip(trace.steps, brackets, strict=True):
         middle = lefts[step.middle]

@@ -1,4 +1,4 @@
-"""A line above a part of the screen, with its title."""
+"""A titled line above a part of the screen."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _FAINT = Style(dim=True)
 
 
 class Rule(Widget):
-    """A title and what is said beside it, above a part of the screen.
+    """A line with a title and a note, above a part of the screen.
 
     Args:
         title: the title.
-        hint: what is said at the right end.
+        hint: text at the right end.
     """
 
     def __init__(self, title: str, *, id: str, hint: str = "") -> None:
@@ -26,13 +26,13 @@ class Rule(Widget):
         self._hint = hint
 
     def say(self, note: str, *, title: str | None = None) -> None:
-        """Say something beside the title, or change the title too."""
+        """Change the note beside the title, and optionally the title."""
         self._note = note
         self._title = self._title if title is None else title
         self.refresh()
 
     def render_line(self, y: int) -> Strip:  # noqa: ARG002 -- there is one
-        """The line."""
+        """Return the line."""
         width = self.size.width
         note = f"  {self._note} " if self._note else " "
         text = Strip([Segment(" "), Segment(self._title, _BOLD), Segment(note)])

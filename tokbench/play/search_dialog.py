@@ -1,4 +1,4 @@
-"""Search the vocabulary of the current tokenizer."""
+"""The dialog that searches the vocabulary of the current tokenizer."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class SearchDialog(Dialog[str]):
-    """Lists the tokens that hold a text, and draws how the highlighted one is merged.
+    """Lists the tokens that contain a text, and draws the merges of the highlighted one.
 
     Args:
         source: the tokenizer.
@@ -46,7 +46,7 @@ class SearchDialog(Dialog[str]):
         self._searching: Background | None = None
 
     def compose(self) -> ComposeResult:
-        """A field, what was found, and the merges of one token."""
+        """Yield an input field, the matches, and the merges of one token."""
         with Vertical(classes="dialog", id="search"):
             yield Static(Text(f"Search the vocabulary of {self._source.name}", "bold"), id="found")
             yield Input(placeholder="a text, /an expression/, #an id or 0x and bytes", compact=True)
@@ -55,7 +55,7 @@ class SearchDialog(Dialog[str]):
             yield Static(Text("Enter puts the token into the text · Escape closes this", "dim"))
 
     def on_mount(self) -> None:
-        """Wait for a text."""
+        """Prepare for input."""
         self.query_one(OptionList).can_focus = False
         self._searching = Background(self.app, tell=self._tell)
 
@@ -85,7 +85,7 @@ class SearchDialog(Dialog[str]):
         self.query_one("#found", Static).update(Text(text, "bold"))
 
     def action_move(self, count: int) -> None:
-        """Go through the tokens."""
+        """Move through the tokens."""
         shown = self.query_one(OptionList)
         if self._found is not None and self._found.tokens:
             last = len(self._found.tokens) - 1

@@ -1,4 +1,4 @@
-"""Why a token of a text is where it is, worked out on the text round it."""
+"""Explain why a token of a text is where it is, using only the text around it."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from tokbench.workbench.explain import ExplainResult
 
 REACHES = (400, 4_000, 40_000)
-"""Bytes on each side of a token that are explained: of a longer text the first of them that give the same tokens."""
+"""Bytes to explain on each side of a token: of a longer text, the smallest of these that gives the same tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExplainedToken:
-    """A token with the pre-token that it is in.
+    """A token with its pre-token.
 
     Attributes:
-        step: the pre-token, and what the algorithm did with it.
-        before: why there is a boundary before the token; None at the beginning of the text.
-        after: why there is one after it; None at the end.
-        result: the explanation of the text round it.
+        step: the pre-token, with its trace.
+        before: the cause of the boundary before the token; None at the beginning of the text.
+        after: the cause of the boundary after it; None at the end.
+        result: the explanation of the text around it.
     """
 
     step: ExplainedStep
@@ -43,15 +43,15 @@ class ExplainedToken:
 
 
 def explain_token(column: Column, index: int, *, special: SpecialPolicy) -> ExplainedToken:
-    """Why a token is where it is.
+    """Explain why a token is where it is.
 
     Args:
         column: the tokens of the text.
-        index: the position of the token.
+        index: index of the token.
         special: what the text of a special token becomes.
 
     Raises:
-        ConfigError: the tokenizer does not tell how it works, or all that may be explained gives other tokens.
+        ConfigError: the tokenizer cannot explain itself, or no allowed part of the text gives the same tokens.
     """
     size = len(column.data)
     start, stop = int(column.starts[index]), int(column.stops[index])
@@ -71,7 +71,7 @@ def explain_token(column: Column, index: int, *, special: SpecialPolicy) -> Expl
 def _explained(
     column: Column, index: int, first: int, last: int, special: SpecialPolicy
 ) -> ExplainedToken | None:
-    """The explanation of a part of the text, where the token and its neighbours are the same in it."""
+    """Explain a part of the text; None if the token or its neighbours differ in it."""
     result = explain_text(
         column.source.tokenizer, column.data[first:last].decode(errors="replace"), special=special
     )
@@ -95,19 +95,19 @@ def _explained(
 
 
 def _whole(data: bytes, offset: int) -> int:
-    """The nearest beginning of a character that is not after an offset."""
+    """Return the nearest beginning of a character at or before an offset."""
     while 0 < offset < len(data) and data[offset] & 0xC0 == 0x80:
         offset -= 1
     return offset
 
 
 def frames_of(explained: ExplainedToken, *, palette: Palette | None, width: int) -> list[list[Text]]:
-    """The frames of a pre-token: the pre-token, each step, then the cause of each boundary in it.
+    """Return the frames of a pre-token: the pre-token, each step, then the cause of each boundary in it.
 
     Args:
-        explained: a token of it.
-        palette: the colours; None for separators instead.
-        width: columns that no row exceeds.
+        explained: a token of the pre-token.
+        palette: the colours; None uses separators instead.
+        width: maximum columns of a row.
     """
     painter = Painter(palette, width)
     number = explained.result.explanation.steps.index(explained.step) + 1

@@ -1,4 +1,4 @@
-"""What is asked of the terminal before the session takes it over: its keyboard, and its background."""
+"""Queries and settings of the terminal before the session starts: its keyboard, and its background."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
     from typing import TextIO
 
 _SECONDS = 0.5
-"""How long an answer is waited for, of a terminal that gives none; over SSH the others take a round trip."""
+"""Maximum time to wait for an answer, for terminals that give none; over SSH an answer takes a round trip."""
 _QUESTION = b"\x1b]11;?\x1b\\\x1b[c"
-"""What the background is, then what the terminal is: every terminal answers the second, which ends the wait."""
-_KNOWN = re.compile(rb"\x1b\[\?[0-9;]*c")
+"""A query for the background and one for the terminal type: every terminal answers the second, which ends the wait."""
+_TYPE_ANSWER = re.compile(rb"\x1b\[\?[0-9;]*c")
 _COLOUR = re.compile(rb"\x1b\]11;rgba?:([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})/([0-9a-fA-F]{1,4})")
 _SHARES = (0.2126, 0.7152, 0.0722)
-"""How bright red, green and blue are to the eye (ITU-R BT.709)."""
+"""Weights of red, green and blue in perceived brightness (ITU-R BT.709)."""
 _MOST_BYTES = 4_096
-_IN_PLACE, _REORDERED = "\x1b[8l", "\x1b[8h"
+_DISABLE_REORDERING, _ENABLE_REORDERING = "\x1b[8l", "\x1b[8h"
 _LIGHT_NUMBERS = {"7", "15"}
-"""What COLORFGBG ends with in a terminal whose background is light."""
+"""The endings of COLORFGBG in a terminal with a light background."""
 
 
 def take_keyboard() -> None:
-    """Make the terminal that the process was started from its standard input.
+    """Make the controlling terminal of the process its standard input.
 
     Raises:
-        ConfigError: it was started from none.
+        ConfigError: the process has no controlling terminal.
     """
     try:
         terminal = os.open(os.ctermid(), os.O_RDWR)
@@ -49,24 +49,24 @@ def take_keyboard() -> None:
 
 @contextmanager
 def characters_in_place(screen: TextIO) -> Iterator[None]:
-    """Terminals that would reorder right-to-left text, across tokens and under the cursor, leave it in its cells.
+    """Keep terminals from reordering right-to-left text across tokens and under the cursor.
 
-    Those that do not know the mode (ECMA-48's BDSM) ignore it.
+    Terminals that do not know the mode (ECMA-48's BDSM) ignore it.
 
     Args:
         screen: the terminal.
     """
-    screen.write(_IN_PLACE)
+    screen.write(_DISABLE_REORDERING)
     screen.flush()
     try:
         yield
     finally:
-        screen.write(_REORDERED)
+        screen.write(_ENABLE_REORDERING)
         screen.flush()
 
 
 def has_light_background() -> bool:
-    """Whether the terminal says that its background is light, or COLORFGBG does for one that says nothing."""
+    """Whether the background is light, according to the terminal or, if it does not answer, to COLORFGBG."""
     answered = is_light(_answer())
     if answered is None:
         return os.environ.get("COLORFGBG", "").rpartition(";")[2] in _LIGHT_NUMBERS
@@ -74,7 +74,7 @@ def has_light_background() -> bool:
 
 
 def is_light(answer: bytes) -> bool | None:
-    r"""Whether the background is light that a terminal tells of; None where it tells of none.
+    r"""Whether a terminal's answer reports a light background; None if it reports none.
 
     >>> is_light(b"\x1b]11;rgb:ffff/fafa/f0f0\x1b\\"), is_light(b"\x1b]11;rgb:1c/1c/1c\x07"), is_light(b"\x1b[?6c")
     (True, False, None)
@@ -89,7 +89,7 @@ def is_light(answer: bytes) -> bool | None:
 
 
 def _answer() -> bytes:
-    """What the terminal answers to the question; empty where it is none that can be asked."""
+    """Return the terminal's answer to the queries; empty if it cannot be queried."""
     try:
         import termios
         import tty
@@ -112,7 +112,7 @@ def _answer() -> bytes:
 
 def _read_answer(keyboard: int) -> bytes:
     answer, deadline = b"", time.monotonic() + _SECONDS
-    while _KNOWN.search(answer) is None and len(answer) < _MOST_BYTES:
+    while _TYPE_ANSWER.search(answer) is None and len(answer) < _MOST_BYTES:
         left = deadline - time.monotonic()
         if left <= 0 or not select.select([keyboard], [], [], left)[0]:
             break

@@ -1,7 +1,7 @@
-"""A text in rows of a width, worked out only round the place that is shown.
+"""A text in rows of a given width, computed only around the visible part.
 
-A line is folded in sections of `SECTION` characters, each by itself: however long a line is, a row is found by folding
-the section that it is in.
+A line is wrapped in sections of `SECTION` characters, each independently: however long a line is, a row is found by
+wrapping only the section that contains it.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from tokbench.core.graphemes import clusters
 from tokbench.render.glyphs import glyphs_of
 
 SECTION = 4_096
-"""Characters after which a line begins a new row in any case."""
+"""Number of characters after which a line always begins a new row."""
 _TAB = 4
 
 LONG = 200_000
-"""Characters from which a text has a part that is encoded before all of it."""
+"""Length in characters from which a part of a text is encoded before the whole."""
 _BEFORE, _AFTER = 8_000, 16_000
-"""Characters of the part on each side of the cursor: more than any screen shows."""
+"""Characters of that part before and after the cursor: more than any screen shows."""
 _REACH = 2_000
-"""Characters further in which the part may begin at a line's beginning, or end at a line's end."""
+"""Additional characters within which the part may be extended to the beginning or end of a line."""
 
 
 class DrawnCluster(NamedTuple):
     """A grapheme cluster as it is drawn.
 
     Attributes:
-        start: its first character in the text.
-        stop: the character after it.
-        text: what is drawn.
+        start: index of its first character in the text.
+        stop: index after its last character.
+        text: the drawn text.
         width: its columns.
-        stand_in: whether something is drawn in its place.
+        stand_in: whether the drawn text is a stand-in.
     """
 
     start: int
@@ -43,12 +43,12 @@ class DrawnCluster(NamedTuple):
 
 
 class TextRow(NamedTuple):
-    """One row.
+    """A row of text.
 
     Attributes:
-        start: its first character in the text.
-        stop: the character after it, which is where the next row begins; a line end belongs to no row.
-        pieces: what is drawn.
+        start: index of its first character in the text.
+        stop: index after its last character, where the next row begins; a line end belongs to no row.
+        pieces: the drawn clusters.
         ends_line: whether a line of the text, or the text, ends after it.
     """
 
@@ -58,11 +58,11 @@ class TextRow(NamedTuple):
     ends_line: bool
 
     def column_of(self, offset: int) -> int:
-        """The column at which a character of the row begins."""
+        """Return the column at which a character of the row begins."""
         return sum(piece.width for piece in self.pieces if piece.start < offset)
 
     def offset_at(self, column: int) -> int:
-        """The character at a column, or the last place of the row where there is none."""
+        """Return the character at a column, or the last position of the row if there is none."""
         reached = 0
         for piece in self.pieces:
             reached += piece.width
@@ -72,7 +72,7 @@ class TextRow(NamedTuple):
 
 
 def rows_round(text: str, offset: int, *, width: int) -> list[TextRow]:
-    r"""The rows of the section that a character, or the end of the text, is in.
+    r"""Return the rows of the section that contains a character, or the end of the text.
 
     >>> [text[row.start : row.stop] for text in ["to be or not"] for row in rows_round(text, 0, width=6)]
     ['to be ', 'or not']
@@ -88,29 +88,29 @@ def rows_round(text: str, offset: int, *, width: int) -> list[TextRow]:
 
 
 def row_at(text: str, offset: int, *, width: int) -> TextRow:
-    """The row that a character is in, or the cursor before it."""
+    """Return the row that contains a character, or the cursor position before it."""
     rows = rows_round(text, offset, width=width)
     return next((row for row in reversed(rows) if row.start <= offset), rows[0])
 
 
 def row_after(text: str, row: TextRow, *, width: int) -> TextRow | None:
-    """The row below; None below the last one."""
+    """Return the row below, or None for the last row."""
     start = row.stop + row.ends_line
     return row_at(text, start, width=width) if start <= len(text) else None
 
 
 def row_before(text: str, row: TextRow, *, width: int) -> TextRow | None:
-    """The row above; None above the first one."""
+    """Return the row above, or None for the first row."""
     return row_at(text, row.start - 1, width=width) if row.start else None
 
 
 def _pieces(text: str, start: int, stop: int) -> list[DrawnCluster]:
-    made: list[DrawnCluster] = []
+    drawn_clusters: list[DrawnCluster] = []
     place = start
     for cluster in clusters(text[start:stop]):
-        made.append(_piece(place, cluster))
+        drawn_clusters.append(_piece(place, cluster))
         place += len(cluster)
-    return made
+    return drawn_clusters
 
 
 def _piece(start: int, cluster: str) -> DrawnCluster:
@@ -129,18 +129,20 @@ def _piece(start: int, cluster: str) -> DrawnCluster:
 def _folded(
     pieces: list[DrawnCluster], start: int, stop: int, *, width: int, ends_line: bool
 ) -> list[TextRow]:
-    """Rows that end after a space where there is one."""
+    """Wrap pieces into rows that end after a space if possible."""
     rows: list[TextRow] = []
     first = used = 0
     last_space = -1
     for number, piece in enumerate(pieces):
-        while used + piece.width > width and number > first:  # what follows the space may be too wide as well
+        while (
+            used + piece.width > width and number > first
+        ):  # the rest after the space may be too wide as well
             cut = last_space + 1 if last_space >= first else number
             rows.append(
                 TextRow(pieces[first].start, pieces[cut].start, tuple(pieces[first:cut]), ends_line=False)
             )
             first = cut
-            used = sum(each.width for each in pieces[first:number])
+            used = sum(drawn.width for drawn in pieces[first:number])
         used += piece.width
         if piece.text == " ":
             last_space = number
@@ -154,10 +156,10 @@ class TextPart:
     """A part of a text, or all of it.
 
     Attributes:
-        text: it.
-        character: the character of the whole text at which it begins.
-        byte: the byte of the whole text as UTF-8 at which it begins.
-        is_whole: whether it is all of the text.
+        text: the text of the part.
+        character: index of its first character in the whole text.
+        byte: UTF-8 byte offset of its start in the whole text.
+        is_whole: whether it is the whole text.
     """
 
     text: str
@@ -166,12 +168,12 @@ class TextPart:
     is_whole: bool = True
 
     def holds(self, character: int) -> bool:
-        """Whether a cursor before a character of the whole text stands in it."""
+        """Whether it contains a cursor position of the whole text."""
         return self.is_whole or self.character <= character <= self.character + len(self.text)
 
 
 def part_round(text: str, cursor: int) -> TextPart:
-    r"""The part of a text round a cursor, which begins and ends with lines where there are ends of lines.
+    r"""Return the part of a text around a cursor, aligned to lines if line ends are near.
 
     >>> part = part_round("low\n" * 100_000, 200_000)
     >>> part.character, part.byte, len(part.text), part.text[:4], part.is_whole

@@ -1,4 +1,4 @@
-"""What there is to know of the selected token: its bytes, how it is merged, why it begins and ends where it does."""
+"""Details of the selected token: its bytes, its merges, and why it begins and ends where it does."""
 
 from __future__ import annotations
 
@@ -35,15 +35,14 @@ _USES_SHOWN = 6
 
 @dataclass(frozen=True, slots=True)
 class TokenAnswer:
-    """What is known of a token of a text.
+    """The details of a token of a text.
 
     Attributes:
-        column: the tokens of the text.
-        index: its position among them.
-        token: it.
-        details: what the vocabulary says of it; None where it is not in its list.
-        explained: why it is where it is; None where that is not known.
-        problem: why not.
+        index: index of the token.
+        token: the token.
+        details: its entry in the vocabulary; None if it has none.
+        explained: why it is where it is; None if unknown.
+        problem: why that is unknown.
     """
 
     column: Column
@@ -55,7 +54,7 @@ class TokenAnswer:
 
 
 def ask_about(column: Column, index: int, *, special: SpecialPolicy) -> TokenAnswer:
-    """Look up what is known of a token; the first one of a tokenizer takes longer."""
+    """Look up the details of a token; the first lookup of a tokenizer takes longer."""
     token = column.token(index)
     vocabulary = column.source.vocabulary
     details = None
@@ -68,7 +67,7 @@ def ask_about(column: Column, index: int, *, special: SpecialPolicy) -> TokenAns
 
 
 def detail_lines(answer: TokenAnswer, *, width: int) -> list[Text]:
-    """An answer in lines of at most a width."""
+    """Format an answer in lines of at most a given width."""
     return [row for line in _lines(answer, width) for row in folded_to(line, width)]
 
 

@@ -1,4 +1,4 @@
-"""The tokens of one tokenizer, of which one is selected; only the rows on the screen are laid out and drawn."""
+"""The tokens of one tokenizer, one of them selected; only visible rows are laid out and drawn."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class TokenPane(Widget, can_focus=True):
     """A column of tokens with its title.
 
     Args:
-        name: what its tokenizer is called, shown until there are tokens.
+        name: name of its tokenizer, shown until there are tokens.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -49,10 +49,10 @@ class TokenPane(Widget, can_focus=True):
     ]
 
     class Selected(Message):
-        """Another token is selected.
+        """Sent after another token has been selected.
 
         Attributes:
-            pane: in which column.
+            pane: the pane of the column.
         """
 
         def __init__(self, pane: TokenPane) -> None:
@@ -78,8 +78,8 @@ class TokenPane(Widget, can_focus=True):
         Args:
             column: the tokens.
             looks: their styles.
-            fewest: the fewest tokens of any column, to which the number is held.
-            has_others: whether there are other columns, from which tokens may differ.
+            fewest: the smallest number of tokens of any column, for comparison.
+            has_others: whether there are other columns to compare with.
         """
         self.column, self._looks = column, looks
         self._fewest, self._has_others = fewest, has_others
@@ -88,12 +88,12 @@ class TokenPane(Widget, can_focus=True):
         self._lay_out()
 
     def select(self, token: int) -> None:
-        """Select a token, without a message."""
+        """Select a token without sending a message."""
         self.selected = token
         self._scroll()
 
     def on_resize(self) -> None:
-        """Lay the tokens out anew."""
+        """Lay the tokens out again."""
         self._lay_out()
 
     def _lay_out(self) -> None:
@@ -108,7 +108,7 @@ class TokenPane(Widget, can_focus=True):
         self._scroll()
 
     def _scroll(self) -> None:
-        """Move the first row so that the selected token is on the screen."""
+        """Scroll so that the selected token is visible."""
         layout = self._layout_of_tokens
         if layout is None:
             return
@@ -124,7 +124,7 @@ class TokenPane(Widget, can_focus=True):
         return max(self.size.height - 1, 1)
 
     def render_line(self, y: int) -> Strip:
-        """A row of the screen."""
+        """Return a row of the screen."""
         width = self.size.width
         if y == 0:
             return self._title_strip(width)
@@ -167,11 +167,11 @@ class TokenPane(Widget, can_focus=True):
     # --- keys ---------------------------------------------------------------------------------
 
     def action_step(self, count: int) -> None:
-        """Select the token before or after."""
+        """Select the previous or next token."""
         self._choose(self.selected + count)
 
     def action_rows(self, count: int) -> None:
-        """Select a token of a row above or below, in the same columns of the screen."""
+        """Select a token of a row above or below, in the same screen column."""
         layout = self._layout_of_tokens
         if layout is None:
             return
@@ -181,7 +181,7 @@ class TokenPane(Widget, can_focus=True):
         self._choose(self._token_at(layout.row(layout.moved(place, count)), left))
 
     def action_page(self, direction: int) -> None:
-        """Select a token on the next screen."""
+        """Select a token a screenful away."""
         self.action_rows(direction * max(self._rows_shown - 1, 1))
 
     def action_end(self, direction: int) -> None:
@@ -189,7 +189,7 @@ class TokenPane(Widget, can_focus=True):
         self._choose(0 if direction < 0 or self.column is None else len(self.column) - 1)
 
     def action_next_difference(self, direction: int) -> None:
-        """Select the next token, or the one before, that some other column does not have."""
+        """Select the next or previous token that some other column lacks."""
         if self.column is None:
             return
         places = self.column.differs.nonzero()[0]

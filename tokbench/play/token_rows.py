@@ -1,7 +1,7 @@
-"""The tokens of a column in rows of a width, worked out only round the place that is shown.
+"""The tokens of a column in rows of a given width, computed only around the visible part.
 
-Tokens are laid out in blocks (`blocks`), each by itself and beginning a row. So any of a million tokens is found by
-laying out the few hundred round it.
+Tokens are laid out in blocks (`blocks`), each independently and beginning a row. So any of a million tokens is found
+by laying out only a few hundred around it.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _BLOCKS_KEPT = 64
 
 
 class Cell(NamedTuple):
-    """A token, or the part of one that stands in a row; or text that no token covers.
+    """A token, or the part of one that is on a row; or text that no token covers.
 
     Attributes:
-        token: its position in the column; None for text that no token covers.
-        kind: what it is.
-        covers_text: whether it stands for some of the text.
-        glyphs: what is drawn.
-        separator: what stands after it where colours do not tell tokens apart.
+        token: its index in the column; None for text that no token covers.
+        kind: its kind.
+        covers_text: whether it covers some of the text.
+        glyphs: its glyphs.
+        separator: the separator after it, if there are no colours.
     """
 
     token: int | None
@@ -41,12 +41,12 @@ class Cell(NamedTuple):
 
     @property
     def width(self) -> int:
-        """How many columns it takes."""
+        """Its width in columns."""
         return sum(glyph.width for glyph in self.glyphs) + len(self.separator)
 
 
 class Place(NamedTuple):
-    """Where a row is: its block, and its number there."""
+    """The position of a row: its block, and its index within the block."""
 
     block: int
     row: int
@@ -61,7 +61,7 @@ class TokenLayout:
     Args:
         column: the tokens.
         width: columns of a row.
-        has_separators: whether a character stands between tokens, as colours do not tell them apart.
+        has_separators: whether separators stand between tokens, instead of colours.
     """
 
     def __init__(self, column: Column, *, width: int, has_separators: bool) -> None:
@@ -73,11 +73,11 @@ class TokenLayout:
 
     @property
     def blocks(self) -> int:
-        """How many blocks there are, at least one."""
+        """Number of blocks, at least one."""
         return len(self._edges) - 1
 
     def place_of(self, token: int) -> Place:
-        """The row in which a token begins."""
+        """Return the position of the row in which a token begins."""
         block = min(max(bisect_right(self._edges, token) - 1, 0), self.blocks - 1)
         for number, row in enumerate(self.rows(block)):
             if any(cell.token == token for cell in row):
@@ -85,11 +85,11 @@ class TokenLayout:
         return Place(block, 0)
 
     def row(self, place: Place) -> TokenRow:
-        """The cells of a row."""
+        """Return the cells of a row."""
         return self.rows(place.block)[place.row]
 
     def moved(self, place: Place, rows: int) -> Place:
-        """The place this many rows below, above where it is negative; the first or the last row at the ends."""
+        """Return the position this many rows below, or above if negative, limited to the first and the last row."""
         block, row = place.block, place.row + rows
         while row < 0 and block > 0:
             block -= 1
@@ -112,13 +112,13 @@ class TokenLayout:
         text = column.data[origin:stop].decode(errors="replace")
         tokens = tuple(column.token(index, origin=origin) for index in range(first, last))
         separators = separators_for(text) if self._has_separators else None
-        for each in visible_tokens(Segmentation(text, tokens)):
+        for shown in visible_tokens(Segmentation(text, tokens)):
             between = ""
             if separators is not None:
-                between = separators.cut if each.cuts_after else separators.whole
-            kind = TokenKind.NORMAL if each.token is None else each.token.kind
-            token = None if each.token is None else first + each.turn
-            yield Cell(token, kind, each.covers_text, each.strip.glyphs, between)
+                between = separators.cut if shown.cuts_after else separators.whole
+            kind = TokenKind.NORMAL if shown.token is None else shown.token.kind
+            token = None if shown.token is None else first + shown.turn
+            yield Cell(token, kind, shown.covers_text, shown.strip.glyphs, between)
 
 
 def _in_rows(cells: Iterator[Cell], width: int) -> Iterator[TokenRow]:
@@ -139,7 +139,7 @@ def _in_rows(cells: Iterator[Cell], width: int) -> Iterator[TokenRow]:
 
 
 def _parts(cell: Cell, width: int) -> Iterator[Cell]:
-    """A cell in parts that fit a row each; cut after line ends too."""
+    """Split a cell into parts that fit on a row, also after line ends."""
     if _room(cell) <= width and not any(glyph.ends_line for glyph in cell.glyphs[:-1]):
         yield cell
         return

@@ -1,4 +1,4 @@
-"""How tokens are drawn: in the colours of `viz`, the selected one on yellow, and shared ones in grey beside others."""
+"""Styles of tokens: the colours of `viz`, yellow for the selected token, and grey for tokens that all columns share."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Looks:
     """The styles of tokens.
 
     Attributes:
-        palette: that of `viz`; None where nothing is coloured.
-        shared: of tokens that all columns have, two that alternate.
-        selected: of the selected token.
+        palette: the palette of `viz`; None without colours.
+        shared: two alternating styles of tokens that all columns have.
+        selected: the style of the selected token.
     """
 
     palette: Palette | None
@@ -41,13 +41,13 @@ class Looks:
     selected: Style
 
     def of(self, cell: Cell, glyph: Glyph, *, is_selected: bool, is_shared: bool) -> Style:
-        """The style of a glyph of a token.
+        """Return the style of a glyph of a token.
 
         Args:
             cell: the token.
             glyph: the glyph.
-            is_selected: whether it is the selected one.
-            is_shared: whether there are other columns and all have a token in its place.
+            is_selected: whether the token is selected.
+            is_shared: whether there are other columns and all have a token with its span.
         """
         if is_selected:
             return self.selected + _CUT if glyph.cut else self.selected
@@ -63,10 +63,10 @@ class Looks:
 
 
 def looks_for(console: Console, *, dark: bool) -> Looks:
-    """The styles that a terminal can show.
+    """Return the styles that a terminal can show.
 
     Args:
-        console: says how many colours there are.
+        console: determines the number of colours.
         dark: whether the background is dark.
     """
     palette = palette_for(console)

@@ -1,4 +1,4 @@
-"""What is asked of a vocabulary as one types, and what is shown of the tokens that were found."""
+"""Searches of a vocabulary while the user types, and the display of their results."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from tokbench.workbench.search_vocabulary import SearchResult
 
 MOST_SHOWN = 200
-"""Tokens that are listed."""
+"""Maximum number of tokens listed."""
 _ID = re.compile(r"#([0-9]{1,12})")
 _EXPRESSION = re.compile(r"/(.+)/", re.DOTALL)
 
 
 def query_of(asked: str) -> TokenQuery:
-    r"""What a text asks for: tokens that hold it, match it, have the id or hold the bytes.
+    r"""Parse a search: tokens that contain the text, match the expression, have the id, or contain the bytes.
 
     Raises:
-        ConfigError: bytes that are none.
+        ConfigError: the bytes are invalid.
 
     >>> query_of("low").data, query_of("/^low/").find, query_of("#7").ids, query_of("0xe2 82").data
     (b'low', '^low', frozenset({7}), b'\xe2\x82')
@@ -41,19 +41,19 @@ def query_of(asked: str) -> TokenQuery:
 
 
 def search_tokens(vocabulary: VocabularyTokens, asked: str) -> SearchResult:
-    """The tokens that are asked for. Raises as `query_of` and `tokbench.inspection.search.search`."""
+    """Search for tokens. Raises as `query_of` and `tokbench.inspection.search.search`."""
     return search_vocabulary(vocabulary, query_of(asked), top=MOST_SHOWN)
 
 
 def found_line(token: VocabularyToken) -> Text:
-    """A token that was found, in a line."""
+    """Format a found token as a line."""
     shown = text_of(glyphs_of(token.data)) or "⟨empty⟩"
     kind = "" if token.kind.value == "normal" else f"  {token.kind.value}"
     return Text.assemble((f"{token.id:>8,}  ", "dim"), shown, (kind, "dim"))
 
 
 def token_tree(vocabulary: VocabularyTokens, id: int, *, width: int) -> Text:
-    """How a token is merged, or why that is not drawn."""
+    """Draw the merges of a token, or explain why they are not drawn."""
     [details] = search_vocabulary(vocabulary, TokenQuery(ids=frozenset({id}))).details
     if details.derivation is None:
         return Text(details.not_applicable or "", "dim")
