@@ -1,1 +1,1 @@
-"""Tokenizers on a page of their own: their data, encoders in JavaScript, and the proof that both give the same ids."""
+"""Tokenizers on a standalone page: their data, encoders in JavaScript, and the check that both give the same ids."""

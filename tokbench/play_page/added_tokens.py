@@ -1,4 +1,4 @@
-"""Tokens that are found in a text before anything else, as the data of `special_tokens.js`."""
+"""Special and added tokens, which are matched before anything else, as data of `special_tokens.js`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def special_fields(tokens: Mapping[str, int], flags: Mapping[str, TokenFlags]) -> list[list[Any]]:
-    """Special tokens by their texts; a token that has no flags takes no white space."""
+    """Return the fields of special tokens; a token without flags strips no white space."""
     return [
         [text, id, text in flags and flags[text].lstrip, text in flags and flags[text].rstrip, True]
         for text, id in tokens.items()
@@ -21,14 +21,14 @@ def special_fields(tokens: Mapping[str, int], flags: Mapping[str, TokenFlags]) -
 
 
 def added_fields(document: Mapping[str, Any], ids: Mapping[str, int]) -> list[list[Any]]:
-    """The added tokens of a `tokenizer.json`; those that are not special are found in every text.
+    """Return the fields of the added tokens of a `tokenizer.json`; non-special ones are matched under every policy.
 
     Args:
-        document: it.
-        ids: the id of each token as it spells it.
+        document: the parsed `tokenizer.json`.
+        ids: the id of each token by its spelling.
 
     Raises:
-        PageError: one of them is looked for in another way than as it is written.
+        PageError: a token has a flag that the encoder does not support.
     """
     return [_added(token, ids) for token in document.get("added_tokens") or []]
 

@@ -1,4 +1,4 @@
-"""Byte-level BPE as the data of `byte_level.js`."""
+"""Byte-level BPE as data of `byte_level.js`."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from tokbench.opening.native_bpe import ParsedBpe
 
 _MOST_IDS = 1 << 21
-"""What the encoder has room for in a number."""
+"""Maximum number of tokens: the encoder packs two ids into one number."""
 
 
 def byte_level_data(bpe: ByteLevelBpe) -> dict[str, Any]:
-    """The fields of a byte-level BPE; each byte of a token is a character there.
+    """Return the fields of a byte-level BPE; each byte of a token is a character in them.
 
     Raises:
-        PageError: its merges or its split pattern are not what the encoder does.
+        PageError: the encoder does not support its merges or its split pattern.
     """
     tokens = bpe.tokens
     known = {token for token in tokens if token is not None}
@@ -43,34 +43,34 @@ def byte_level_data(bpe: ByteLevelBpe) -> dict[str, Any]:
 
 
 def document_data(parsed: ParsedBpe, document: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a byte-level BPE of a `tokenizer.json` that also finds added tokens which are not special.
+    """Return the fields of a byte-level BPE of a `tokenizer.json` with added tokens that are not special.
 
     Args:
         parsed: the document as a BPE.
-        document: it.
+        document: the parsed `tokenizer.json`.
 
     Raises:
-        PageError: as `byte_level_data`, or it finds added tokens in another way than the encoder.
+        PageError: as `byte_level_data`, or the encoder does not match its added tokens in the same way.
     """
     added = parsed.added
-    if alone := next((text for text, flags in added.flags.items() if flags.single_word), None):
-        raise _not_run(f"its added token {alone!r} is found as a whole word alone")
+    if single_word := next((text for text, flags in added.flags.items() if flags.single_word), None):
+        raise _not_run(f"its added token {single_word!r} is found as a whole word alone")
     passes: tuple[list[str], list[str]] = [], []
     for token in document["added_tokens"]:
         passes[bool(token.get("normalized"))].append(token["content"])
-    if pair := _sharing(*passes):
+    if pair := _overlapping_pair(*passes):
         raise _not_run(
             f"it looks for added tokens in two passes, and {pair[0]!r} can share text with {pair[1]!r}"
         )
-    others = [[*each[:-1], False] for each in special_fields(added.everywhere, added.flags)]
+    others = [[*fields[:-1], False] for fields in special_fields(added.everywhere, added.flags)]
     return {
         **byte_level_data(parsed.bpe),
         "special": [*special_fields(added.special, added.flags), *others],
     }
 
 
-def _sharing(texts: Iterable[str], others: Iterable[str]) -> tuple[str, str] | None:
-    """A text of each kind that can share characters of a third: one is in the other, or begins as it ends."""
+def _overlapping_pair(texts: Iterable[str], others: Iterable[str]) -> tuple[str, str] | None:
+    """Return a text of each kind whose occurrences can overlap: one contains the other, or begins as the other ends."""
     for text, other in product(texts, others):
         ends = (
             text.startswith(other[-size:]) or text.endswith(other[:size]) for size in range(1, len(other) + 1)
@@ -81,7 +81,7 @@ def _sharing(texts: Iterable[str], others: Iterable[str]) -> tuple[str, str] | N
 
 
 def _flat(merges: Sequence[tuple[int, int, int]], tokens: Sequence[bytes | None]) -> list[int]:
-    """Left and right of each merge; what is made is found by its bytes."""
+    """Flatten merges to their left and right ids; the result of a merge is found by its bytes."""
     ids = {token: id for id, token in enumerate(tokens) if token is not None}
     flat: list[int] = []
     for left, right, made in merges:

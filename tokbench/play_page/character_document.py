@@ -1,4 +1,4 @@
-"""BPE over characters of a `tokenizer.json` as the data of `character_document.js`."""
+"""BPE over characters of a `tokenizer.json` as data of `character_document.js`."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def character_document_data(document: Mapping[str, Any], *, ids: Mapping[str, int]) -> dict[str, Any]:
-    """The fields of a BPE over characters.
+    """Return the fields of a BPE over characters.
 
     Args:
-        document: a `tokenizer.json`.
-        ids: the id of each token as it spells it.
+        document: a parsed `tokenizer.json`.
+        ids: the id of each token by its spelling.
 
     Raises:
-        PageError: the document asks for what the encoder does not do.
+        PageError: the encoder does not support the document.
     """
     try:
         described = character_bpe(document, ids=ids)

@@ -1,4 +1,4 @@
-"""Conversations on the page against `tokbench chat`: text, ids, masks, messages and findings of several hundred."""
+"""Compare the page's conversations with `tokbench chat`: text, ids, masks, messages and findings of several hundred."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST_MESSAGES = 9
 _MOST_CHARACTERS = 300
 _SPACES = ("", " ", "\n", "  \n\t", "\x1c", "\x85\u2003", " \u3000 ")
 _UNKNOWN = ("a message says nothing", "the marks of a character stand in another order")
-"""What `chat.js` says of conversations of which it does not know whether the template takes them."""
+"""Beginnings of the messages with which `chat.js` refuses conversations that the table does not cover."""
 _PLAIN = (
     "Hi",
     "What is 2+2?",
@@ -47,11 +47,11 @@ _PLAIN = (
 
 @dataclass(frozen=True, slots=True)
 class ChatCheck:
-    """What was tried.
+    """The extent of a check.
 
     Attributes:
-        conversations: how many.
-        written: how many of them the template takes.
+        conversations: number of conversations.
+        written: number of conversations that the template accepts.
     """
 
     conversations: int
@@ -59,17 +59,17 @@ class ChatCheck:
 
 
 def check_chat(data: TokenizerData, *, seed: int = 0) -> ChatCheck | NoChat:
-    """Write and encode some hundred conversations both ways.
+    """Render and encode several hundred conversations both ways.
 
     Args:
-        data: a tokenizer with a chat template, and what the page holds of both.
-        seed: draws the conversations.
+        data: a tokenizer with a chat template, and the page's data of both.
+        seed: seed of the conversations.
 
     Returns:
-        What was tried, or the first difference as the reason why the page shows no conversations.
+        The extent of the check, or the first difference as the reason why the page shows no conversations.
 
     Raises:
-        BackendUnavailableError: there is no engine for JavaScript.
+        BackendUnavailableError: no JavaScript engine is installed.
     """
     assert isinstance(data.chat, ChatData)
     chat = data.chat
@@ -78,32 +78,32 @@ def check_chat(data: TokenizerData, *, seed: int = 0) -> ChatCheck | NoChat:
     made = PageEncoder(data.to_json()).encode_chats(given)
     wanted = _wanted(data, chat, talks)
     for talk, found, expected in zip(talks, made, wanted, strict=True):
-        if _is_left_out(talk, found, chat):
+        if _is_not_covered(talk, found, chat):
             continue
         if _compared(expected, chat) != _compared(None if "refused" in found else found, chat):
             said = ", ".join(
-                f"{role} {quoted(each)}" for role, each in zip(talk.roles, talk.said, strict=True)
+                f"{role} {quoted(content)}" for role, content in zip(talk.roles, talk.said, strict=True)
             )
             return NoChat(f"the page would show other tokens than tokbench chat for {said}")
-    return ChatCheck(len(talks), sum(each is not None for each in wanted))
+    return ChatCheck(len(talks), sum(facts is not None for facts in wanted))
 
 
 def _compared(facts: dict[str, Any] | None, chat: ChatData) -> dict[str, Any] | None:
-    """What both have to tell alike; not whose the template's own text is, where the table does not say."""
+    """Return the facts that must be equal; without owners of template text if the table does not have them."""
     return facts if facts is None or chat.form.has_owners else {**facts, "owners": None}
 
 
 def _talks(chat: ChatData, *, seed: int) -> Iterator[Talk]:
     source = random.Random(seed)  # noqa: S311 -- test texts, not secrets
     controls = sorted(chat.controls)
-    texts = [each[:_MOST_CHARACTERS] for each in generated_texts(controls[:50], seed=seed)]
+    texts = [text[:_MOST_CHARACTERS] for text in generated_texts(controls[:50], seed=seed)]
     for _ in range(_TALKS):
         roles = _roles(source, chat.form.domain)
         yield Talk(roles, tuple(_said(source, texts, controls) for _ in roles), source.random() < 0.3)
 
 
 def _roles(source: random.Random, domain: Domain) -> tuple[str, ...]:
-    """Roles by turns as a rule, as templates take these, else any of the domain."""
+    """Draw alternating roles, as most templates require, or sometimes any roles of the domain."""
     size = source.randint(1, _MOST_MESSAGES)
     if source.random() < 0.2:
         while not domain.has(roles := tuple(source.choices(list(LETTERS), k=size))):
@@ -124,8 +124,8 @@ def _said(source: random.Random, texts: Sequence[str], controls: Sequence[str]) 
     return source.choice(_SPACES) + "".join(parts) + source.choice(_SPACES)
 
 
-def _is_left_out(talk: Talk, found: Mapping[str, Any], chat: ChatData) -> bool:
-    """Whether the page says that it does not know what becomes of this conversation."""
+def _is_not_covered(talk: Talk, found: Mapping[str, Any], chat: ChatData) -> bool:
+    """Whether the page refuses a conversation that its table does not cover."""
     if "refused" not in found:
         return False
     limited = any(
@@ -137,29 +137,29 @@ def _is_left_out(talk: Talk, found: Mapping[str, Any], chat: ChatData) -> bool:
 
 
 def _wanted(data: TokenizerData, chat: ChatData, talks: Sequence[Talk]) -> list[dict[str, Any] | None]:
-    """What `tokbench chat` makes of each; None where the template refuses it."""
+    """Return the facts of each conversation from `tokbench chat`; None if the template refuses it."""
     tokenizer, is_composed = data.opened.tokenizer, data.fields.get("nfc", False)
     wanted: dict[int, dict[str, Any] | None] = {}
     for prompt in (False, True):
         own = [number for number, talk in enumerate(talks) if talk.prompt == prompt]
         given = [talks[number].conversation for number in own]
         rendered = chat.template.render_many(given, prompt=prompt, tokenizer=tokenizer)
-        taken = [place for place, each in enumerate(rendered) if isinstance(each, Rendered)]
+        taken = [place for place, result in enumerate(rendered) if isinstance(result, Rendered)]
         encoded = chat.template.encode_rendered(
             tokenizer,
             [given[place] for place in taken],
-            [each for each in rendered if isinstance(each, Rendered)],
+            [result for result in rendered if isinstance(result, Rendered)],
         )
         wanted |= dict.fromkeys(own)
         wanted |= {
-            own[place]: _facts(each, is_composed=is_composed)
-            for place, each in zip(taken, encoded, strict=True)
+            own[place]: _facts(encoded_chat, is_composed=is_composed)
+            for place, encoded_chat in zip(taken, encoded, strict=True)
         }
     return [wanted[number] for number in range(len(talks))]
 
 
 def _facts(chat: EncodedChat, *, is_composed: bool) -> dict[str, Any]:
-    """As the page tells it; where the tokenizer composes characters, places are those of the composed text."""
+    """Return the facts as the page reports them; positions are those of the NFC text if the tokenizer applies NFC."""
     text = chat.rendered.text
 
     def composed(text: str) -> str:
@@ -168,16 +168,16 @@ def _facts(chat: EncodedChat, *, is_composed: bool) -> dict[str, Any]:
     return {
         "text": composed(text),
         "ids": chat.ids.tolist(),
-        "learned": [bool(each) for each in chat.loss_mask.tolist()],
-        "owners": [None if each == NO_MESSAGE else each for each in chat.message_index.tolist()],
+        "learned": [bool(is_learned) for is_learned in chat.loss_mask.tolist()],
+        "owners": [None if message == NO_MESSAGE else message for message in chat.message_index.tolist()],
         "found": [
-            [_units(composed(text[: each.start])), _units(composed(text[: each.stop])), each.token]
-            for each in chat.findings
-            if text[each.start : each.stop] == each.token
+            [_units(composed(text[: finding.start])), _units(composed(text[: finding.stop])), finding.token]
+            for finding in chat.findings
+            if text[finding.start : finding.stop] == finding.token
         ],
     }
 
 
 def _units(text: str) -> int:
-    """How many characters JavaScript takes a text for."""
+    """Return the length of a text in UTF-16 code units, as JavaScript counts."""
     return len(text.encode("utf-16-le")) // 2

@@ -1,4 +1,4 @@
-"""The chat template of a tokenizer as data of the page, or why the page has none."""
+"""The chat template of a tokenizer as data of the page, or the reason why the page has none."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _GREETING = Conversation(({"role": "user", "content": "Hi"},))
 
 @dataclass(frozen=True, slots=True)
 class ChatData:
-    """Conversations on a page.
+    """The conversations of a tokenizer on a page.
 
     Attributes:
-        template: writes them.
-        form: the same as a table.
+        template: the template.
+        form: the template as a table.
         controls: the texts of the control tokens.
-        date: what a template that writes the date takes for today; None where it writes none.
+        date: the date that the template writes; None if it writes none.
     """
 
     template: ChatTemplate
@@ -49,7 +49,7 @@ class ChatData:
 
     @property
     def note(self) -> str:
-        """What the page says of it."""
+        """The note that the page shows about it."""
         note = f"Conversations by {self.template.name}, text only; for tools use tokbench chat."
         if self.form.domain is not Domain.ANY:
             note += f" It is verified where {self.form.domain.value}."
@@ -59,7 +59,7 @@ class ChatData:
         return note if self.date is None else f"{note} Its date is {self.date}."
 
     def to_json(self) -> dict[str, Any]:
-        """As the page holds it."""
+        """Return the data of the page."""
         return {
             "template": self.template.name,
             "controls": self.controls,
@@ -70,33 +70,33 @@ class ChatData:
 
 @dataclass(frozen=True, slots=True)
 class NoChat:
-    """Why a page shows no conversations for a tokenizer."""
+    """The reason why a page shows no conversations for a tokenizer."""
 
     reason: str
 
     @property
     def note(self) -> str:
-        """What the page says of it."""
+        """The note that the page shows about it."""
         return f"No conversations: {self.reason}."
 
     def to_json(self) -> dict[str, Any]:
-        """As the page holds it."""
+        """Return the data of the page."""
         return {"reason": self.reason}
 
 
 def chat_data(
     tokenizer: Tokenizer, found: Sequence[str], *, template: str = AUTO, date: datetime
 ) -> ChatData | NoChat:
-    """Conversations of a tokenizer as data for the page.
+    """Return the conversations of a tokenizer as data for the page.
 
     Args:
-        tokenizer: it.
-        found: the tokens that its encoder on the page finds before anything else, and those that its model does.
+        tokenizer: the tokenizer.
+        found: the tokens that the page's encoder matches before anything else, and those that its model matches.
         template: the name of a template, as `tokbench chat --template` takes it.
-        date: what a template that writes the date takes for today.
+        date: the current date for a template that writes it.
 
     Raises:
-        TemplateError: there is no template of that name, or the tokenizer lacks tokens that it needs.
+        TemplateError: no template has that name, or the tokenizer lacks tokens that it needs.
     """
     if (
         template == AUTO
@@ -109,7 +109,7 @@ def chat_data(
     if lost := sorted(set(controls) - set(found)):
         return NoChat(f"its model finds {lost[0]} in every text, which the page cannot hold back")
     try:
-        form = infer_form(_render_of(chat, tokenizer), literals=_literals(chat, controls))
+        form = infer_form(_render_function(chat, tokenizer), literals=_literals(chat, controls))
     except NoFormError as error:
         return NoChat(f"{chat.name} does not fit into a table: {error}")
     except TemplateError as error:
@@ -119,8 +119,8 @@ def chat_data(
     return ChatData(chat, form, tuple(controls), f"{date:%Y-%m-%d}" if _is_dated(chat, tokenizer) else None)
 
 
-class _Remembering:
-    """A renderer that renders no conversation twice: short ones begin alike, and turns are found by beginnings."""
+class _CachingRenderer:
+    """A renderer that caches its results: short conversations share prefixes, which are rendered to find turns."""
 
     def __init__(self, renderer: Renderer) -> None:
         self.name = renderer.name
@@ -130,19 +130,23 @@ class _Remembering:
     def render(
         self, conversations: Sequence[Conversation], *, prompt: bool = False
     ) -> list[Rendered | TemplateError]:
-        """What the renderer makes of each conversation of texts."""
+        """Return the renderer's result for each conversation of texts."""
         keys = [
-            (prompt, *((message["role"], message["content"]) for message in each.messages))
-            for each in conversations
+            (prompt, *((message["role"], message["content"]) for message in conversation.messages))
+            for conversation in conversations
         ]
-        new = {key: each for key, each in zip(keys, conversations, strict=True) if key not in self._made}
+        new = {
+            key: conversation
+            for key, conversation in zip(keys, conversations, strict=True)
+            if key not in self._made
+        }
         self._made |= zip(new, self._renderer.render(list(new.values()), prompt=prompt), strict=True)
         return [self._made[key] for key in keys]
 
 
-def _render_of(chat: ChatTemplate, tokenizer: Tokenizer) -> Render:
-    """What writes conversations as the template does, with turns."""
-    renderer = _Remembering(chat.renderer_for(tokenizer))
+def _render_function(chat: ChatTemplate, tokenizer: Tokenizer) -> Render:
+    """Return a function that renders conversations with turns."""
+    renderer = _CachingRenderer(chat.renderer_for(tokenizer))
     bos = roles_of(tokenizer).get("bos")
 
     def render(conversations: Sequence[Conversation], prompt: bool) -> list[Rendered | None]:  # noqa: FBT001
@@ -150,8 +154,8 @@ def _render_of(chat: ChatTemplate, tokenizer: Tokenizer) -> Render:
             made = renderer.render(conversations, prompt=prompt)
         else:
             made = chat.render_many(conversations, prompt=prompt, tokenizer=tokenizer)
-        kept = [number for number, each in enumerate(made) if isinstance(each, Rendered)]
-        texts = [each for each in made if isinstance(each, Rendered)]
+        kept = [number for number, result in enumerate(made) if isinstance(result, Rendered)]
+        texts = [result for result in made if isinstance(result, Rendered)]
         if not chat.sources:
             check_vocabulary(named(chat.name), tokenizer, texts)
         rendered = with_turns(
@@ -168,15 +172,18 @@ def _render_of(chat: ChatTemplate, tokenizer: Tokenizer) -> Render:
 
 
 def _literals(chat: ChatTemplate, controls: Mapping[str, int]) -> set[str]:
-    """What contents may hold that a template could look for."""
-    known = {text for each in all_formats() for text in (*each.known_tokens, *each.text_marks)}
+    """Return texts that a template could search for in contents."""
+    known = {text for template in all_formats() for text in (*template.known_tokens, *template.text_marks)}
     return known | literals_of(chat.sources.values()) | set(controls if len(controls) < 200 else ())
 
 
 def _is_dated(chat: ChatTemplate, tokenizer: Tokenizer) -> bool:
     rendered = [
-        each
-        for each in chat.render_many([_GREETING], prompt=False, tokenizer=tokenizer)
-        if isinstance(each, Rendered)
+        result
+        for result in chat.render_many([_GREETING], prompt=False, tokenizer=tokenizer)
+        if isinstance(result, Rendered)
     ]
-    return any(each.dated or "date_string" in {run.origin.field for run in each.runs} for each in rendered)
+    return any(
+        conversation.dated or "date_string" in {run.origin.field for run in conversation.runs}
+        for conversation in rendered
+    )

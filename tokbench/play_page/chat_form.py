@@ -1,9 +1,9 @@
-"""What a chat template writes around what people say, as a table that a page can hold.
+"""The text that a chat template writes around contents, as a table that a page can hold.
 
-A template is a program; for conversations of texts alone most of them depend on few things: who speaks before and
-after, whether a message is the last one, and whether anything is said in it. Then each stretch between two contents is
-one of a finite list, and so is what is trimmed of each content. `chat_inference` makes such a table and holds the
-template to it; `chat.js` reads it as this module does.
+A template is a program; but for conversations of plain texts, most templates depend on few facts: who speaks before
+and after, whether a message is the last one, and whether its content is empty. Then the text between two contents is
+one of a finite list, and so is what is trimmed from each content. `chat_inference` builds such a table and checks the
+template against it; `chat.js` reads it as this module does.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 LETTERS = {"system": "s", "user": "u", "assistant": "a"}
-"""The roles of a conversation on a page, and how keys spell them."""
+"""The roles of a conversation on a page, with their letters in keys."""
 
 BEGINNING, END, PROMPT, MORE = "^", "$", ">", "+"
-"""In keys: before the first message, after the last one, there with the header of an answer, another message."""
+"""In keys: the beginning, the end, the end with a generation prompt, and the presence of further messages."""
 
 TRIMS = ("", " ", "\n", "*")
-"""What may be taken off an end of a content: nothing, spaces, line ends, all white space."""
+"""What may be trimmed from an end of a content: nothing, spaces, line ends, all white space."""
 
 
 class Order(Enum):
-    """In which order contents are written."""
+    """The order in which contents are written."""
 
     AS_SAID = "as said"
     SYSTEM_LAST = "the system's before the last user's"
 
 
 class Domain(Enum):
-    """Of which conversations a table tells, the widest first."""
+    """The conversations that a table covers, the widest domain first."""
 
     ANY = "any"
     SYSTEM_FIRST = "a system message comes first or not at all"
@@ -41,7 +41,7 @@ class Domain(Enum):
     BY_TURNS = "user and assistant speak by turns, after a system message at most"
 
     def has(self, roles: Sequence[str]) -> bool:
-        """Whether a conversation is one of them.
+        """Whether the domain includes a conversation with these roles.
 
         >>> Domain.USER_FIRST.has(["system", "user", "user"]), Domain.BY_TURNS.has(["system", "user", "user"])
         (True, False)
@@ -60,13 +60,13 @@ class Domain(Enum):
 
 
 class Atom(NamedTuple):
-    """A stretch of a rendered conversation of which everything is the same.
+    """A stretch of a rendered conversation with uniform properties.
 
     Attributes:
-        text: it.
+        text: the text.
         owner: the message that it belongs to; None for none.
         said: the message whose content it is; None for the template's own text.
-        is_trusted: whether control tokens may be made of it.
+        is_trusted: whether it may become part of a control token.
         is_learned: whether its tokens are learned.
     """
 
@@ -78,12 +78,12 @@ class Atom(NamedTuple):
 
 
 class Part(NamedTuple):
-    """A part of a gap between two contents in which something is said.
+    """A part of a gap between two non-blank contents.
 
     Attributes:
-        text: what the template writes; None for the content of a message of white space.
-        owner: the message that it belongs to, counted from the one before the gap, which is 0; None for none.
-        is_trusted: whether control tokens may be made of it.
+        text: the text that the template writes; None for the content of a blank message.
+        owner: the message that it belongs to, relative to the message before the gap; None for none.
+        is_trusted: whether it may become part of a control token.
         is_learned: whether its tokens are learned.
     """
 
@@ -94,30 +94,30 @@ class Part(NamedTuple):
 
 
 class Content(NamedTuple):
-    """What becomes of a content: what is taken off its two ends (see `TRIMS`), and whether it is learned."""
+    """How a content is written: what is trimmed from its two ends (see `TRIMS`), and whether it is learned."""
 
     left: str
     right: str
     is_learned: bool
 
     def trimmed(self, text: str) -> str:
-        r"""What is written of a content.
+        r"""Return the trimmed content.
 
         >>> Content("*", " ", False).trimmed(" \n a \n ")
         'a \n'
         """
-        left, right = (None if each == "*" else each for each in (self.left, self.right))
+        left, right = (None if trim == "*" else trim for trim in (self.left, self.right))
         text = text if left == "" else text.lstrip(left)
         return text if right == "" else text.rstrip(right)
 
 
 class Gap(NamedTuple):
-    """A gap between two contents in which something is said.
+    """A gap between two non-blank contents.
 
     Attributes:
-        key: what is known of it.
-        first: the place in the order of messages of the one before it; -1 at the beginning.
-        stop: that of the one after it; the number of messages at the end.
+        key: the key of the gap in the table.
+        first: position of the message before it in writing order; -1 at the beginning.
+        stop: position of the message after it; the number of messages at the end.
     """
 
     key: str
@@ -130,12 +130,12 @@ class ChatForm:
     """A chat template as a table.
 
     Attributes:
-        gaps: what is written between two contents, by the key of `gaps_of`.
-        contents: what becomes of a content, by the letters of the messages before, itself and after.
-        order: of the contents.
-        domain: the conversations that it tells of.
-        has_owners: whether the template's own text belongs to messages; if not, that is not known.
-        limits: role and text: what the template does with such a content is not known.
+        gaps: the parts written between two contents, by the key of `gaps_of`.
+        contents: how a content is written, by the letters of the message before, itself, and the one after.
+        order: the order of the contents.
+        domain: the conversations that the table covers.
+        has_owners: whether the messages that the template's own text belongs to are known.
+        limits: role and text pairs: the table does not cover contents of the role with that text.
     """
 
     gaps: Mapping[str, tuple[Part, ...]]
@@ -146,7 +146,7 @@ class ChatForm:
     limits: tuple[tuple[str, str], ...] = ()
 
     def write(self, roles: Sequence[str], said: Sequence[str], *, prompt: bool = False) -> list[Atom] | None:
-        """The conversation as the template writes it, or None where the table has no place for it."""
+        """Render a conversation as the template does; None if the table does not cover it."""
         if not self.domain.has(roles):
             return None
         order = emission_order(roles, self.order)
@@ -174,7 +174,7 @@ class ChatForm:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """As the page holds it."""
+        """Return the data of the page."""
         return {
             "gaps": {key: [list(part) for part in parts] for key, parts in self.gaps.items()},
             "contents": {key: list(content) for key, content in self.contents.items()},
@@ -186,18 +186,18 @@ class ChatForm:
 
 
 def joined(atoms: Iterable[Atom]) -> list[Atom]:
-    """Atoms that say something, neighbours of which all else is the same as one."""
-    made: list[Atom] = []
+    """Merge neighbouring atoms with equal properties, and drop empty ones."""
+    merged: list[Atom] = []
     for atom in atoms:
-        if made and made[-1][1:] == atom[1:]:
-            made[-1] = atom._replace(text=made[-1].text + atom.text)
+        if merged and merged[-1][1:] == atom[1:]:
+            merged[-1] = atom._replace(text=merged[-1].text + atom.text)
         elif atom.text:
-            made.append(atom)
-    return made
+            merged.append(atom)
+    return merged
 
 
 def emission_order(roles: Sequence[str], order: Order) -> list[int]:
-    """The messages in the order in which they are written.
+    """Return the messages in the order in which they are written.
 
     >>> emission_order(["system", "user", "assistant", "user"], Order.SYSTEM_LAST)
     [1, 2, 0, 3]
@@ -211,7 +211,7 @@ def emission_order(roles: Sequence[str], order: Order) -> list[int]:
 
 
 def content_keys(roles: Sequence[str], order: Sequence[int], *, prompt: bool) -> dict[int, str]:
-    """For each message the letters of the one before, itself and the one after.
+    """Return for each message the letters of the one before, itself, and the one after.
 
     >>> content_keys(["user", "assistant"], [0, 1], prompt=True)
     {0: '^ua', 1: 'ua>'}
@@ -223,10 +223,10 @@ def content_keys(roles: Sequence[str], order: Sequence[int], *, prompt: bool) ->
 def gaps_of(
     roles: Sequence[str], said: Sequence[str], order: Sequence[int], *, prompt: bool
 ) -> Iterator[Gap]:
-    """The gaps between contents that say something, in order, the ends included.
+    """Yield the gaps between non-blank contents in order, including those at the ends.
 
-    A key spells the messages beside a gap, with what follows the one after, and those in it: 0 for an empty one, 1
-    for one of spaces, 2 for one of other white space.
+    A key consists of the letters of the messages before, in and after a gap, and of a mark for what follows. Messages
+    in the gap are marked 0 if empty, 1 if they consist of spaces, and 2 for other white space.
 
     >>> [gap.key for gap in gaps_of(["user", "assistant", "user"], ["Hi", "", "?"], [0, 1, 2], prompt=True)]
     ['^u+', 'ua0u>', 'u>']
@@ -242,9 +242,9 @@ def gaps_of(
 
 
 def _key(roles: Sequence[str], said: Sequence[str], order: Sequence[int], first: int, stop: int) -> str:
-    """The letters of the messages beside a gap and in it, without what follows."""
+    """Return the key of a gap without the mark for what follows it."""
     before = BEGINNING if first < 0 else LETTERS[roles[order[first]]]
-    inside = [LETTERS[roles[each]] + _silence(said[each]) for each in order[first + 1 : stop]]
+    inside = [LETTERS[roles[message]] + _silence(said[message]) for message in order[first + 1 : stop]]
     after = [LETTERS[roles[order[stop]]]] if stop < len(order) else []
     return "".join([before, *inside, *after])
 

@@ -1,4 +1,4 @@
-"""Infer the table of a chat template: render every short conversation, and see that the table says the same."""
+"""Infer the table of a chat template: render all short conversations, and check that the table gives the same."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ if TYPE_CHECKING:
     from tokbench.chat.rendered import Origin, Rendered
 
     Render = Callable[[Sequence[Conversation], bool], Sequence[Rendered | None]]
-    """Conversations and whether they end ready for the assistant → their texts with turns; None where refused."""
+    """Conversations, and whether to add the generation prompt → their texts with turns; None if refused."""
 
 _LONGEST, _LONGEST_BY_TURNS = 4, 6
 _SILENT = ("", "  ", " \n ")
 _AROUND = (("\n  \t", "\t \n "), ("  \n", "\n \t "))
-"""White space around what is said, so that what is trimmed can be seen: each kind stands outermost once."""
+"""White space around contents, to observe trimming: each kind is outermost once."""
 _MOST_LIMITS = 40
 _LITERAL = re.compile(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"")
 _LONGEST_LITERAL = 40
 
 
 class NoFormError(Exception):
-    """A template does more than a table can say; the message tells what."""
+    """A template cannot be expressed as a table; the message says why."""
 
 
 class Talk(NamedTuple):
-    """A conversation of texts: role and content of each message, and whether it ends ready for the assistant."""
+    """A conversation of texts: the role and content of each message, and whether to add the generation prompt."""
 
     roles: tuple[str, ...]
     said: tuple[str, ...]
@@ -55,20 +55,20 @@ class Talk(NamedTuple):
 
     @property
     def conversation(self) -> Conversation:
-        """As a template is given it."""
+        """The conversation as input of a template."""
         pairs = zip(self.roles, self.said, strict=True)
         return Conversation(tuple({"role": role, "content": said} for role, said in pairs))
 
 
 def infer_form(render: Render, *, literals: Collection[str] = ()) -> ChatForm:
-    """The table of a chat template.
+    """Infer the table of a chat template.
 
     Args:
-        render: writes conversations.
-        literals: texts that contents may hold and the template may look for.
+        render: renders conversations.
+        literals: texts in contents that the template may search for.
 
     Raises:
-        NoFormError: it writes short conversations in a way that no table says.
+        NoFormError: no table expresses how it renders short conversations.
     """
     talks = list(_short_talks())
     written = write_talks(render, talks)
@@ -80,7 +80,7 @@ def infer_form(render: Render, *, literals: Collection[str] = ()) -> ChatForm:
             if domain.has(talk.roles)
         ]
         try:
-            form = _tabulated(observed, order, domain)
+            form = _table_of(observed, order, domain)
         except NoFormError as error:
             reason = str(error)
         else:
@@ -90,18 +90,22 @@ def infer_form(render: Render, *, literals: Collection[str] = ()) -> ChatForm:
 
 
 def literals_of(sources: Collection[str]) -> set[str]:
-    """The quoted texts in templates in Jinja, which they may look for in contents.
+    """Return the string literals in Jinja templates, which they may search for in contents.
 
     >>> sorted(literals_of(["{% if '</think>' in message['content'] %}"]))
     ['</think>', 'content']
     """
-    found = (one or other for source in sources for one, other in _LITERAL.findall(source))
-    spelled = (each.replace("\\n", "\n").replace("\\'", "'").replace('\\"', '"') for each in found)
-    return {each.strip() for each in spelled if each.strip() and len(each) <= _LONGEST_LITERAL}
+    found = (
+        single_quoted or double_quoted
+        for source in sources
+        for single_quoted, double_quoted in _LITERAL.findall(source)
+    )
+    spelled = (literal.replace("\\n", "\n").replace("\\'", "'").replace('\\"', '"') for literal in found)
+    return {literal.strip() for literal in spelled if literal.strip() and len(literal) <= _LONGEST_LITERAL}
 
 
 def write_talks(render: Render, talks: Sequence[Talk]) -> list[list[Atom] | None]:
-    """What a template writes of each conversation; None where it refuses it."""
+    """Render conversations to atoms; None for a conversation that the template refuses."""
     written: dict[int, list[Atom] | None] = {}
     for prompt in (False, True):
         own = [number for number, talk in enumerate(talks) if talk.prompt == prompt]
@@ -111,12 +115,12 @@ def write_talks(render: Render, talks: Sequence[Talk]) -> list[list[Atom] | None
 
 
 def without_owners(atoms: Sequence[Atom]) -> list[Atom]:
-    """The same where the template's own text belongs to no message, and neighbours are one."""
+    """Remove the owners of the template's own text, and merge neighbours that become equal."""
     return joined(atom._replace(owner=atom.said) for atom in atoms)
 
 
 def atoms_of(rendered: Rendered, roles: Sequence[str]) -> list[Atom]:
-    """The stretches of a rendered conversation of which everything is the same."""
+    """Split a rendered conversation into stretches with uniform properties."""
     learned = learned_ranges(rendered, roles)
     firsts, owners = owners_of(rendered)
     edges = {
@@ -124,7 +128,7 @@ def atoms_of(rendered: Rendered, roles: Sequence[str]) -> list[Atom]:
         len(rendered.text),
         *firsts,
         *rendered.runs.starts,
-        *(edge for each in learned for edge in each),
+        *(edge for bounds in learned for edge in bounds),
     }
     places = sorted(edges)
     atoms: list[Atom] = []
@@ -151,9 +155,9 @@ def _message_of_content(origin: Origin) -> int | None:
 
 
 def _short_talks() -> Iterator[Talk]:
-    """Conversations of every order of roles up to a length, in which everybody says something, or all but one.
+    """Yield conversations with every order of roles up to a length, with at most one blank message.
 
-    And longer ones by turns, as many templates take no others.
+    Longer ones follow with alternating roles, as many templates accept no others.
     """
     by_turns = tuple(islice(cycle(("user", "assistant")), _LONGEST_BY_TURNS))
     orders = [order for size in range(1, _LONGEST + 1) for order in product(LETTERS, repeat=size)]
@@ -166,7 +170,7 @@ def _short_talks() -> Iterator[Talk]:
 
 
 def _contents(size: int, *, prompt: bool) -> Iterator[list[str]]:
-    """What may be said in this many messages; what ends a conversation is beside its last two alone."""
+    """Yield the contents to try for this many messages; endings only affect the last two messages."""
     words = [
         [f"{left}word{n}{right}" for n in range(size) for left, right in [_AROUND[(n + shift) % 2]]]
         for shift in range(2)
@@ -176,7 +180,7 @@ def _contents(size: int, *, prompt: bool) -> Iterator[list[str]]:
         yield [*words[0][:place], silence, *words[0][place + 1 :]]
 
 
-def _tabulated(observed: Sequence[tuple[Talk, list[Atom] | None]], order: Order, domain: Domain) -> ChatForm:
+def _table_of(observed: Sequence[tuple[Talk, list[Atom] | None]], order: Order, domain: Domain) -> ChatForm:
     gaps: dict[str, tuple[Part, ...]] = {}
     contents: dict[str, set[Content]] = {}
     for talk, atoms in observed:
@@ -206,7 +210,7 @@ def _note(
     gaps: dict[str, tuple[Part, ...]],
     contents: dict[str, set[Content]],
 ) -> None:
-    """Note what one conversation shows, which must not be at odds with what others have shown."""
+    """Record the observations of one conversation; raise if they contradict earlier ones."""
     places = emission_order(talk.roles, order)
     keys = content_keys(talk.roles, places, prompt=talk.prompt)
     rest = iter(atoms)
@@ -248,7 +252,7 @@ def _note_content(atom: Atom, said: str, key: str, contents: dict[str, set[Conte
 
 
 def _limits(form: ChatForm, render: Render, literals: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Texts that a template looks for in contents: where one is in what a role says, it writes something else."""
+    """Yield role and text pairs whose presence in a content changes what the template writes."""
     known = sorted(literals)
     talks: list[Talk] = []
     reasons: list[tuple[str, str]] = []

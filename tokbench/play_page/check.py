@@ -1,4 +1,4 @@
-"""The encoder of the page against the tokenizer: bundled and generated texts, special tokens, every character."""
+"""Compare the page's encoder with the tokenizer on bundled and generated texts, special tokens, and every character."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
 _TEXTS_AT_ONCE = 256
 _CHARACTERS_A_TEXT = 2048
 _MOST_WIDE = 64
-"""Special tokens that are tried in wide letters."""
+"""Maximum number of special tokens that are tried in full-width letters."""
 
 _WIDE = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
-_OTHERS_LEFT_OUT = 64
-"""Of characters that nobody has been given, and of private ones, one of this many is tried."""
+_SAMPLED_ONE_IN = 64
+"""Of unassigned and private-use characters only one in this many is tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What was tried.
+    """The extent of a check.
 
     Attributes:
-        texts: how many; those with special tokens under both policies.
+        texts: number of texts; those with special tokens are encoded under both policies.
         num_bytes: their UTF-8 bytes.
-        characters: how many characters occur in them.
+        characters: number of distinct characters in them.
     """
 
     texts: int
@@ -45,15 +45,15 @@ class Check:
 
 
 def check_page(data: TokenizerData, *, seed: int = 0) -> Check:
-    """Encode some thousand texts both ways.
+    """Encode several thousand texts both ways.
 
     Args:
-        data: the tokenizer, and what the page holds of it.
-        seed: draws the generated texts.
+        data: the tokenizer, and the page's data of it.
+        seed: seed of the generated texts.
 
     Raises:
-        BackendUnavailableError: there is no engine for JavaScript.
-        PageError: the page gives other ids for a text, which the message has, as small as it can be made.
+        BackendUnavailableError: no JavaScript engine is installed.
+        PageError: the page gives other ids for a text; the message has the shrunken text.
     """
     encoder = PageEncoder(data.to_json())
     tokenizer = data.opened.tokenizer
@@ -80,7 +80,7 @@ def _compare(texts: Sequence[str], data: TokenizerData, encoder: PageEncoder) ->
 
 
 def _wide(names: Iterable[str]) -> list[str]:
-    """Texts that normal forms of compatibility turn into special tokens.
+    """Return texts that compatibility normalization (NFKC) turns into special tokens.
 
     >>> _wide(["<s>"])
     ['＜ｓ＞']
@@ -89,15 +89,17 @@ def _wide(names: Iterable[str]) -> list[str]:
 
 
 def _every_character() -> Iterator[str]:
-    """Each character between letters, digits and spaces: a page that takes one for another class splits elsewhere."""
+    """Yield texts with each character between letters, digits and spaces, so that wrong character classes show."""
     characters = [
         chr(code)
         for code in range(0x110000)
         if not 0xD800 <= code < 0xE000
-        and (unicodedata.category(chr(code)) not in ("Cn", "Co") or code % _OTHERS_LEFT_OUT == 0)
+        and (unicodedata.category(chr(code)) not in ("Cn", "Co") or code % _SAMPLED_ONE_IN == 0)
     ]
     for start in range(0, len(characters), _CHARACTERS_A_TEXT):
-        yield "".join(f"a{each} 1{each}" for each in characters[start : start + _CHARACTERS_A_TEXT])
+        yield "".join(
+            f"a{character} 1{character}" for character in characters[start : start + _CHARACTERS_A_TEXT]
+        )
 
 
 def _differs(data: TokenizerData, text: str, policy: SpecialPolicy, encoder: PageEncoder) -> PageError:

@@ -1,4 +1,4 @@
-"""Code points, and how the page holds sets of them."""
+"""Code points, and the representation of sets of them on the page."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ if TYPE_CHECKING:
 
 
 def code_points() -> Iterable[int]:
-    """All that a text can hold, in order."""
+    """Return all code points that a text can contain, in order."""
     return chain(range(0xD800), range(0xE000, 0x110000))
 
 
 def ranges(codes: Iterable[int]) -> list[int]:
-    """First and last of each range of some code points in order, one after the other.
+    """Return the first and last of each range of ascending code points, flattened.
 
     >>> ranges([1, 2, 3, 7])
     [1, 3, 7, 7]

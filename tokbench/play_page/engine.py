@@ -1,4 +1,4 @@
-"""The page's own JavaScript, run in this process: V8 by the package mini-racer."""
+"""An engine that runs the page's own JavaScript in this process: V8 from the package mini-racer."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ ENCODER_FILES = (
     "chat.js",
     "tokenizer.js",
 )
-"""The encoders, which need nothing of a browser."""
+"""The encoders, which do not depend on a browser."""
 
 _MOST_SECONDS = 300
 _BATCH_CHARACTERS = 1 << 20
 
 
 def encoder_source() -> str:
-    """The text of the encoders, as it stands on the page."""
+    """Return the source of the encoders, as it is on the page."""
     return '"use strict";\n' + "\n".join(packaged(name) for name in ENCODER_FILES)
 
 
 def packaged(name: str) -> str:
-    """A file beside this module."""
+    """Return the contents of a file in this package."""
     return files("tokbench.play_page").joinpath(name).read_text("utf-8")
 
 
 def require_engine() -> None:
-    """Raise `BackendUnavailableError` where no JavaScript can be run."""
+    """Raise `BackendUnavailableError` if no JavaScript can be run."""
     try:
         import py_mini_racer  # noqa: F401
     except ImportError:
@@ -54,10 +54,10 @@ def require_engine() -> None:
 
 
 class PageEncoder:
-    """A tokenizer as the page runs it.
+    """A tokenizer as run by the page.
 
     Args:
-        data: of the tokenizer, as the page holds it.
+        data: the page's data of the tokenizer.
 
     Raises:
         BackendUnavailableError: mini-racer is not installed.
@@ -71,14 +71,14 @@ class PageEncoder:
         self._run(f"{encoder_source()}\nvar tokenizer = new PageTokenizer({data});\n{_ENCODE_ALL}\n0")
 
     def encode_batch(self, texts: Sequence[str], *, special: str) -> list[list[int]]:
-        """The ids of each text under a special policy of the page, "text" or "encode"."""
+        """Return the ids of each text under a special policy of the page, "text" or "encode"."""
         found: list[list[int]] = []
         for batch in _batches(texts):
             found += json.loads(self._run(f"encodeAll({json.dumps(batch)}, {json.dumps(special)})"))
         return found
 
     def encode_chats(self, talks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """What the page makes of conversations, each with `messages` and `prompt`; `refused` where it shows none."""
+        """Encode conversations, each with `messages` and `prompt`, as the page does; `refused` if it shows none."""
         return json.loads(self._run(f"encodeChats({json.dumps(talks)})"))  # type: ignore[no-any-return]
 
     def _run(self, source: str) -> Any:
@@ -104,7 +104,7 @@ function encodeChats(talks) {
 
 
 def _batches(texts: Sequence[str]) -> list[list[str]]:
-    """Texts together, so many that their source stays small."""
+    """Group texts into batches, so that each source stays small."""
     batches: list[list[str]] = []
     room = 0
     for text in texts:

@@ -1,4 +1,4 @@
-"""One page that needs nothing but itself: tokenizers, packed, and the encoders that run them."""
+"""The standalone page: compressed tokenizers, and the encoders that run them."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def play_page(
     """Write the page.
 
     Args:
-        tokenizers: those that can be chosen, the first two shown; each with the check that it has passed.
-        text: what stands in the text box at first.
-        conversations: on how many of them the page was tried as well.
+        tokenizers: the tokenizers to choose from, each with its passed check; the first two are shown.
+        text: the initial text.
+        conversations: number of conversations that were checked as well.
         made: the date on the page; by default today.
 
     Returns:
-        HTML that fetches nothing: its policy allows its own script and style by their hashes, and nothing else.
+        HTML that loads nothing: its policy allows only its own script and style, by their hashes.
     """
     style = packaged("page.css")
     script = "\n".join([encoder_source(), *map(packaged, _VIEW_FILES)])
@@ -59,7 +59,7 @@ def play_page(
 
 
 def _filled(template: str, parts: Mapping[str, str], *, text: str) -> str:
-    """A template with its parts, in which nothing is looked for again."""
+    """Fill a template with parts; the parts are not searched for placeholders."""
     marked = template.replace("</textarea>", "@text@</textarea>")
     pieces = marked.split("@")
     all_parts = {**parts, "text": f"\n{escape(text)}"}  # a line end after the tag is not part of the text
@@ -67,7 +67,7 @@ def _filled(template: str, parts: Mapping[str, str], *, text: str) -> str:
 
 
 def _packed(data: TokenizerData) -> str:
-    """A tokenizer as an element that no browser runs."""
+    """Return a tokenizer as an inert script element."""
     import orjson
 
     files = orjson.dumps([[file.name, file.sha256] for file in data.files]).decode()

@@ -1,8 +1,8 @@
-r"""Split patterns as regular expressions of JavaScript that mean the same in every browser.
+r"""Translate split patterns to JavaScript regular expressions that mean the same in every browser.
 
-A browser has the Unicode of its year, and `\p{L}` with it. So each class of characters is written out as its code
-points, as the `regex` package has them, which defines the patterns here. Possessive repetition, which JavaScript does
-not have, is written by what means the same: a lookahead that captures, and a reference to what it captured.
+Browsers differ in their Unicode version, and thus in `\p{L}`. So each character class is written out as its code
+points according to the `regex` package, which defines the patterns here. Possessive repetition, which JavaScript
+lacks, is replaced by an equivalent: a capturing lookahead, and a reference to what it captured.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ _SURROGATES = range(0xD800, 0xE000)
 
 
 def javascript_regex(pattern: str) -> str:
-    r"""A split pattern for `new RegExp(…, "yu")`.
+    r"""Translate a split pattern for `new RegExp(…, "yu")`.
 
     Args:
-        pattern: in the dialect of the `regex` package.
+        pattern: a pattern in the dialect of the `regex` package.
 
     Raises:
-        PageError: it holds what is not known to mean the same.
+        PageError: it contains syntax that is not known to mean the same.
 
     >>> javascript_regex("[ab]+|.")
     '[a-b]+|[\\u{0}-\\u{9}\\u{b}-\\u{10ffff}]'
@@ -48,7 +48,7 @@ def javascript_regex(pattern: str) -> str:
 
 
 class _Writer:
-    """Reads a pattern from left to right and writes it anew."""
+    """Translates a pattern from left to right."""
 
     def __init__(self, pattern: str) -> None:
         self._pattern = pattern
@@ -56,22 +56,24 @@ class _Writer:
         self._captures = 0
 
     def written(self) -> str:
-        made = self._choices(ignore_case=False, is_outermost=True)
+        translated = self._choices(ignore_case=False, is_outermost=True)
         if self._at != len(self._pattern):
             raise self._refused("a parenthesis that is closed and not open")
-        return made
+        return translated
 
     def _choices(self, *, ignore_case: bool, is_outermost: bool = False) -> str:
-        made: list[str] = []
+        translated: list[str] = []
         while self._at < len(self._pattern) and self._pattern[self._at] != ")":
             if self._takes("|"):
-                made.append("|")
+                translated.append("|")
             else:
-                made.append(self._repeated(self._item(ignore_case=ignore_case), is_outermost=is_outermost))
-        return "".join(made)
+                translated.append(
+                    self._repeated(self._item(ignore_case=ignore_case), is_outermost=is_outermost)
+                )
+        return "".join(translated)
 
     def _item(self, *, ignore_case: bool) -> str:
-        """One character, class, group or place."""
+        """Translate one character, class, group or assertion."""
         for opening, written in _GROUPS.items():
             if self._takes(opening):
                 inside = self._choices(ignore_case=ignore_case or opening == "(?i:")
@@ -91,7 +93,7 @@ class _Writer:
         return self._character(ignore_case=ignore_case)
 
     def _character(self, *, ignore_case: bool) -> str:
-        """A class, written out, or a character that is itself."""
+        """Translate a class, or a literal character."""
         start = self._at
         character = self._pattern[start]
         if character == "[":
@@ -105,7 +107,7 @@ class _Writer:
         if character in "?*+{}]":
             raise self._refused(repr(character))
         self._at += 1
-        return _one(character, ignore_case=ignore_case)
+        return _literal(character, ignore_case=ignore_case)
 
     def _escaped(self, *, ignore_case: bool) -> str:
         if found := _NAMED_CLASS.match(self._pattern, self._at):
@@ -113,15 +115,15 @@ class _Writer:
             return _class_of(found.group(), ignore_case=ignore_case)
         if found := _CODE_POINT.match(self._pattern, self._at):
             self._at = found.end()
-            return _one(chr(int(found.group()[2:].strip("{}"), 16)), ignore_case=ignore_case)
+            return _literal(chr(int(found.group()[2:].strip("{}"), 16)), ignore_case=ignore_case)
         letter = self._pattern[self._at + 1 : self._at + 2]
         if letter in _CONTROLS or (letter.isascii() and letter and not letter.isalnum()):
             self._at += 2
-            return _one(_CONTROLS.get(letter, letter), ignore_case=ignore_case)
+            return _literal(_CONTROLS.get(letter, letter), ignore_case=ignore_case)
         raise self._refused(f"\\{letter}")
 
     def _pass_class(self) -> None:
-        """Step over a class; classes within it have been taken out before."""
+        """Skip a class; nested classes have been removed before."""
         self._at += 1
         self._takes("^")
         self._takes("]")
@@ -136,14 +138,14 @@ class _Writer:
         if found is None:
             return item
         self._at = found.end()
-        made = item + found.group()
+        translated = item + found.group()
         if self._takes("?"):
-            return f"{made}?"
+            return f"{translated}?"
         if not self._takes("+"):
-            return made
-        # Nothing after it could make it give characters back at the end of an alternative of the whole pattern.
+            return translated
+        # At the end of a top-level alternative, nothing follows that could cause backtracking.
         is_last = self._at == len(self._pattern) or self._pattern[self._at] == "|"
-        return made if is_outermost and is_last else self._atomic(made)
+        return translated if is_outermost and is_last else self._atomic(translated)
 
     def _atomic(self, inside: str) -> str:
         self._captures += 1
@@ -161,7 +163,7 @@ class _Writer:
         )
 
 
-def _one(character: str, *, ignore_case: bool) -> str:
+def _literal(character: str, *, ignore_case: bool) -> str:
     if not ignore_case or not character.isalpha():
         return _spelled(ord(character))
     return _class_of(re.escape(character), ignore_case=True)
@@ -169,7 +171,7 @@ def _one(character: str, *, ignore_case: bool) -> str:
 
 @cache
 def _class_of(spelling: str, *, ignore_case: bool) -> str:
-    """The code points of a class, as a class of ranges."""
+    """Return the code points of a class, as a class of ranges."""
     import regex
 
     try:
@@ -187,7 +189,7 @@ def _class_of(spelling: str, *, ignore_case: bool) -> str:
 
 @cache
 def _characters() -> str:
-    """Every character there can be, in order."""
+    """Return all characters in order."""
     return "".join(chr(code) for code in range(0x110000) if code not in _SURROGATES)
 
 

@@ -1,4 +1,4 @@
-"""Models of SentencePiece as the data of `sentencepiece.js`."""
+"""SentencePiece models as data of `sentencepiece.js`."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from tokbench.formats.sentencepiece.model import SentencePieceFile
 
 _MOST_PIECE_BYTES = 1 << 23
-"""What the encoder has room for in a number, of all pieces together."""
+"""Maximum total size of all pieces, which the encoder's packed numbers can address."""
 
 
 def sentencepiece_data(model: SentencePieceFile, *, special_tokens: Mapping[str, int]) -> dict[str, Any]:
-    """The fields of a model.
+    """Return the fields of a model.
 
     Args:
-        model: what its file says.
+        model: the parsed model file.
         special_tokens: text → id.
 
     Raises:
-        PageError: it does something that the encoders do not.
+        PageError: the encoders do not support the model.
     """
     if model.model_type is ModelType.UNIGRAM:
         reason, own = unigram.left_because(model), _unigram_fields
@@ -79,7 +79,7 @@ def _unigram_fields(model: SentencePieceFile) -> dict[str, Any]:
 
 
 def _shortest(score: float) -> float:
-    """The number of the fewest digits that is the same 32-bit number."""
+    """Return the shortest decimal number with the same 32-bit value."""
     number = np.float32(score)
     short = float(str(number))
     return short if np.float32(short) == number else float(number)

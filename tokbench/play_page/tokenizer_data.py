@@ -1,4 +1,4 @@
-"""A tokenizer as data for the page: what its encoder in JavaScript needs, and where it is from."""
+"""A tokenizer as data for the page: the fields of its JavaScript encoder, and its source files."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class SourceFile:
     """A file that a tokenizer was read from.
 
     Attributes:
-        name: without its folder.
-        sha256: of its bytes, in hexadecimal digits.
+        name: its name without the folder.
+        sha256: SHA-256 of its bytes, in hexadecimal.
     """
 
     name: str
@@ -47,11 +47,11 @@ class TokenizerData:
     """A tokenizer for the page.
 
     Attributes:
-        name: by which it is chosen on the page.
-        opened: what the user opened.
-        algorithm: in words.
-        files: what it was read from.
-        fields: of its encoder.
+        name: the name it is chosen by on the page.
+        opened: the opened tokenizer.
+        algorithm: the algorithm in words.
+        files: the files it was read from.
+        fields: the fields of its encoder.
         chat: its conversations, or why there are none.
     """
 
@@ -63,7 +63,7 @@ class TokenizerData:
     chat: ChatData | NoChat | None = None
 
     def to_json(self) -> str:
-        """As the page holds it."""
+        """Return the data of the page."""
         import orjson
 
         info = self.opened.tokenizer.info
@@ -78,14 +78,14 @@ class TokenizerData:
 
 
 def tokenizer_data(opened: Opened, *, name: str) -> TokenizerData:
-    """A tokenizer as data for the page.
+    """Return a tokenizer as data for the page.
 
     Args:
-        opened: it.
-        name: by which it is chosen there.
+        opened: the opened tokenizer.
+        name: the name it is chosen by on the page.
 
     Raises:
-        PageError: no encoder of the page is for it; the message says why.
+        PageError: the page has no encoder for it; the message says why.
     """
     contents = TokenizerContents(opened)
     files = tuple(_files_of(opened))
@@ -115,7 +115,7 @@ def tokenizer_data(opened: Opened, *, name: str) -> TokenizerData:
 
 
 def _byte_level(document: Mapping[str, Any], opened: Opened) -> ParsedBpe:
-    """A `tokenizer.json` with added tokens of any kind as a byte-level BPE. Raises `PageError` if it is none."""
+    """Parse a `tokenizer.json` with any added tokens as a byte-level BPE. Raises `PageError` if it is none."""
     try:
         return parse_byte_level_bpe(document, path=opened.source.path)
     except (NotNativeError, ModelFormatError) as error:
@@ -123,7 +123,7 @@ def _byte_level(document: Mapping[str, Any], opened: Opened) -> ParsedBpe:
 
 
 def _files_of(opened: Opened) -> Iterator[SourceFile]:
-    """What the tokenizer was read from: of a saved one all files of its folder."""
+    """Yield the files that the tokenizer was read from; for a saved one, all files of its folder."""
     source = opened.source
     paths = source.files or sorted(path for path in source.path.glob("*") if path.is_file())
     for path in paths:

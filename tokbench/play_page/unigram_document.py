@@ -1,4 +1,4 @@
-"""Unigram of a `tokenizer.json` as the data of `unigram_document.js`."""
+"""Unigram of a `tokenizer.json` as data of `unigram_document.js`."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _MOST_JOINED = 10_000
 
 
 def unigram_document_data(tokenizer: Tokenizer) -> dict[str, Any]:
-    """The fields of a Unigram.
+    """Return the fields of a Unigram.
 
     Args:
-        tokenizer: made of a `tokenizer.json`.
+        tokenizer: a tokenizer from a `tokenizer.json`.
 
     Raises:
-        PageError: the document asks for what the encoder does not do.
+        PageError: the encoder does not support the document.
     """
     if not isinstance(tokenizer, UnigramDocument):
         raise _not_run("it does not split by WhitespaceSplit, or prepares texts in more steps than a table")
@@ -71,16 +71,17 @@ def _not_run(why: str) -> PageError:
 
 
 def joined_characters(charsmap: bytes) -> dict[str, list[int]]:
-    """Ranges of characters that join the one before, that join the one after, and that nothing joins.
+    """Return ranges of characters that join the one before, that join the one after, and that never join.
 
-    It looks each such cluster up as a whole where it is short. Which characters join depends on the Unicode of its
-    year, so the installed library is asked, by what it makes of each character beside one that a table composes.
+    The normalizer looks up each short cluster of joined characters as a whole. Which characters join depends on the
+    library's version of Unicode, so the installed library is queried: each character is normalized next to a sequence
+    that the table composes.
 
     Args:
-        charsmap: a table of replacements; empty for none.
+        charsmap: the table of replacements; empty for none.
 
     Raises:
-        PageError: the table does not compose or does not make tabs spaces, so that nothing can be asked.
+        PageError: the table does not compose or does not turn tabs into spaces, so the queries would not work.
     """
     if not charsmap:
         return {"joining": [], "prepended": [], "controls": []}
@@ -109,7 +110,7 @@ def joined_characters(charsmap: bytes) -> dict[str, list[int]]:
 
 
 def _is_short(code: int) -> bool:
-    """Whether a character with a mark is short enough to be looked up with it; of others only controls are known."""
+    """Whether a character plus mark is short enough to be looked up as a whole; of others only controls are known."""
     return code < 0x10000 or unicodedata.category(chr(code)) == "Cf"
 
 

@@ -1,4 +1,4 @@
-"""WordPiece as the data of `wordpiece.js`, with the table of its normalizer as the installed `tokenizers` has it."""
+"""WordPiece as data of `wordpiece.js`, with the normalizer's character table from the installed `tokenizers`."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 _BLOCK = 1 << 8
 _BETWEEN = "zxz"
-"""No character becomes that."""
+"""No character is normalized to this."""
 
 
 def wordpiece_data(document: Mapping[str, Any], *, ids: Mapping[str, int]) -> dict[str, Any]:
-    """The fields of a WordPiece.
+    """Return the fields of a WordPiece.
 
     Args:
-        document: a `tokenizer.json`.
-        ids: the id of each token as it spells it.
+        document: a parsed `tokenizer.json`.
+        ids: the id of each token by its spelling.
 
     Raises:
-        PageError: it does something that the encoder does not.
+        PageError: the encoder does not support the document.
     """
     try:
         described = described_wordpiece(document)
@@ -56,41 +56,44 @@ def wordpiece_data(document: Mapping[str, Any], *, ids: Mapping[str, int]) -> di
 def bert_characters(
     *, clean_text: bool, handle_chinese_chars: bool, strip_accents: bool, lowercase: bool
 ) -> dict[str, Any]:
-    """The fields of `bert_characters.js`: what becomes nothing, a bound, a word, or something else.
+    """Return the fields of `bert_characters.js`: characters that are removed, separators, single words, or replaced.
 
-    Each character is normalized by itself: what becomes of a text is what becomes of its characters. So a block of
-    which all stays, or nothing, is asked about as a whole, as most of Unicode's are. Marks that stay where accents are
-    stripped change places with others next to them; they are listed, so that the encoder can order them.
+    The normalizer treats each character by itself, so a block that stays unchanged or is removed as a whole, as most of
+    Unicode's blocks do, needs only one query. Marks that stay when accents are stripped are reordered among each other;
+    they are listed so that the encoder can order them.
 
     Args:
-        clean_text: whether controls go, and white space of all kinds is a space.
+        clean_text: whether control characters are removed, and all white space becomes spaces.
         handle_chinese_chars: whether each ideograph is a word.
-        strip_accents: whether texts are decomposed, and marks go.
-        lowercase: whether capitals go.
+        strip_accents: whether texts are decomposed and marks removed.
+        lowercase: whether texts are lower-cased.
     """
     changed = _changed(clean_text, handle_chinese_chars, strip_accents, lowercase)
     kept = [chr(code) for code in code_points() if code not in changed]
-    spaces, alone = _bounds([*kept, *sorted({each for inside in changed.values() for each in inside})])
-    found: dict[str, list[int]] = {"gone": [], "spaces": [], "alone": []}
+    spaces, alone = _bounds(
+        [*kept, *sorted({character for inside in changed.values() for character in inside})]
+    )
+    by_kind: dict[str, list[int]] = {"gone": [], "spaces": [], "alone": []}
     others: dict[str, str] = {}
     for character in (spaces | alone).difference(map(chr, changed)):
-        found["spaces" if character in spaces else "alone"].append(ord(character))
+        by_kind["spaces" if character in spaces else "alone"].append(ord(character))
     for code, inside in changed.items():
         written = "".join(
-            f" {each} " if each in alone else " " if each in spaces else each for each in inside
+            f" {character} " if character in alone else " " if character in spaces else character
+            for character in inside
         )
         match written.split():
             case []:
-                found["spaces" if written else "gone"].append(code)
+                by_kind["spaces" if written else "gone"].append(code)
             case [each] if each == chr(code) and written == f" {each} ":
-                found["alone"].append(code)
+                by_kind["alone"].append(code)
             case _:
                 others[chr(code)] = written
-    moving = [ord(each) for each in kept if unicodedata.combining(each)]
+    moving = [ord(character) for character in kept if unicodedata.combining(character)]
     moving += [code for code, inside in changed.items() if any(map(unicodedata.combining, inside))]
     cleaned = _changed(clean_text, False, False, False)  # noqa: FBT003
     return {
-        **{name: ranges(sorted(codes)) for name, codes in found.items()},
+        **{name: ranges(sorted(codes)) for name, codes in by_kind.items()},
         "others": others,
         "moving": ranges(sorted(moving)) if strip_accents else [],
         "cleaned": ranges(code for code, inside in cleaned.items() if not inside),
@@ -99,27 +102,27 @@ def bert_characters(
 
 @cache
 def _changed(*options: bool) -> dict[int, str]:
-    """What the normalizer makes of each character inside a word that does not stay as it is, in order."""
+    """Map each character that changes inside a word to its normalized form, in code point order."""
     from tokenizers.normalizers import BertNormalizer
 
     names = ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")
     normalize = BertNormalizer(**dict(zip(names, options, strict=True))).normalize_str
     changed: dict[int, str] = {}
     for block in _blocks([chr(code) for code in code_points()]):
-        made = normalize(f"a{block}b")[1:-1]
-        if made == block:
+        normalized = normalize(f"a{block}b")[1:-1]
+        if normalized == block:
             continue
-        if made == "":
+        if normalized == "":
             changed |= dict.fromkeys(map(ord, block), "")
             continue
-        each = normalize(_BETWEEN.join(f"a{character}b" for character in block)).split(_BETWEEN)
-        pairs = zip(block, each, strict=True)
-        changed |= {ord(one): inside[1:-1] for one, inside in pairs if inside[1:-1] != one}
+        results = normalize(_BETWEEN.join(f"a{character}b" for character in block)).split(_BETWEEN)
+        pairs = zip(block, results, strict=True)
+        changed |= {ord(character): inside[1:-1] for character, inside in pairs if inside[1:-1] != character}
     return changed
 
 
 def _bounds(characters: Sequence[str]) -> tuple[set[str], set[str]]:
-    """Of some characters those that are between words, and those that are words by themselves."""
+    """Return the characters that separate words, and those that are words by themselves."""
     from tokenizers.pre_tokenizers import BertPreTokenizer
 
     split = BertPreTokenizer().pre_tokenize_str
