@@ -255,12 +255,14 @@ def _seam_differences(joint: EncodedChat, apart: EncodedChat) -> tuple[SeamDiffe
     """Find the shortest stretches between token boundaries that both encodings share where their ids differ."""
     data = joint.rendered.text.encode()
     shared = sorted({0, len(data)} | (set(joint.stops.tolist()) & set(apart.stops.tolist())))
-    found: list[SeamDifference] = []
+    differences: list[SeamDifference] = []
     for start, stop in itertools.pairwise(shared):
-        ids, others = (_ids_between(chat, start, stop) for chat in (joint, apart))
-        if ids != others:
-            found.append(SeamDifference(start, stop, data[start:stop].decode(errors="replace"), ids, others))
-    return tuple(found)
+        ids, apart_ids = (_ids_between(chat, start, stop) for chat in (joint, apart))
+        if ids != apart_ids:
+            differences.append(
+                SeamDifference(start, stop, data[start:stop].decode(errors="replace"), ids, apart_ids)
+            )
+    return tuple(differences)
 
 
 def _ids_between(chat: EncodedChat, start: int, stop: int) -> tuple[int, ...]:
@@ -281,13 +283,13 @@ def _mask_differences(
     differs = marks[0].astype(np.int16) - marks[1]
     edges = np.flatnonzero(np.diff(differs, prepend=0, append=0))
     places = character_offsets(rendered.text)
-    found: list[MaskDifference] = []
+    differences: list[MaskDifference] = []
     for start, stop in zip(edges.tolist(), edges.tolist()[1:], strict=False):
         if differs[start]:
             text = rendered.text[start:stop]
-            found.append(
+            differences.append(
                 MaskDifference(
                     int(places[start]), int(places[stop]), text, generated=bool(differs[start] > 0)
                 )
             )
-    return tuple(found)
+    return tuple(differences)

@@ -80,12 +80,12 @@ def check_thresholds(
     if saved is not None and saved.fingerprint != comparison.provenance.corpus:
         if not other_text:
             raise other_text_error(saved, comparison)
-        there = comparison.tokenizers[0].groups
+        known_groups = comparison.tokenizers[0].groups
         left_out = sorted(
             {
                 threshold.group
                 for threshold in older
-                if threshold.group is not None and threshold.group not in there
+                if threshold.group is not None and threshold.group not in known_groups
             }
         )
         older = [threshold for threshold in older if threshold.group not in left_out]

@@ -140,8 +140,10 @@ def compare(
             memory=times,
             progress=progress,
         )
-        found = run(trained.candidates, scan, alignment=holdout.alignment, mix=chosen)
-    return replace(found, training_setup=training_setup_of(holdout, trained.vocab_size, trained.left_out))
+        comparison = run(trained.candidates, scan, alignment=holdout.alignment, mix=chosen)
+    return replace(
+        comparison, training_setup=training_setup_of(holdout, trained.vocab_size, trained.left_out)
+    )
 
 
 def mix_of(

@@ -73,9 +73,9 @@ class VocabularyComparison:
     @property
     def is_same(self) -> bool:
         """Whether everything that is compared is equal."""
-        found = self.differences
-        apart = found.moved or found.only_first or found.only_second or self.merges
-        return not (apart or self.special_tokens or self.settings)
+        differences = self.differences
+        differs = differences.moved or differences.only_first or differences.only_second or self.merges
+        return not (differs or self.special_tokens or self.settings)
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON document that `tokbench inspect A B --json` prints."""
@@ -130,7 +130,7 @@ def compare_vocabularies(first: Opened, second: Opened) -> VocabularyComparison:
 
 
 def _why_not_compared(ours: TokenizerContents, theirs: TokenizerContents) -> str | None:
-    without = [each.tokenizer.info.name for each in (ours, theirs) if each.merges is None]
+    without = [contents.tokenizer.info.name for contents in (ours, theirs) if contents.merges is None]
     if without:
         verb = "has" if len(without) == 1 else "have"
         return f"{' and '.join(without)} {verb} no list of merges"
@@ -138,7 +138,9 @@ def _why_not_compared(ours: TokenizerContents, theirs: TokenizerContents) -> str
 
 
 def _special_tokens(first: Opened, second: Opened) -> dict[str, tuple[int | None, int | None]]:
-    ours, theirs = ({**each.added_tokens, **each.tokenizer.info.special_tokens} for each in (first, second))
+    ours, theirs = (
+        {**opened.added_tokens, **opened.tokenizer.info.special_tokens} for opened in (first, second)
+    )
     texts = dict.fromkeys((*ours, *theirs))
     return {text: (ours.get(text), theirs.get(text)) for text in texts if ours.get(text) != theirs.get(text)}
 

@@ -195,19 +195,19 @@ def compare(
 
         compare(tokbench.load("tokenizers/mine"), tokbench.load("tokenizer.json")).agrees
     """
-    one, other = names or (first.info.name, second.info.name)
+    first_name, second_name = names or (first.info.name, second.info.name)
     proof = prove(first, peer_of(second), seed=seed, progress=progress)
     limits = (*proof.limits, *_uncompared(first, second))
-    return replace(proof, first=one, second=other, limits=limits)
+    return replace(proof, first=first_name, second=second_name, limits=limits)
 
 
 def _uncompared(first: Tokenizer, second: Tokenizer) -> tuple[str, ...]:
     """Note that post-processing is not compared, if it differs between the two tokenizers."""
-    done = [
-        post_processing_of(each.description() if isinstance(each, DescribesItself) else None)
-        for each in (first, second)
+    post_processing = [
+        post_processing_of(tokenizer.description() if isinstance(tokenizer, DescribesItself) else None)
+        for tokenizer in (first, second)
     ]
-    if done[0] == done[1]:
+    if post_processing[0] == post_processing[1]:
         return ()
     return ("bare ids: templates, truncation and padding differ and are not compared",)
 

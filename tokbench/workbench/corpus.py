@@ -86,12 +86,12 @@ def describe_corpus(corpus: Corpus, *, place: str) -> CorpusResult:
     for document in corpus.documents():
         before = groups.get(document.group) or CorpusGroup(document.group, None, None, 0, 0, 0, 0, 0, None)
         files.setdefault(document.group, set()).add(document.source.rpartition(":")[0] or document.source)
-        groups[document.group] = _with(before, document, num_files=len(files[document.group]))
+        groups[document.group] = _add_document(before, document, num_files=len(files[document.group]))
     ordered = sorted(groups.values(), key=lambda group: (-group.num_bytes, group.group))
     return CorpusResult(place=place, groups=tuple(ordered))
 
 
-def _with(group: CorpusGroup, document: Document, *, num_files: int) -> CorpusGroup:
+def _add_document(group: CorpusGroup, document: Document, *, num_files: int) -> CorpusGroup:
     text = document.text
     return dataclasses.replace(
         group,

@@ -117,14 +117,14 @@ def count_tokens(
     for item in _lines(inputs) if per_line else inputs:
         size, characters = len(item.text.encode()), len(item.text)
         joins = item.continues and not per_line
-        for tokenizer, found in zip(tokenizers, counts, strict=True):
+        for tokenizer, own_counts in zip(tokenizers, counts, strict=True):
             with naming_place(item):
                 tokens = num_tokens(tokenizer, item.text, special=special)
-            one = Count(item.source if per_line else item.file, tokens, size, characters)
-            found.append(found.pop().joined(one) if joins else one)
+            count = Count(item.source if per_line else item.file, tokens, size, characters)
+            own_counts.append(own_counts.pop().joined(count) if joins else count)
     return tuple(
-        CountResult(info=info, counts=tuple(found))
-        for info, found in zip(distinct_infos(tokenizers), counts, strict=True)
+        CountResult(info=info, counts=tuple(own_counts))
+        for info, own_counts in zip(distinct_infos(tokenizers), counts, strict=True)
     )
 
 

@@ -336,14 +336,14 @@ def _common(
     known = [(name, folder) for name, folder in folders if folder.index.counting is not None]
     if not known:
         return None, None
-    (first, one), *others = known
-    counting = one.index.counting or {}
+    (first_name, first_folder), *others = known
+    counting = first_folder.index.counting or {}
     for name, folder in others:
         if differing := [
             key for key, value in (folder.index.counting or {}).items() if counting.get(key) != value
         ]:
             raise ConfigError(
-                f"{first} and {name} were counted in different ways: {', '.join(differing)}",
+                f"{first_name} and {name} were counted in different ways: {', '.join(differing)}",
                 hint="words can be added up only where these are equal",
             )
     texts = [folder.index.text for _, folder in known]

@@ -93,17 +93,17 @@ def _machine() -> Iterator[Check]:
 
 def _libraries() -> Iterator[Check]:
     for name in _REQUIRED:
-        found = _version(name)
-        yield Check(name, found or "missing", passed=found is not None, hint="pip install tokbench")
+        installed = _version(name)
+        yield Check(name, installed or "missing", passed=installed is not None, hint="pip install tokbench")
     for name, extra in _OPTIONAL.items():
-        found = _version(name)
-        if found is None and name in _IN_PYTHON and sys.version_info >= _IN_PYTHON[name]:
+        installed = _version(name)
+        if installed is None and name in _IN_PYTHON and sys.version_info >= _IN_PYTHON[name]:
             yield Check(name, "not needed: Python itself reads such files")
             continue
         yield Check(
             name,
-            found or "not installed",
-            hint=None if found else f"optional: pip install 'tokbench[{extra}]'",
+            installed or "not installed",
+            hint=None if installed else f"optional: pip install 'tokbench[{extra}]'",
         )
 
 

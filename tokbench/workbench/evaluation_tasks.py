@@ -50,7 +50,7 @@ def note_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]
     Raises:
         CorpusError: a file cannot be read, or has changed.
     """
-    folder, plan, part = _begun(arguments)
+    folder, plan, part = _open_part(arguments)
     corpus = plan.corpus(part)
     corpus.line_ends = {}
     corpus.on_block = lambda: context.tell((corpus.files_read or (0, 0))[0])
@@ -77,7 +77,7 @@ def count_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any
         TextError: a document cannot be encoded.
         ConfigError: a tokenizer differs on the worker.
     """
-    folder, plan, part = _begun(arguments)
+    folder, plan, part = _open_part(arguments)
     tokenizers = [opened_alike(document) for document in plan.settings["tokenizers"]]
     corpus = plan.corpus(part)
     (checked, checked_lines), aligned = arguments["checked"], arguments["aligned"]
@@ -88,7 +88,7 @@ def count_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any
         scan = CorpusScan(documents_in(corpus))
     if scan is not None and plan.settings["lines"]:
         scan.note_lines()
-    states = _counted(
+    states = _count(
         documents_in(corpus) if scan is None else scan,
         tokenizers,
         plan,
@@ -100,7 +100,7 @@ def count_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any
     num_bytes = states[0].num_bytes
     if aligned is not None:
         alignment = Alignment(tuple(aligned["languages"]), aligned["lines"])
-        states += _counted(
+        states += _count(
             AlignedLines(documents_in(corpus), alignment, lines_before=aligned["before"]),
             tokenizers,
             plan,
@@ -137,7 +137,7 @@ def sum_parts(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]
         ModelFormatError: a file is damaged.
         ConfigError: a tokenizer differs on the worker.
     """
-    folder, plan = _opened(arguments)
+    folder, plan = _open_plan(arguments)
     parts = Range(arguments["first"], arguments["last"])
     countings = add_up(
         folder,
@@ -153,14 +153,14 @@ def sum_parts(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]
     return {"bytes": countings[0].num_bytes}
 
 
-def _begun(arguments: dict[str, Any]) -> tuple[Place, CorpusPlan, int]:
-    folder, plan = _opened(arguments)
+def _open_part(arguments: dict[str, Any]) -> tuple[Place, CorpusPlan, int]:
+    folder, plan = _open_plan(arguments)
     part = int(arguments["part"])
     plan.check_unchanged(part)
     return folder, plan, part
 
 
-def _opened(arguments: dict[str, Any]) -> tuple[Place, CorpusPlan]:
+def _open_plan(arguments: dict[str, Any]) -> tuple[Place, CorpusPlan]:
     folder = place_of(arguments["folder"])
     plan = read_plan(folder / PLAN_NAME, schema=SCHEMA)
     if plan.id != arguments["plan"]:
@@ -168,7 +168,7 @@ def _opened(arguments: dict[str, Any]) -> tuple[Place, CorpusPlan]:
     return folder, plan
 
 
-def _counted(
+def _count(
     documents: Iterable[Document],
     tokenizers: Sequence[Tokenizer],
     plan: CorpusPlan,

@@ -313,10 +313,10 @@ def _num_to_learn(additions: Additions, *, first_id: int, taken: int) -> int:
     """Return the number of tokens to learn from text. Raises `ConfigError`."""
     if additions.size is None:
         return additions.num_tokens or 0
-    there = first_id + taken + len(additions.special_tokens)
-    if additions.size <= there:
+    num_taken = first_id + taken + len(additions.special_tokens)
+    if additions.size <= num_taken:
         raise ConfigError(
-            f"--size {additions.size} leaves no id for what is to be learned: {there:,} are taken",
+            f"--size {additions.size} leaves no id for what is to be learned: {num_taken:,} are taken",
             hint="--tokens N says how many are learned",
         )
-    return additions.size - there
+    return additions.size - num_taken

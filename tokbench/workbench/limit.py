@@ -99,14 +99,14 @@ def hold_to_limit(
     Raises:
         SpecialTokenError, TextError, CorpusError: as `Tokenizer.encode`, and as for reading a file.
     """
-    found: list[LimitedText] = []
+    results: list[LimitedText] = []
     for text in texts:
         parts = _Replayed(text.blocks)
         for tokenizer in tokenizers:
             count = _count_joined if text.is_joined else _count_apart
             tokens, is_exact, num_bytes = count(tokenizer, parts, limit + _MARGIN, special)
-            found.append(LimitedText(text.source, tokenizer.info, tokens, is_exact, num_bytes))
-    return LimitResult(limit, tuple(found))
+            results.append(LimitedText(text.source, tokenizer.info, tokens, is_exact, num_bytes))
+    return LimitResult(limit, tuple(results))
 
 
 def beginnings(
@@ -128,7 +128,7 @@ def beginnings(
         The source of the text, the tokenizer, and the result of `tokbench.core.text_ends.truncated_text`.
     """
     for text in texts:
-        for blocks in [text.blocks] if text.is_joined else map(_alone, text.blocks):
+        for blocks in [text.blocks] if text.is_joined else map(_single_block, text.blocks):
             parts = _Replayed(blocks)
             for tokenizer in tokenizers:
                 beginning, _, _ = _beginning(tokenizer, parts, max_tokens + _MARGIN, special)
@@ -151,7 +151,7 @@ def endings(
     Each text is read to its end; at most twice the text needed for enough tokens is held in memory.
     """
     for text in texts:
-        for blocks in [text.blocks] if text.is_joined else map(_alone, text.blocks):
+        for blocks in [text.blocks] if text.is_joined else map(_single_block, text.blocks):
             tails = [_Tail(tokenizer, max_tokens + _MARGIN, special) for tokenizer in tokenizers]
             for block in blocks:
                 for tail in tails:
@@ -186,7 +186,7 @@ class _Tail:
         return "".join(self._parts)
 
 
-def _alone(text: str) -> Iterator[str]:
+def _single_block(text: str) -> Iterator[str]:
     return iter([text])
 
 

@@ -101,12 +101,12 @@ def fix_tokenizer(
     rules = [rule for rule in chosen_rules(select=select, ignore=ignore) if not rule.needs_corpus]
     target = LintTarget(find_and_open(name, request, progress=progress))
     check_repairable(target)
-    found = [
+    findings = [
         finding for outcome in run_rules(target, rules, progress=progress) for finding in outcome.findings
     ]
-    files, repairs = repaired_files(target, found)
+    files, repairs = repaired_files(target, findings)
     repaired = {id(repair.finding) for repair in repairs}
-    left = tuple(finding for finding in found if id(finding) not in repaired)
+    left = tuple(finding for finding in findings if id(finding) not in repaired)
     if not repairs:
         return FixResult(out=None, repairs=(), left=left, texts=0)
     with tempfile.TemporaryDirectory() as folder:

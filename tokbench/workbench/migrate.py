@@ -228,12 +228,12 @@ def open_both(
 def _changes(comparison: Comparison) -> tuple[GroupChange, ...]:
     """Return the change of each group, the largest growth first."""
     before, after = comparison.tokenizers
-    found = []
+    changes = []
     for group, tally in before.evaluation.groups.items():
         # The bytes are the same, so tokens change as the inverse of bytes per token.
         relative = after.groups[group]["bytes_per_token"].difference_interval
         costs = (tokenizer.cost.groups[group].context_chars for tokenizer in (before, after))
-        found.append(
+        changes.append(
             GroupChange(
                 group,
                 int(tally["tokens"]),
@@ -242,4 +242,4 @@ def _changes(comparison: Comparison) -> tuple[GroupChange, ...]:
                 *costs,
             )
         )
-    return tuple(sorted(found, key=lambda change: (-(change.ratio or 0), change.group)))
+    return tuple(sorted(changes, key=lambda change: (-(change.ratio or 0), change.group)))

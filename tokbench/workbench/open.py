@@ -124,7 +124,7 @@ def find_and_open(name: str | Path, request: OpenRequest, *, progress: Progress)
 
         opened = open_path(name, request)
     else:
-        opened = _named(name, request, progress=progress)
+        opened = _open_named(name, request, progress=progress)
     if request.all_roles:
         from tokbench.formats.tokenizer_config.roles import with_roles
 
@@ -132,7 +132,7 @@ def find_and_open(name: str | Path, request: OpenRequest, *, progress: Progress)
     return opened
 
 
-def _named(name: str, request: OpenRequest, *, progress: Progress) -> Opened:
+def _open_named(name: str, request: OpenRequest, *, progress: Progress) -> Opened:
     from tokbench.opening.open import open_path
     from tokbench.opening.recognition import Format, Source
     from tokbench.opening.remote import is_remote, open_remote
@@ -151,7 +151,7 @@ def _named(name: str, request: OpenRequest, *, progress: Progress) -> Opened:
         return open_path(Path(name), request)
     if is_remote(name):
         return open_remote(name, request)
-    raise _no_tokenizer(name)
+    raise _unknown_name_error(name)
 
 
 def _is_name(name: str) -> bool:
@@ -160,18 +160,18 @@ def _is_name(name: str) -> bool:
     return bool(parts) and ".." not in parts
 
 
-def _no_tokenizer(name: str) -> StoreError:
+def _unknown_name_error(name: str) -> StoreError:
     """Build the error for an unknown name, with the tokenizer of a known model or the nearest names in the hint."""
     from tokbench.opening.known_models import nearest, where_to_get
 
-    if (found := where_to_get(name)) is not None:
-        tokenizer, hint = found
+    if (known_model := where_to_get(name)) is not None:
+        tokenizer, hint = known_model
         return StoreError(
             f"there is no tokenizer {name!r} here: the model of that name has {tokenizer}", hint=hint
         )
     saved = store.saved_tokenizers(TOKENIZERS)
     known = [*(entry.directory.name for entry in saved if entry.error is None), DEFAULT_NAME]
-    close = nearest(name, known) or _path_near(name)
+    close = nearest(name, known) or _similar_path(name)
     meant = "" if close is None else f"did you mean {close!r}? "
     return StoreError(
         f"there is no tokenizer {name!r}",
@@ -179,7 +179,7 @@ def _no_tokenizer(name: str) -> StoreError:
     )
 
 
-def _path_near(name: str) -> str | None:
+def _similar_path(name: str) -> str | None:
     """Return the path of the nearest name in the same folder as a missing path."""
     path = Path(name)
     if path.name == name or not path.parent.is_dir():
@@ -223,13 +223,13 @@ def opened_alike(document: Mapping[str, Any]) -> Tokenizer:
     Raises:
         ConfigError: the tokenizer differs on the worker, or cannot be opened there.
     """
-    return _opened(
+    return _open_cached(
         document["name"], json.dumps(document["request"]), document["vocabulary"], document["behaviour"]
     )
 
 
 @lru_cache(maxsize=_MOST_OPEN)
-def _opened(name: str, request: str, vocabulary: str, behaviour: str) -> Tokenizer:
+def _open_cached(name: str, request: str, vocabulary: str, behaviour: str) -> Tokenizer:
     from tokbench.shards.plan import identity_of
 
     tokenizer = open_tokenizer(name, OpenRequest(**json.loads(request)))

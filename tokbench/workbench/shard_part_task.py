@@ -151,10 +151,8 @@ def _publish(staging: Path, place: Place) -> None:
         try:
             staging.rename(place.local)
         except OSError as error:
-            if error.errno in (
-                errno.ENOTEMPTY,
-                errno.EEXIST,
-            ):  # another worker had the same part, and the same bytes
+            # Another worker has written the same part, with the same bytes.
+            if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
                 return
             raise StoreError(f"{place} was not written: {error.strerror or error}") from error
         return

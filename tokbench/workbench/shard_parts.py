@@ -302,12 +302,12 @@ def _names_in(folder: Place) -> list[str]:
 
 def _difference(before: bytes, now: bytes) -> str:
     try:
-        one, other = json.loads(before), json.loads(now)
+        old_plan, new_plan = json.loads(before), json.loads(now)
     except ValueError:
         return f"{PLAN_NAME} is damaged"
-    if not isinstance(one, dict):
-        return f"{PLAN_NAME} is {described(one)}"
-    changed = [name for name, value in other.items() if one.get(name) != value]
+    if not isinstance(old_plan, dict):
+        return f"{PLAN_NAME} is {described(old_plan)}"
+    changed = [name for name, value in new_plan.items() if old_plan.get(name) != value]
     if changed == ["parts"]:
         return "the files of the corpus, or --part-bytes, have changed"
     return f"{' and '.join(changed)} differ"

@@ -193,8 +193,8 @@ def train_and_save(
         store.check_place(directory, overwrite=overwrite)
     started = time.perf_counter()
     tokenizer = learn(config, progress=progress)
-    given = _roles(tokenizer, special_preset, roles)
-    tokenizer = with_roles(tokenizer, roles=given, chat_template=chat_template)
+    merged_roles = _roles(tokenizer, special_preset, roles)
+    tokenizer = with_roles(tokenizer, roles=merged_roles, chat_template=chat_template)
     trained = time.perf_counter()
     training = _training_record(tokenizer, seconds=trained - started)
     progress("saving", 0, None, "bytes")
@@ -238,14 +238,17 @@ def configured_on_words(
     else:
         known = words.backend or DEFAULT_BACKEND
         counted_by = get_backend(known)
-        given = dict(options)
+        merged_options = dict(options)
         if isinstance(counted_by, TrainsOnWords) and backend in (None, known) and preset is None:
             implied = counted_by.options_of_words(settings)
             if special_preset is not None:
                 implied = {key: value for key, value in implied.items() if key != "special_tokens"}
-            given = {**implied, **given}
+            merged_options = {**implied, **merged_options}
         chosen, config = _configured(
-            backend if preset is not None else backend or known, preset, given, special_preset=special_preset
+            backend if preset is not None else backend or known,
+            preset,
+            merged_options,
+            special_preset=special_preset,
         )
     if not isinstance(chosen, TrainsOnWords):
         raise ConfigError(
@@ -324,13 +327,13 @@ def _configured(
         if not isinstance(name, str | None):
             raise ConfigError(f"a {what} must be named by a str, not {type(name).__name__}")
     if preset is not None:
-        found = load_preset(preset)
-        if backend not in (None, found.backend):
+        loaded = load_preset(preset)
+        if backend not in (None, loaded.backend):
             raise ConfigError(
-                f"the preset {found.name!r} is for the backend {found.backend!r}, not {backend!r}",
+                f"the preset {loaded.name!r} is for the backend {loaded.backend!r}, not {backend!r}",
                 hint="leave out --backend, or choose another preset",
             )
-        backend, base = found.backend, found.options
+        backend, base = loaded.backend, loaded.options
     chosen = get_backend(backend or DEFAULT_BACKEND)
     if special_preset is not None:
         options = training_options(preset_named(special_preset), chosen.config_type, options)
