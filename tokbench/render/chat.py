@@ -189,13 +189,13 @@ def _lines(pieces: Sequence[ShownToken], *, text: str, console: Console) -> Iter
     gutter = min(12, max((len(piece.role or "") for piece in pieces), default=0) + 1)
     columns = max(console.width - gutter, _NARROWEST) - (separators is not None)
     row = _Row(gutter)
-    shown: int | None = None
+    current_message: int | None = None
     for piece in pieces:
-        if piece.message != shown:
+        if piece.message != current_message:
             yield from row.written()
             row.label = (piece.role or "") if piece.message >= 0 else ""
             row.style = _ground(piece.role, 0, console) if is_coloured else Style(bold=True)
-            shown = piece.message
+            current_message = piece.message
         style = _style(piece, console) if is_coloured else Style()
         room = sum(glyph.room for glyph in piece.glyphs)
         if row.used + room > columns >= room:  # a token is split only if it does not fit in a row

@@ -57,9 +57,8 @@ def shown_figure(figure: Figure | None, metric: Metric) -> str:
     if figure is None or figure.value is None:
         return NONE
     text, interval = shown(figure.value, metric), figure.interval
-    if (
-        interval is None or interval.low == interval.high
-    ):  # such as bytes per token of a byte tokenizer: it cannot vary
+    # An interval may be a point: bytes per token of a byte tokenizer cannot vary.
+    if interval is None or interval.low == interval.high:
         return text
     return with_interval(
         text, figure.value, interval, scale=100 if metric.share else 1, digits=2 if metric.share else 3

@@ -165,7 +165,7 @@ def _uses(uses: Sequence[MergeRule]) -> Text:
 
 def _tree(trace: MergeTrace) -> Iterator[str]:
     """Yield a line for each node of the remaining trees, with the parts of a merge below it."""
-    made = {(step.start, step.stop): step for step in trace.steps}
+    steps_by_edge = {(step.start, step.stop): step for step in trace.steps}
     edges = list(zip(trace.edges[:-1], trace.edges[1:], strict=True))
     roots = zip(trace.tokens, edges, strict=True)
     waiting: list[tuple[Symbol, tuple[int, int], str, str]] = [
@@ -178,7 +178,7 @@ def _tree(trace: MergeTrace) -> Iterator[str]:
             yield f"… of {counted(len(trace.steps), 'merge')} (--json has all)"
             return
         lines += 1
-        step = made.get((start, stop))
+        step = steps_by_edge.get((start, stop))
         yield f"{before}{_plain(symbol)}" + ("" if step is None else f"  {_rank(step.rule)}")
         if step is not None:
             right = (step.rule.right, (step.middle, stop), f"{below}└─ ", f"{below}   ")

@@ -45,7 +45,7 @@ def write_table(table: Table, *, bar_width: int = _BAR_WIDTH, console: Console) 
         bar_width: columns of the longest bar.
         console: the console to print to.
     """
-    labels, *columns = _shown(table)
+    labels, *columns = _without_details(table)
     labels = replace(labels, title=table.corner)
     used = _width(labels) + 1
     *panes, last = _panes(columns, first=used, width=console.width)
@@ -67,7 +67,7 @@ def write_table(table: Table, *, bar_width: int = _BAR_WIDTH, console: Console) 
 
 def write_grid(table: Table, *, bar_width: int = _BAR_WIDTH, console: Console) -> None:
     """Print a table without titles."""
-    columns = [*_shown(table), *([_bars(table.bars, width=bar_width)] if table.bars else [])]
+    columns = [*_without_details(table), *([_bars(table.bars, width=bar_width)] if table.bars else [])]
     lines = grid()
     for column in columns:
         lines.add_column(justify=column.align, no_wrap=not column.is_long, overflow="fold")
@@ -79,7 +79,7 @@ def write_grid(table: Table, *, bar_width: int = _BAR_WIDTH, console: Console) -
 def write_condensed(table: Table, *, console: Console) -> None:
     """Print a line per row title, with all rows of that title side by side."""
     for_head = groupby(
-        zip(*(column.cells for column in _shown(table)), strict=True), key=lambda row: row[0].text
+        zip(*(column.cells for column in _without_details(table)), strict=True), key=lambda row: row[0].text
     )
     lines = (
         (head, Text("   ".join(" ".join(cell.text for cell in cells) for _, *cells in rows)))
@@ -158,7 +158,7 @@ def bar(value: float | None, longest: float, *, width: int) -> str:
     return ("█" * whole + (_EIGHTHS[rest] if rest else "")).ljust(width)
 
 
-def _shown(table: Table) -> list[Column]:
+def _without_details(table: Table) -> list[Column]:
     return [column for column in table.columns if not column.is_detail]
 
 

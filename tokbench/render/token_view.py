@@ -161,14 +161,14 @@ def _blocks(cell: _Cell, *, columns: int) -> Iterator[_Block]:
     label = cell.label
     if label and not has_separators:
         label += " "  # keeps ids apart
-    *parts, last = _broken(cell.strip, columns=columns - has_separators)
+    *parts, last = _split_strip(cell.strip, columns=columns - has_separators)
     for part in parts:
         yield _block(part, cell.look, label=label, separator="")
         label = ""
     yield _block(last, cell.look, label=label, separator=cell.separator)
 
 
-def _broken(whole: Strip, *, columns: int) -> Iterator[Strip]:
+def _split_strip(whole: Strip, *, columns: int) -> Iterator[Strip]:
     """Split a strip between glyphs, after line ends and where the columns are used up."""
     if whole.room <= columns and not whole.breaks_inside:
         yield whole

@@ -217,15 +217,15 @@ def _stacked(sections: Iterable[_Section]) -> Iterator[Row]:
 
 
 def _side_by_side(sections: Sequence[_Section], *, width: int) -> Iterator[Row]:
-    yield _beside([section.header for section in sections], width=width)
-    for lines in _in_step([section.tokens for section in sections]):
+    yield _join_rows([section.header for section in sections], width=width)
+    for lines in _aligned_lines([section.tokens for section in sections]):
         for rows in zip_longest(*(line.rows if line else () for line in lines)):
-            yield _beside(rows, width=width)
+            yield _join_rows(rows, width=width)
     for rows in zip_longest(*(section.footer for section in sections)):
-        yield _beside(rows, width=width)
+        yield _join_rows(rows, width=width)
 
 
-def _in_step(columns: Sequence[Iterator[Line]]) -> Iterator[list[Line | None]]:
+def _aligned_lines(columns: Sequence[Iterator[Line]]) -> Iterator[list[Line | None]]:
     """Yield lines of several views side by side; a new line of the text starts in all views at once."""
     waiting = [False] * len(columns)
     while True:
@@ -240,7 +240,7 @@ def _in_step(columns: Sequence[Iterator[Line]]) -> Iterator[list[Line | None]]:
             waiting = [False] * len(columns)
 
 
-def _beside(rows: Iterable[Row | None], *, width: int) -> Row:
+def _join_rows(rows: Iterable[Row | None], *, width: int) -> Row:
     """Join rows side by side, each but the last padded to its column."""
     segments: list[Segment] = []
     total = 0

@@ -178,11 +178,11 @@ def rank_frequencies(frequencies: NDArray[np.int64], *, points: int = _POINTS) -
     >>> rank_frequencies(np.array([1, 0, 3]))
     [(1, 0.75), (2, 0.25)]
     """
-    found = np.sort(frequencies[frequencies > 0])[::-1]
-    if not len(found):
+    descending = np.sort(frequencies[frequencies > 0])[::-1]
+    if not len(descending):
         return []
-    ranks = np.unique(np.geomspace(1, len(found), points).round().astype(np.int64))
-    shares = found[ranks - 1] / found.sum()
+    ranks = np.unique(np.geomspace(1, len(descending), points).round().astype(np.int64))
+    shares = descending[ranks - 1] / descending.sum()
     return list(zip(ranks.tolist(), shares.tolist(), strict=True))
 
 

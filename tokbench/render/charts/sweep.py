@@ -70,7 +70,7 @@ def sweep_chart(
         y["scale"] |= {"padding": (rows_of_labels + 1) * _ROW}
     layers = curves(frame, rows, x=x, y=y, field="group", names=groups)
     for mark in marks:
-        layers += _drawn(frame, mark, x)
+        layers += _mark_layers(frame, mark, x)
     bend = "" if knee is None else f"; the knee is at {knee:,}"
     best = (
         ""
@@ -147,7 +147,7 @@ def _place(size: int, sizes: Sequence[int]) -> float:
     return math.log(size / sizes[0]) / math.log(sizes[-1] / sizes[0])
 
 
-def _drawn(frame: Frame, mark: _Mark, x: Spec) -> Iterator[Spec]:
+def _mark_layers(frame: Frame, mark: _Mark, x: Spec) -> Iterator[Spec]:
     """Yield a vertical line and the label at its bottom."""
     data = {"values": [{"size": mark.size}]}
     foot = f"height - {10 + mark.row * _ROW}"

@@ -152,9 +152,9 @@ def html_report(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["visible"] = visible
-    style = f":root{{{LIGHT.variables()}{_token_colors()}}}\n{_dark()}\n{_part('report.css')}"
-    script = _part("report.js")
-    page = environment.from_string(_part("report.html.j2")).render(
+    style = f":root{{{LIGHT.variables()}{_token_colors()}}}\n{_dark_style()}\n{_read_resource('report.css')}"
+    script = _read_resource("report.js")
+    page = environment.from_string(_read_resource("report.html.j2")).render(
         comparison=comparison,
         aggregation=_AGGREGATED[comparison.aggregation],
         heading=_heading(comparison, curve),
@@ -191,7 +191,7 @@ def _holdout_gaps(comparison: Comparison, curve: Curve | None) -> list[str]:
     return list(gaps_of(comparison.training_setup.shares))
 
 
-def _part(name: str) -> str:
+def _read_resource(name: str) -> str:
     return files("tokbench.render.html").joinpath(name).read_text("utf-8")
 
 
@@ -225,7 +225,7 @@ def _json(document: dict[str, Any]) -> str:
 # --- colours --------------------------------------------------------------------------------------
 
 
-def _dark() -> str:
+def _dark_style() -> str:
     """Return the style rule for dark screens; paper is always light."""
     return f"@media screen and (prefers-color-scheme:dark){{:root{{{DARK.variables()}}}}}"
 

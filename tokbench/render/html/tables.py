@@ -51,17 +51,17 @@ def figures_table(comparison: Comparison) -> Table:
 
 def provenance_table(comparison: Comparison) -> Table:
     """Return a table with a row per tokenizer: its backend, its engine, and the hash of its tokens."""
-    found = comparison.provenance
+    provenance = comparison.provenance
     names = [tokenizer.name for tokenizer in comparison.tokenizers]
     return Table(
-        f"tokbench {found.versions['tokbench']}, Python {found.versions['python']}",
+        f"tokbench {provenance.versions['tokbench']}, Python {provenance.versions['python']}",
         (
             text_column("tokenizer", names),
             text_column(
                 "backend", (tokenizer.candidate.tokenizer.info.backend for tokenizer in comparison.tokenizers)
             ),
-            text_column("runs on", (found.versions[name] for name in names)),
-            text_column("SHA-256 of the tokens", (found.vocabularies[name] for name in names)),
+            text_column("runs on", (provenance.versions[name] for name in names)),
+            text_column("SHA-256 of the tokens", (provenance.vocabularies[name] for name in names)),
         ),
     )
 
