@@ -84,20 +84,20 @@ def conversations_of_lines(
         return
     if first[1].startswith(b"PAR1"):
         raise ModelFormatError(name, "JSON", "Parquet, which is read from plain files named .parquet only")
-    value = _loaded(first[1].removeprefix(b"\xef\xbb\xbf"))
+    value = _load_line(first[1].removeprefix(b"\xef\xbb\xbf"))
     if isinstance(value, _NotJson):  # JSON that spans several lines, or no JSON
-        whole = _whole(chain([first], numbered), name=name, most_bytes=most_bytes)
-        yield from _of_document(_parsed(whole, place=name), place=name, num_bytes=len(whole))
+        whole = _join_lines(chain([first], numbered), name=name, most_bytes=most_bytes)
+        yield from _conversations_of(_parsed(whole, place=name), place=name, num_bytes=len(whole))
         return
     second = next(numbered, None)
     place = name if second is None else f"{name}, line {first[0]}"
-    yield from _of_document(_checked(value, place=place), place=place, num_bytes=len(first[1]))
+    yield from _conversations_of(_checked(value, place=place), place=place, num_bytes=len(first[1]))
     for number, line in chain([second] if second else [], numbered):
         place = f"{name}, line {number}"
-        yield from _of_document(_parsed(line, place=place), place=place, num_bytes=len(line))
+        yield from _conversations_of(_parsed(line, place=place), place=place, num_bytes=len(line))
 
 
-def _whole(numbered: Iterable[tuple[int, bytes]], *, name: str, most_bytes: int | None) -> bytes:
+def _join_lines(numbered: Iterable[tuple[int, bytes]], *, name: str, most_bytes: int | None) -> bytes:
     """Join lines, keeping each at its line number for error messages. Raises `ModelFormatError`."""
     parts: list[bytes] = []
     size, at = 0, 1
@@ -254,7 +254,7 @@ class _NotJson:
     """The result of parsing a line that is not a JSON value by itself."""
 
 
-def _loaded(line: bytes) -> object:
+def _load_line(line: bytes) -> object:
     import orjson
 
     try:
@@ -281,7 +281,7 @@ def _checked(value: Any, *, place: str) -> Any:
     return value
 
 
-def _of_document(value: Any, *, place: str, num_bytes: int) -> Iterator[ReadConversation]:
+def _conversations_of(value: Any, *, place: str, num_bytes: int) -> Iterator[ReadConversation]:
     """Yield the conversations of a document, which is one conversation or a list of several."""
     if isinstance(value, list) and value and _is_conversation(value[0]):
         import orjson

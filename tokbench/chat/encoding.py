@@ -173,7 +173,7 @@ def encode_chats(
         )
         for batch in _batches(rendered)
     ]
-    return parts[0] if len(parts) == 1 else _joined(parts)
+    return parts[0] if len(parts) == 1 else _concatenated(parts)
 
 
 def _batches(rendered: Sequence[Rendered]) -> Iterator[slice]:
@@ -188,7 +188,7 @@ def _batches(rendered: Sequence[Rendered]) -> Iterator[slice]:
         yield slice(start, len(rendered))
 
 
-def _joined(parts: Sequence[EncodedChats]) -> EncodedChats:
+def _concatenated(parts: Sequence[EncodedChats]) -> EncodedChats:
     """Concatenate encoded conversations."""
     counts = np.concatenate([part.spans.encoded.counts for part in parts])
     spans = EncodedSpans(
@@ -391,10 +391,10 @@ def _turns_between(turns: Sequence[Turn], start: int, stop: int) -> Iterator[tup
 
 
 def _findings(rendered: Sequence[Rendered], refused: Sequence[Refused]) -> list[tuple[Finding, ...]]:
-    found: list[list[Finding]] = [[] for _ in rendered]
+    findings: list[list[Finding]] = [[] for _ in rendered]
     for number, start, stop, token in refused:
-        found[number].append(_finding(rendered[number], start, stop, token))
-    return list(map(tuple, found))
+        findings[number].append(_finding(rendered[number], start, stop, token))
+    return list(map(tuple, findings))
 
 
 def _finding(rendered: Rendered, start: int, stop: int, token: str) -> Finding:

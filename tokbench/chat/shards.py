@@ -74,7 +74,7 @@ class ConversationShards:
             source=_fingerprint(template.sources),
             train_on=tuple(sorted(set(train_on))),
             pack=pack,
-            pad=None if pack is None else _pad_of(tokenizer),
+            pad=None if pack is None else _padding_id(tokenizer),
             date=None if template.date is None else template.date.strftime("%Y-%m-%d"),
             variables=dict(variables or {}),
             tools=tuple(tools),
@@ -132,19 +132,19 @@ class ConversationShards:
         """
         most_bytes = corpus.options.max_document_bytes
         if file.kind == "parquet":
-            found = parquet_conversations(
+            conversations = parquet_conversations(
                 file.path, name=file.name, most_bytes=most_bytes, tell=partial(setattr, corpus, "position")
             )
         else:
             lines = ((number, text.encode()) for number, text in corpus.numbered_texts(file, problems))
-            found = conversations_of_lines(lines, name=file.name, most_bytes=most_bytes)
+            conversations = conversations_of_lines(lines, name=file.name, most_bytes=most_bytes)
         try:
-            for read in found:
-                yield dataclasses.replace(read, conversation=self._completed(read))
+            for read in conversations:
+                yield dataclasses.replace(read, conversation=self._with_defaults(read))
         except ModelFormatError as error:
             raise CorpusError(str(error), hint=error.hint or _HINT) from None
 
-    def _completed(self, read: ReadConversation) -> Any:
+    def _with_defaults(self, read: ReadConversation) -> Any:
         found = read.conversation
         if not self.options.variables and (found.tools or not self.options.tools):
             return found
@@ -207,7 +207,7 @@ def _fingerprint(sources: Mapping[str, str]) -> str | None:
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
 
 
-def _pad_of(tokenizer: Tokenizer) -> int:
+def _padding_id(tokenizer: Tokenizer) -> int:
     """Return the id that pads rows. Raises `ConfigError`."""
     ids = role_ids_of(tokenizer)
     found = next((ids[role] for role in ("pad", "eos", "turn_end") if role in ids), None)

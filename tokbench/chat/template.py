@@ -60,10 +60,10 @@ class ChatTemplate:
     """
 
     def __init__(self, name: str, *, date: datetime | None = None) -> None:
-        self._begin(name, date=date)
+        self._initialize(name, date=date)
         self._format: Format | None = named(name)
 
-    def _begin(self, name: str, *, date: datetime | None) -> None:
+    def _initialize(self, name: str, *, date: datetime | None) -> None:
         self.name = name
         self._date = date
         self._sources: Mapping[str, str] = {}
@@ -92,12 +92,12 @@ class ChatTemplate:
         Raises:
             TemplateError: it is too long, or none has that name.
         """
-        made = cls.__new__(cls)
-        made._begin(name, date=date)
-        made._sources = {DEFAULT_TEMPLATE: source} if isinstance(source, str) else dict(source)
-        made._chosen = chosen
-        made._renderer({})  # raises if it can never be rendered
-        return made
+        template = cls.__new__(cls)
+        template._initialize(name, date=date)
+        template._sources = {DEFAULT_TEMPLATE: source} if isinstance(source, str) else dict(source)
+        template._chosen = chosen
+        template._renderer({})  # raises if it can never be rendered
+        return template
 
     @classmethod
     def from_file(cls, path: Path | str, *, date: datetime | None = None) -> ChatTemplate:
@@ -153,13 +153,15 @@ class ChatTemplate:
     ) -> ChatTemplate:
         """Return one of a tokenizer's own templates, cached so that its rendering process is started only once."""
         config = config_of(tokenizer)
-        known, made = _OWN.get(tokenizer, (None, {}))
+        known, templates = _OWN.get(tokenizer, (None, {}))
         if known is not config:
-            made = {}
-            _OWN[tokenizer] = config, made
-        if (called, date) not in made:
-            made[called, date] = cls.from_text(config.chat_templates, name=called, chosen=chosen, date=date)
-        return made[called, date]
+            templates = {}
+            _OWN[tokenizer] = config, templates
+        if (called, date) not in templates:
+            templates[called, date] = cls.from_text(
+                config.chat_templates, name=called, chosen=chosen, date=date
+            )
+        return templates[called, date]
 
     def __repr__(self) -> str:
         """Return a short description with the name."""
@@ -243,7 +245,7 @@ class ChatTemplate:
                 hint="choose one of prompt and continue_final (--completion, --continue-final)",
             )
         results = self.renderer_for(tokenizer).render(
-            [self._dated(conversation) for conversation in conversations], prompt=prompt
+            [self._with_date(conversation) for conversation in conversations], prompt=prompt
         )
         return [
             result.unfinished(len(conversation.messages) - 1)
@@ -346,7 +348,7 @@ class ChatTemplate:
             check_vocabulary(self._format, tokenizer, rendered)
         rendered = with_turns(
             self.renderer_for(tokenizer),
-            [self._dated(conversation) for conversation in conversations],
+            [self._with_date(conversation) for conversation in conversations],
             rendered,
             special_tokens=tokenizer.info.special_tokens,
             bos=roles_of(tokenizer).get("bos"),
@@ -386,7 +388,7 @@ class ChatTemplate:
             )
         return self._bound[key]
 
-    def _dated(self, conversation: Conversation) -> Conversation:
+    def _with_date(self, conversation: Conversation) -> Conversation:
         """Add the date to a conversation, for built-in templates that take it as a variable."""
         if self._date is None or self._format is None or "date_string" in conversation.variables:
             return conversation

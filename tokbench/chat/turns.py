@@ -53,12 +53,12 @@ def with_turns(
     Raises:
         TemplateError: as `Renderer.render`.
     """
-    asked = [number for number, text in enumerate(rendered) if not text.turns and text.runs]
-    if not asked:
+    unmarked = [number for number, text in enumerate(rendered) if not text.turns and text.runs]
+    if not unmarked:
         return list(rendered)
     spoken = [
         (number, message)
-        for number in asked
+        for number in unmarked
         for message, said in enumerate(conversations[number].messages)
         if said.get("role") in SPOKEN
     ]
@@ -71,13 +71,13 @@ def with_turns(
         for place, prompt, turn, plain in zip(spoken, prompts, turns, plains, strict=True)
     }
     specials = _SpecialTokens(special_tokens)
-    made = list(rendered)
-    for number in asked:
+    results = list(rendered)
+    for number in unmarked:
         roles = [str(message.get("role")) for message in conversations[number].messages]
         own = {message: prefixes[n, message] for n, message in prefixes if n == number}
         found = _turns(rendered[number], roles, own, specials)
-        made[number] = _with_owners(replace(rendered[number], turns=found), specials, bos=bos)
-    return made
+        results[number] = _with_owners(replace(rendered[number], turns=found), specials, bos=bos)
+    return results
 
 
 def _with_owners(rendered: Rendered, specials: _SpecialTokens, *, bos: str | None = None) -> Rendered:
@@ -108,7 +108,7 @@ def _with_owners(rendered: Rendered, specials: _SpecialTokens, *, bos: str | Non
         while end < len(rendered.text) and rendered.text[end].isspace():
             end += 1
         edges.append((end, None))
-    return replace(rendered, runs=Runs.of(_owned(rendered, edges)))
+    return replace(rendered, runs=Runs.of(_runs_with_owners(rendered, edges)))
 
 
 def _header_start(rendered: Rendered, first: int, specials: _SpecialTokens, *, bos: str | None) -> int:
@@ -128,9 +128,8 @@ def _header_start(rendered: Rendered, first: int, specials: _SpecialTokens, *, b
     begin = max(
         (place + len(end) for end in ends if (place := text.rfind(end, start, first)) >= 0), default=0
     )
-    if not begin and _stretch_before(
-        rendered, first
-    ):  # a token closes what stands before, as a list of tools
+    # A special token may close earlier text of no message, such as a list of tools.
+    if not begin and _stretch_before(rendered, first):
         begin = start + (specials.first_end(text[start:first]) or 0)
     start = max(start, begin)
     while start < first and text[start].isspace():
@@ -138,7 +137,7 @@ def _header_start(rendered: Rendered, first: int, specials: _SpecialTokens, *, b
     return start
 
 
-def _owned(rendered: Rendered, edges: Sequence[tuple[int, int | None]]) -> Iterator[Run]:
+def _runs_with_owners(rendered: Rendered, edges: Sequence[tuple[int, int | None]]) -> Iterator[Run]:
     """Yield the runs cut at edges; template text gets the message of the last edge before it."""
     place = 0
     for start, stop, origin in rendered.runs:
@@ -166,15 +165,15 @@ def _turns(
     prefixes: dict[int, _Prefixes],
     specials: _SpecialTokens,
 ) -> tuple[Turn, ...]:
-    found: list[Turn] = []
+    turns: list[Turn] = []
     for message in range(len(roles)):
         known = _by_prefix(rendered, prefixes[message]) if message in prefixes else None
         place = known or _by_origin(rendered, message, prefixes.get(message), specials)
         if place is not None:
-            start = max(place[0], found[-1].stop if found else 0)
+            start = max(place[0], turns[-1].stop if turns else 0)
             if start < place[1]:
-                found.append(Turn(message, start, place[1]))
-    return tuple(found)
+                turns.append(Turn(message, start, place[1]))
+    return tuple(turns)
 
 
 def _by_prefix(rendered: Rendered, prefixes: _Prefixes) -> tuple[int, int] | None:

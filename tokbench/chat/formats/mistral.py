@@ -227,7 +227,7 @@ def _format(name: str, version: _Version, description: str, *, models: str) -> F
     if version.number >= 7:
         tokens += (SYSTEM, SYSTEM_END)
         tools += (RESULT_CONTENT,)
-    made = Format(
+    template = Format(
         name=name,
         description=description,
         source=f"Mistral AI, mistral-common 1.13.1 ({models})",
@@ -240,8 +240,8 @@ def _format(name: str, version: _Version, description: str, *, models: str) -> F
         merges_bytes=not version.space,
     )
     if not version.space:
-        return made
-    return replace(made, with_dummy_prefix=replace(made, write=_Version.of(version.number, "").write))
+        return template
+    return replace(template, with_dummy_prefix=replace(template, write=_Version.of(version.number, "").write))
 
 
 MISTRAL = (

@@ -145,7 +145,7 @@ class _Thought(NamedTuple):
     content: str
 
 
-def _thought(message: Mapping[str, Any], index: int) -> _Thought:
+def _split_reasoning(message: Mapping[str, Any], index: int) -> _Thought:
     """Return the reasoning of a message, from its own field or from between the tags in its content."""
     content = optional_text(message, index)
     given = reasoning_of(message, index)
@@ -192,7 +192,7 @@ def _write_without_default(conversation: Conversation, writer: Writer, *, thinks
             _write_result(writer, messages, index, optional_text(message, index))
         elif role == "assistant" and thinks_after is not None:
             last = index == len(messages) - 1
-            _write_thought(writer, message, index, _kept(thinks_after, index, last=last))
+            _write_thought(writer, message, index, _thinking_mode(thinks_after, index, last=last))
         elif role == "assistant":
             _write_answer(writer, message, index, optional_text(message, index))
         else:
@@ -201,7 +201,7 @@ def _write_without_default(conversation: Conversation, writer: Writer, *, thinks
             writer.end_turn(END, "\n")
 
 
-def _kept(thinks_after: int, index: int, *, last: bool) -> str:
+def _thinking_mode(thinks_after: int, index: int, *, last: bool) -> str:
     """Decide whether thinking is written: `always`, `if any`, or `never`."""
     if index <= thinks_after:
         return "never"
@@ -209,7 +209,7 @@ def _kept(thinks_after: int, index: int, *, last: bool) -> str:
 
 
 def _write_thought(writer: Writer, message: Mapping[str, Any], index: int, kept: str) -> None:
-    reasoning, field, content = _thought(message, index)
+    reasoning, field, content = _split_reasoning(message, index)
     if kept == "never" or (kept == "if any" and not reasoning):
         _write_answer(writer, message, index, content)
         return

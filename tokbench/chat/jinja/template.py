@@ -145,7 +145,7 @@ class JinjaTemplate:
         """
         compiled = False
         try:
-            frames = self._running().render(
+            frames = self._ensure_worker().render(
                 {"template": template, "prompt": prompt},
                 [_encoded(conversation) for conversation in conversations],
             )
@@ -169,7 +169,7 @@ class JinjaTemplate:
                 raise TemplateError(f"{self._name}: {message}") from None
             yield TemplateError(message), True
 
-    def _running(self) -> WorkerProcess:
+    def _ensure_worker(self) -> WorkerProcess:
         if self._worker is None or self._worker.owner != os.getpid():
             self._worker = WorkerProcess(self._job)
         return self._worker

@@ -53,20 +53,20 @@ class Traced(str):
         """The origin of all characters, or `COMPUTED` if they differ."""
         return self._runs[0][1] if len(self._runs) == 1 else COMPUTED
 
-    def _of(self, text: str, runs: Runs) -> Self:
+    def _derived(self, text: str, runs: Runs) -> Self:
         traced = str.__new__(type(self), text)
         traced._runs = runs
         return traced
 
     def _part(self, start: int, stop: int) -> Self:
-        return self._of(str.__getitem__(self, slice(start, stop)), cut(self._runs, start, stop))
+        return self._derived(str.__getitem__(self, slice(start, stop)), cut(self._runs, start, stop))
 
     def _parts(self, parts: Iterable[str], *, gap: int = 0) -> list[Self]:
         """Return consecutive parts that are separated by `gap` characters each."""
         found = []
         start = 0
         for part in parts:
-            found.append(self._of(part, cut(self._runs, start, start + len(part))))
+            found.append(self._derived(part, cut(self._runs, start, start + len(part))))
             start += len(part) + gap
         return found
 
@@ -76,17 +76,17 @@ class Traced(str):
         start = 0
         for word in words:
             start = str.index(self, word, start)
-            found.append(self._of(word, cut(self._runs, start, start + len(word))))
+            found.append(self._derived(word, cut(self._runs, start, start + len(word))))
             start += len(word)
         return found
 
     def _changed(self, text: str, sizes: Callable[[str], list[int]]) -> Self:
         """Return the changed text; `sizes` gives the new size of each character, and is called only if needed."""
         if len(text) == len(self):
-            return self._of(text, self._runs)
+            return self._derived(text, self._runs)
         if len(self._runs) == 1:
-            return self._of(text, uniform(len(text), self._runs[0][1]))
-        return self._of(text, resize(self._runs, sizes(str.__str__(self))))
+            return self._derived(text, uniform(len(text), self._runs[0][1]))
+        return self._derived(text, resize(self._runs, sizes(str.__str__(self))))
 
     def __str__(self) -> str:
         return self
@@ -99,32 +99,32 @@ class Traced(str):
         for length, origin in self._runs:
             run = uniform(1, origin)
             for character in str.__getitem__(self, slice(start, start + length)):
-                yield self._of(character, run)
+                yield self._derived(character, run)
             start += length
 
     def __getitem__(self, key: SupportsIndex | slice) -> Self:
         if not isinstance(key, slice):
             character = str.__getitem__(self, key)
             index = range(len(self))[key]
-            return self._of(character, cut(self._runs, index, index + 1))
+            return self._derived(character, cut(self._runs, index, index + 1))
         start, stop, step = key.indices(len(self))
         if step == 1:
             return self._part(start, max(start, stop))
-        return self._of(str.__getitem__(self, key), gather(spread(self._runs)[key]))
+        return self._derived(str.__getitem__(self, key), gather(spread(self._runs)[key]))
 
     def __add__(self, other: Any) -> Self:
         if not isinstance(other, str) and hasattr(other, "__radd__"):
             return NotImplemented
         text = str.__add__(self, other)
         check_length(len(text))
-        return self._of(text, join((self._runs, runs_of(other))))
+        return self._derived(text, join((self._runs, runs_of(other))))
 
     def __radd__(self, other: Any) -> Self:
         if not isinstance(other, str):
             return NotImplemented
         text = str.__add__(other, self)
         check_length(len(text))
-        return self._of(text, join((runs_of(other), self._runs)))
+        return self._derived(text, join((runs_of(other), self._runs)))
 
     def __mul__(self, times: SupportsIndex) -> Self:
         if not hasattr(times, "__index__"):
@@ -132,8 +132,8 @@ class Traced(str):
         count = max(times.__index__(), 0)
         check_length(len(self) * count)
         if len(self._runs) == 1:
-            return self._of(str.__mul__(self, count), uniform(len(self) * count, self._origin))
-        return self._of(str.__mul__(self, count), join([self._runs] * count))
+            return self._derived(str.__mul__(self, count), uniform(len(self) * count, self._origin))
+        return self._derived(str.__mul__(self, count), join([self._runs] * count))
 
     __rmul__ = __mul__
 
@@ -165,7 +165,7 @@ class Traced(str):
             separated = [self._runs] * (2 * len(runs) - 1)
             separated[::2] = runs
             runs = separated
-        return self._of(text, join(runs))
+        return self._derived(text, join(runs))
 
     def replace(self, old: str, new: str, count: SupportsIndex = -1, /) -> Self:
         """Like `str.replace`; the replacement has the origin of `new`."""
@@ -175,13 +175,13 @@ class Traced(str):
         check_length(len(self) + times * (len(new) - len(old)))
         text = str.replace(self, old, new, most)
         if not times or old == new == "":
-            return self._of(text, self._runs)
+            return self._derived(text, self._runs)
         parts, start = [], 0
         for number in range(times):
             at = str.index(self, old, start) if old else number
             parts += [cut(self._runs, start, at), runs_of(new)]
             start = at + len(old)
-        return self._of(text, join([*parts, cut(self._runs, start, len(self))]))
+        return self._derived(text, join([*parts, cut(self._runs, start, len(self))]))
 
     def strip(self, chars: str | None = None, /) -> Self:
         """Like `str.strip`."""
@@ -260,7 +260,7 @@ class Traced(str):
         width = tabsize.__index__()
         check_length(len(self) + str.count(self, "\t") * width)
         sizes = casing.tab_sizes(str.__str__(self), width)
-        return self._of(str.expandtabs(self, width), resize(self._runs, sizes))
+        return self._derived(str.expandtabs(self, width), resize(self._runs, sizes))
 
     def translate(self, table: Any, /) -> Self:
         """Like `str.translate`; a changed character is `COMPUTED`."""
@@ -271,7 +271,7 @@ class Traced(str):
             size += len(changed)
             check_length(size)
             runs.append(character._runs if changed == character else uniform(len(changed), COMPUTED))
-        return self._of(str.translate(self, table), join(runs))
+        return self._derived(str.translate(self, table), join(runs))
 
     def ljust(self, width: SupportsIndex, fillchar: str = " ", /) -> Self:
         """Like `str.ljust`."""
@@ -294,7 +294,7 @@ class Traced(str):
             return self
         origin = fill._origin if isinstance(fill, Traced) else COMPUTED
         right = len(text) - len(self) - left
-        return self._of(text, join((uniform(left, origin), self._runs, uniform(right, origin))))
+        return self._derived(text, join((uniform(left, origin), self._runs, uniform(right, origin))))
 
     def zfill(self, width: SupportsIndex, /) -> Self:
         """Like `str.zfill`."""
@@ -302,7 +302,7 @@ class Traced(str):
         text = str.zfill(self, width)
         sign = 1 if self[:1] in {"+", "-"} else 0
         zeros = uniform(len(text) - len(self), COMPUTED)
-        return self._of(text, join((cut(self._runs, 0, sign), zeros, cut(self._runs, sign, len(self)))))
+        return self._derived(text, join((cut(self._runs, 0, sign), zeros, cut(self._runs, sign, len(self)))))
 
 
 def runs_of(text: str) -> Runs:
