@@ -194,18 +194,18 @@ class PlayApp(App[None], inherit_bindings=False):
     def _show_part(self, columns: list[Column], text: str) -> None:
         """Show the tokens of a part of a text, unless those of the whole text are known."""
         if not (self._columns and self._columns[0].part.text is text):
-            self._lay(columns)
+            self._fill_columns(columns)
 
     def _show(self, columns: list[Column]) -> None:
         """Show the tokens of the text, unless it is outdated and newer tokens are on the screen."""
         [of, *_], text = columns, self.editor.buffer.text
         if len(text) >= LONG and of.part.text is not text:
             return
-        self._lay(columns)
+        self._fill_columns(columns)
         characters = counted(len(of.part.text), "character")
         self._base.query_one("#text-rule", Rule).say(f"{characters} · {counted(len(of.data), 'byte')}")
 
-    def _lay(self, columns: list[Column]) -> None:
+    def _fill_columns(self, columns: list[Column]) -> None:
         """Fill the columns of the screen with tokens."""
         self._columns = columns
         looks = looks_for(self.console, dark=self._dark)
@@ -335,7 +335,7 @@ class PlayApp(App[None], inherit_bindings=False):
         def begin(asked: OpenRequested | None) -> None:
             if asked is not None:
                 self._opening.ask(
-                    lambda: self._open(asked.name), lambda tokenizer: self._take(tokenizer, asked)
+                    lambda: self._open(asked.name), lambda tokenizer: self._add_opened(tokenizer, asked)
                 )
 
         current = self._current_tokenizer
@@ -353,7 +353,7 @@ class PlayApp(App[None], inherit_bindings=False):
         known = next((opened for opened in self._opened if opened.request == name), None)
         return known or self._names.open(name)
 
-    def _take(self, tokenizer: OpenTokenizer, asked: OpenRequested) -> None:
+    def _add_opened(self, tokenizer: OpenTokenizer, asked: OpenRequested) -> None:
         """Show an opened tokenizer."""
         if tokenizer not in self._opened:
             self._opened.append(tokenizer)
@@ -385,7 +385,7 @@ class PlayApp(App[None], inherit_bindings=False):
         self._dark = not self._dark
         self._set_theme()
         if self._columns:
-            self._lay(self._columns)
+            self._fill_columns(self._columns)
 
     def _set_theme(self) -> None:
         family = "ansi" if self.console.color_system in _FEW_COLOURS else "textual"

@@ -69,8 +69,8 @@ class TextBuffer:
 
     def move_word_right(self) -> None:
         """Move to the end of the word after the cursor."""
-        found = _WORD_AFTER.match(self.text, self.cursor, self.cursor + _WORD_REACH)
-        self.cursor = self.cursor if found is None else found.end()
+        match = _WORD_AFTER.match(self.text, self.cursor, self.cursor + _WORD_REACH)
+        self.cursor = self.cursor if match is None else match.end()
 
     def move_to_end(self) -> None:
         """Move to the end of the text."""
@@ -149,5 +149,5 @@ class TextBuffer:
 
     def _word_start(self) -> int:
         first = max(self.cursor - _WORD_REACH, 0)
-        found = _WORD_BEFORE.search(self.text[first : self.cursor])
-        return self.cursor if found is None else first + found.start()
+        match = _WORD_BEFORE.search(self.text[first : self.cursor])
+        return self.cursor if match is None else first + match.start()

@@ -33,9 +33,9 @@ def add_case(file: Path, text: str) -> int:
     if not text:
         raise StoreError("there is no text to add", hint="type one")
     before = _content(file)
-    made = before + orjson.dumps({"text": text}) + b"\n"
-    write_file(file, made)
-    return made.count(b"\n")
+    content = before + orjson.dumps({"text": text}) + b"\n"
+    write_file(file, content)
+    return content.count(b"\n")
 
 
 def _content(file: Path) -> bytes:

@@ -102,8 +102,8 @@ class Column:
 
     def index_at(self, offset: int) -> int:
         """Return the index of the first token that ends after a byte of the data, else of the last; 0 if none."""
-        found = int(np.searchsorted(self.stops, offset, side="right"))
-        return max(min(found, len(self) - 1), 0)
+        index = int(np.searchsorted(self.stops, offset, side="right"))
+        return max(min(index, len(self) - 1), 0)
 
 
 def encode_columns(
@@ -120,34 +120,33 @@ def encode_columns(
         SpecialTokenError: the text contains a special token under `SpecialPolicy.RAISE`.
     """
     part = TextPart(text) if isinstance(text, str) else text
-    return with_differences([_encoded(tokenizer, part, special=special) for tokenizer in tokenizers])
+    return with_differences([_encode_column(tokenizer, part, special=special) for tokenizer in tokenizers])
 
 
 def with_differences(columns: Sequence[Column]) -> list[Column]:
     """Mark the tokens of columns of the same text that some other column does not have with the same span."""
-    places = [_places(column) for column in columns]
+    places = [_span_numbers(column) for column in columns]
     return [
-        replace(column, differs=~_in_all(places[number], places[:number] + places[number + 1 :]))
+        replace(column, differs=~_are_in_all(places[number], places[:number] + places[number + 1 :]))
         for number, column in enumerate(columns)
     ]
 
 
-def _in_all(places: NDArray[np.int64], others: Sequence[NDArray[np.int64]]) -> NDArray[np.bool_]:
-    found = np.ones(len(places), np.bool_)
-    for other in map(
-        np.sort, others
-    ):  # which takes no time where spans ascend, as they do but for odd tokenizers
+def _are_in_all(places: NDArray[np.int64], others: Sequence[NDArray[np.int64]]) -> NDArray[np.bool_]:
+    is_in_all = np.ones(len(places), np.bool_)
+    # Sorting is fast, as the spans of nearly all tokenizers are sorted already.
+    for other in map(np.sort, others):
         nearest = np.minimum(np.searchsorted(other, places), len(other) - 1)
-        found &= other[nearest] == places if len(other) else False
-    return found
+        is_in_all &= other[nearest] == places if len(other) else False
+    return is_in_all
 
 
-def _places(column: Column) -> NDArray[np.int64]:
+def _span_numbers(column: Column) -> NDArray[np.int64]:
     """Encode each span as a number; equal spans have equal numbers."""
     return column.starts * (len(column.data) + 1) + column.stops
 
 
-def _encoded(source: OpenTokenizer, part: TextPart, *, special: SpecialPolicy) -> Column:
+def _encode_column(source: OpenTokenizer, part: TextPart, *, special: SpecialPolicy) -> Column:
     text = part.text
     data = text.encode()
     if special is SpecialPolicy.TEXT:
@@ -182,9 +181,9 @@ def block_edges(data: bytes, starts: NDArray[np.int64], stops: NDArray[np.int64]
     lines = may_begin[text[np.maximum(starts[may_begin], 1) - 1] == ord("\n")]
     edges = [0]
     while count - edges[-1] > LONGEST_BLOCK:
-        edge = _next(lines, edges[-1] + SHORTEST_BLOCK)
+        edge = _first_at_least(lines, edges[-1] + SHORTEST_BLOCK)
         if edge is None or edge - edges[-1] > LONGEST_BLOCK:
-            edge = _next(may_begin, edges[-1] + LONGEST_BLOCK)
+            edge = _first_at_least(may_begin, edges[-1] + LONGEST_BLOCK)
         if edge is None:
             break
         edges.append(edge)
@@ -199,6 +198,6 @@ def _where_blocks_may_begin(
     return np.flatnonzero(begins_character & (starts >= reached) & (starts < len(text)))
 
 
-def _next(sorted_places: NDArray[np.intp], least: int) -> int | None:
-    found = int(np.searchsorted(sorted_places, least))
-    return int(sorted_places[found]) if found < len(sorted_places) else None
+def _first_at_least(sorted_places: NDArray[np.intp], least: int) -> int | None:
+    index = int(np.searchsorted(sorted_places, least))
+    return int(sorted_places[index]) if index < len(sorted_places) else None

@@ -57,7 +57,9 @@ def explain_token(column: Column, index: int, *, special: SpecialPolicy) -> Expl
     start, stop = int(column.starts[index]), int(column.stops[index])
     for reach in REACHES:
         first, last = max(start - reach, 0), min(stop + reach, size)
-        found = _explained(column, index, _whole(column.data, first), _whole(column.data, last), special)
+        found = _explain_part(
+            column, index, _character_start(column.data, first), _character_start(column.data, last), special
+        )
         if found is not None:
             return found
         if first == 0 and last == size:
@@ -68,7 +70,7 @@ def explain_token(column: Column, index: int, *, special: SpecialPolicy) -> Expl
     )
 
 
-def _explained(
+def _explain_part(
     column: Column, index: int, first: int, last: int, special: SpecialPolicy
 ) -> ExplainedToken | None:
     """Explain a part of the text; None if the token or its neighbours differ in it."""
@@ -81,9 +83,13 @@ def _explained(
         return None
     place = tokens.index(wanted)
     for beside in (-1, 1):
-        there = index + beside
+        neighbour = index + beside
         is_inside = 0 <= place + beside < len(tokens)
-        expected = (int(column.ids[there]), int(column.starts[there])) if 0 <= there < len(column) else None
+        expected = (
+            (int(column.ids[neighbour]), int(column.starts[neighbour]))
+            if 0 <= neighbour < len(column)
+            else None
+        )
         if (tokens[place + beside] if is_inside else None) != expected:
             return None
     return ExplainedToken(
@@ -94,7 +100,7 @@ def _explained(
     )
 
 
-def _whole(data: bytes, offset: int) -> int:
+def _character_start(data: bytes, offset: int) -> int:
     """Return the nearest beginning of a character at or before an offset."""
     while 0 < offset < len(data) and data[offset] & 0xC0 == 0x80:
         offset -= 1

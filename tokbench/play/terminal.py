@@ -79,11 +79,11 @@ def is_light(answer: bytes) -> bool | None:
     >>> is_light(b"\x1b]11;rgb:ffff/fafa/f0f0\x1b\\"), is_light(b"\x1b]11;rgb:1c/1c/1c\x07"), is_light(b"\x1b[?6c")
     (True, False, None)
     """
-    found = _COLOUR.search(answer)
-    if found is None:
+    match = _COLOUR.search(answer)
+    if match is None:
         return None
     brightness = 0.0
-    for share, part in zip(_SHARES, found.groups(), strict=True):
+    for share, part in zip(_SHARES, match.groups(), strict=True):
         brightness += share * int(part, 16) / (16.0 ** len(part) - 1)
     return brightness > 0.5
 

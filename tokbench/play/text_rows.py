@@ -84,7 +84,7 @@ def rows_round(text: str, offset: int, *, width: int) -> list[TextRow]:
     end = text.find("\n", start, start + SECTION)
     stop = min(start + SECTION, len(text)) if end < 0 else end
     ends_line = stop == len(text) or text[stop] == "\n"
-    return _folded(_pieces(text, start, stop), start, stop, width=width, ends_line=ends_line)
+    return _wrapped(_pieces(text, start, stop), start, stop, width=width, ends_line=ends_line)
 
 
 def row_at(text: str, offset: int, *, width: int) -> TextRow:
@@ -126,7 +126,7 @@ def _piece(start: int, cluster: str) -> DrawnCluster:
     )
 
 
-def _folded(
+def _wrapped(
     pieces: list[DrawnCluster], start: int, stop: int, *, width: int, ends_line: bool
 ) -> list[TextRow]:
     """Wrap pieces into rows that end after a space if possible."""
@@ -134,9 +134,8 @@ def _folded(
     first = used = 0
     last_space = -1
     for number, piece in enumerate(pieces):
-        while (
-            used + piece.width > width and number > first
-        ):  # the rest after the space may be too wide as well
+        # The rest after a space may be too wide as well.
+        while used + piece.width > width and number > first:
             cut = last_space + 1 if last_space >= first else number
             rows.append(
                 TextRow(pieces[first].start, pieces[cut].start, tuple(pieces[first:cut]), ends_line=False)

@@ -111,13 +111,13 @@ def test_all_tokens_of_an_older_text_do_not_take_the_place_of_newer_ones(
 
     async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
         [pane] = app.panes
-        lay = app._lay
+        lay = app._fill_columns
 
         def noted(columns: list[Column]) -> None:
             shown.extend(column.part.text for column in columns if column.part.is_whole)
             lay(columns)
 
-        monkeypatch.setattr(app, "_lay", noted)
+        monkeypatch.setattr(app, "_fill_columns", noted)
         app.editor.post_message(Paste(TEXT))
         await until(pilot, lambda: pane.column is not None and not pane.column.part.is_whole)
         await pilot.press("x")
