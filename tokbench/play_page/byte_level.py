@@ -28,9 +28,9 @@ def byte_level_data(bpe: ByteLevelBpe) -> dict[str, Any]:
     tokens = bpe.tokens
     known = {token for token in tokens if token is not None}
     if missing := [byte for byte in range(256) if bytes([byte]) not in known]:
-        raise _not_run(f"it has no token for the byte {missing[0]:02X}")
+        raise _unsupported(f"it has no token for the byte {missing[0]:02X}")
     if len(tokens) > _MOST_IDS:
-        raise _not_run(f"it has more than {_MOST_IDS:,} tokens")
+        raise _unsupported(f"it has more than {_MOST_IDS:,} tokens")
     return {
         "model": "byte_level",
         "tokens": [None if token is None else token.decode("latin-1") for token in tokens],
@@ -54,12 +54,12 @@ def document_data(parsed: ParsedBpe, document: Mapping[str, Any]) -> dict[str, A
     """
     added = parsed.added
     if single_word := next((text for text, flags in added.flags.items() if flags.single_word), None):
-        raise _not_run(f"its added token {single_word!r} is found as a whole word alone")
+        raise _unsupported(f"its added token {single_word!r} is found as a whole word alone")
     passes: tuple[list[str], list[str]] = [], []
     for token in document["added_tokens"]:
         passes[bool(token.get("normalized"))].append(token["content"])
     if pair := _overlapping_pair(*passes):
-        raise _not_run(
+        raise _unsupported(
             f"it looks for added tokens in two passes, and {pair[0]!r} can share text with {pair[1]!r}"
         )
     others = [[*fields[:-1], False] for fields in special_fields(added.everywhere, added.flags)]
@@ -86,10 +86,10 @@ def _flat(merges: Sequence[tuple[int, int, int]], tokens: Sequence[bytes | None]
     flat: list[int] = []
     for left, right, made in merges:
         if ids.get((tokens[left] or b"") + (tokens[right] or b"")) != made:
-            raise _not_run("a merge makes another token than its parts spell")
+            raise _unsupported("a merge makes another token than its parts spell")
         flat += left, right
     return flat
 
 
-def _not_run(why: str) -> PageError:
+def _unsupported(why: str) -> PageError:
     return PageError(f"the page cannot run this BPE: {why}", hint="`tokbench play` in the terminal can")

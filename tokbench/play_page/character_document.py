@@ -28,17 +28,17 @@ def character_document_data(document: Mapping[str, Any], *, ids: Mapping[str, in
     try:
         described = character_bpe(document, ids=ids)
     except NotNativeError as error:
-        raise _not_run(str(error)) from None
+        raise _unsupported(str(error)) from None
     vocab: Mapping[str, int] = document["model"]["vocab"]
     operands = set(chain.from_iterable(merge[:2] for merge in described.merges))
     if described.spaces.normalization:
-        raise _not_run(f"it normalizes by {', '.join(described.spaces.normalization.kinds)}")
+        raise _unsupported(f"it normalizes by {', '.join(described.spaces.normalization.kinds)}")
     if len(set(vocab.values())) != len(vocab):
-        raise _not_run("two of its tokens have the same id")
+        raise _unsupported("two of its tokens have the same id")
     if described.byte_ids is None and described.unknown in operands:
-        raise _not_run("it merges the unknown token")
+        raise _unsupported("it merges the unknown token")
     if not described.finds_specials:
-        raise _not_run("its special tokens are among its merges")
+        raise _unsupported("its special tokens are among its merges")
     pieces: list[str | None] = [None] * (max(ids.values()) + 1)
     for piece, id in ids.items():
         pieces[id] = piece
@@ -65,5 +65,5 @@ def character_document_data(document: Mapping[str, Any], *, ids: Mapping[str, in
     }
 
 
-def _not_run(why: str) -> PageError:
+def _unsupported(why: str) -> PageError:
     return PageError(f"the page cannot run this BPE: {why}", hint="`tokbench play` in the terminal can")

@@ -73,36 +73,38 @@ def check_chat(data: TokenizerData, *, seed: int = 0) -> ChatCheck | NoChat:
     """
     assert isinstance(data.chat, ChatData)
     chat = data.chat
-    talks = list(_talks(chat, seed=seed))
+    talks = list(_draw_talks(chat, seed=seed))
     given = [{"messages": list(talk.conversation.messages), "prompt": talk.prompt} for talk in talks]
-    made = PageEncoder(data.to_json()).encode_chats(given)
-    wanted = _wanted(data, chat, talks)
-    for talk, found, expected in zip(talks, made, wanted, strict=True):
-        if _is_not_covered(talk, found, chat):
+    page_results = PageEncoder(data.to_json()).encode_chats(given)
+    expected_results = _expected(data, chat, talks)
+    for talk, page_result, expected in zip(talks, page_results, expected_results, strict=True):
+        if _is_not_covered(talk, page_result, chat):
             continue
-        if _compared(expected, chat) != _compared(None if "refused" in found else found, chat):
+        if _comparable(expected, chat) != _comparable(
+            None if "refused" in page_result else page_result, chat
+        ):
             said = ", ".join(
                 f"{role} {quoted(content)}" for role, content in zip(talk.roles, talk.said, strict=True)
             )
             return NoChat(f"the page would show other tokens than tokbench chat for {said}")
-    return ChatCheck(len(talks), sum(facts is not None for facts in wanted))
+    return ChatCheck(len(talks), sum(facts is not None for facts in expected_results))
 
 
-def _compared(facts: dict[str, Any] | None, chat: ChatData) -> dict[str, Any] | None:
+def _comparable(facts: dict[str, Any] | None, chat: ChatData) -> dict[str, Any] | None:
     """Return the facts that must be equal; without owners of template text if the table does not have them."""
     return facts if facts is None or chat.form.has_owners else {**facts, "owners": None}
 
 
-def _talks(chat: ChatData, *, seed: int) -> Iterator[Talk]:
+def _draw_talks(chat: ChatData, *, seed: int) -> Iterator[Talk]:
     source = random.Random(seed)  # noqa: S311 -- test texts, not secrets
     controls = sorted(chat.controls)
     texts = [text[:_MOST_CHARACTERS] for text in generated_texts(controls[:50], seed=seed)]
     for _ in range(_TALKS):
-        roles = _roles(source, chat.form.domain)
-        yield Talk(roles, tuple(_said(source, texts, controls) for _ in roles), source.random() < 0.3)
+        roles = _draw_roles(source, chat.form.domain)
+        yield Talk(roles, tuple(_draw_content(source, texts, controls) for _ in roles), source.random() < 0.3)
 
 
-def _roles(source: random.Random, domain: Domain) -> tuple[str, ...]:
+def _draw_roles(source: random.Random, domain: Domain) -> tuple[str, ...]:
     """Draw alternating roles, as most templates require, or sometimes any roles of the domain."""
     size = source.randint(1, _MOST_MESSAGES)
     if source.random() < 0.2:
@@ -113,7 +115,7 @@ def _roles(source: random.Random, domain: Domain) -> tuple[str, ...]:
     return (*system, *(("user", "assistant")[place % 2] for place in range(size)))
 
 
-def _said(source: random.Random, texts: Sequence[str], controls: Sequence[str]) -> str:
+def _draw_content(source: random.Random, texts: Sequence[str], controls: Sequence[str]) -> str:
     if source.random() < 0.08:
         return source.choice(_SPACES)
     parts = [source.choice(_PLAIN if source.random() < 0.5 else texts) for _ in range(source.randint(1, 2))]
@@ -136,7 +138,7 @@ def _is_not_covered(talk: Talk, found: Mapping[str, Any], chat: ChatData) -> boo
     return limited or found["refused"].startswith(_UNKNOWN)
 
 
-def _wanted(data: TokenizerData, chat: ChatData, talks: Sequence[Talk]) -> list[dict[str, Any] | None]:
+def _expected(data: TokenizerData, chat: ChatData, talks: Sequence[Talk]) -> list[dict[str, Any] | None]:
     """Return the facts of each conversation from `tokbench chat`; None if the template refuses it."""
     tokenizer, is_composed = data.opened.tokenizer, data.fields.get("nfc", False)
     wanted: dict[int, dict[str, Any] | None] = {}

@@ -185,7 +185,7 @@ def _table_of(observed: Sequence[tuple[Talk, list[Atom] | None]], order: Order, 
     contents: dict[str, set[Content]] = {}
     for talk, atoms in observed:
         if atoms is not None:
-            _note(talk, atoms, order, gaps=gaps, contents=contents)
+            _record(talk, atoms, order, gaps=gaps, contents=contents)
     if not gaps:
         raise NoFormError("it takes no conversation of texts")
     chosen = {key: min(fitting, key=_simplicity) for key, fitting in contents.items()}
@@ -202,7 +202,7 @@ def _simplicity(content: Content) -> tuple[int, int]:
     return TRIMS.index(content.left), TRIMS.index(content.right)
 
 
-def _note(
+def _record(
     talk: Talk,
     atoms: Sequence[Atom],
     order: Order,
@@ -219,7 +219,7 @@ def _note(
         parts: list[Part] = []
         for atom in rest:
             if following is not None and atom.said == following:
-                _note_content(atom, talk.said[following], keys[following], contents)
+                _record_content(atom, talk.said[following], keys[following], contents)
                 break
             parts.append(_part(atom, gap, places))
         else:
@@ -238,7 +238,7 @@ def _part(atom: Atom, gap: Gap, places: Sequence[int]) -> Part:
     return Part(atom.text if atom.said is None else None, owner, atom.is_trusted, atom.is_learned)
 
 
-def _note_content(atom: Atom, said: str, key: str, contents: dict[str, set[Content]]) -> None:
+def _record_content(atom: Atom, said: str, key: str, contents: dict[str, set[Content]]) -> None:
     fitting = {
         content
         for left, right in product(TRIMS, repeat=2)
@@ -261,15 +261,15 @@ def _limits(form: ChatForm, render: Render, literals: Collection[str]) -> Iterat
             if form.write(talk.roles, talk.said, prompt=talk.prompt) is not None:
                 talks.append(talk)
                 reasons.append((role, literal))
-    found = dict.fromkeys(
+    limits = dict.fromkeys(
         reason
         for reason, talk, atoms in zip(reasons, talks, write_talks(render, talks), strict=True)
         if form.write(talk.roles, talk.said, prompt=talk.prompt)
         != (atoms if form.has_owners or atoms is None else without_owners(atoms))
     )
-    if len(found) > _MOST_LIMITS:
+    if len(limits) > _MOST_LIMITS:
         raise NoFormError("what it writes depends on what is said")
-    yield from found
+    yield from limits
 
 
 def _talks_with(literal: str, *, closing: str) -> Iterator[tuple[Talk, str]]:

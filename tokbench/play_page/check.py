@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 _TEXTS_AT_ONCE = 256
 _CHARACTERS_A_TEXT = 2048
-_MOST_WIDE = 64
+_MOST_FULL_WIDTH = 64
 """Maximum number of special tokens that are tried in full-width letters."""
 
-_WIDE = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
+_FULL_WIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
 _SAMPLED_ONE_IN = 64
 """Of unassigned and private-use characters only one in this many is tried."""
 
@@ -61,7 +61,7 @@ def check_page(data: TokenizerData, *, seed: int = 0) -> Check:
         *corpus_texts(),
         *generated_texts(sorted(tokenizer.info.special_tokens), seed=seed),
         *_every_character(),
-        *_wide(tokenizer.info.special_tokens),
+        *_full_width(tokenizer.info.special_tokens),
     ]
     for start in range(0, len(texts), _TEXTS_AT_ONCE):
         _compare(texts[start : start + _TEXTS_AT_ONCE], data, encoder)
@@ -70,22 +70,22 @@ def check_page(data: TokenizerData, *, seed: int = 0) -> Check:
 
 def _compare(texts: Sequence[str], data: TokenizerData, encoder: PageEncoder) -> None:
     tokenizer = data.opened.tokenizer
-    names = [*tokenizer.info.special_tokens, *_wide(tokenizer.info.special_tokens)]
+    names = [*tokenizer.info.special_tokens, *_full_width(tokenizer.info.special_tokens)]
     special = [text for text in texts if any(map(text.__contains__, names))]
-    for policy, under in ((SpecialPolicy.TEXT, texts), (SpecialPolicy.ENCODE, special)):
-        wanted = tokenizer.encode_batch(under, special=policy)
-        for number, ids in enumerate(encoder.encode_batch(under, special=policy.value)):
+    for policy, chosen in ((SpecialPolicy.TEXT, texts), (SpecialPolicy.ENCODE, special)):
+        wanted = tokenizer.encode_batch(chosen, special=policy)
+        for number, ids in enumerate(encoder.encode_batch(chosen, special=policy.value)):
             if ids != list(wanted[number]):
-                raise _differs(data, under[number], policy, encoder)
+                raise _differs(data, chosen[number], policy, encoder)
 
 
-def _wide(names: Iterable[str]) -> list[str]:
+def _full_width(names: Iterable[str]) -> list[str]:
     """Return texts that compatibility normalization (NFKC) turns into special tokens.
 
-    >>> _wide(["<s>"])
+    >>> _full_width(["<s>"])
     ['＜ｓ＞']
     """
-    return [name.translate(_WIDE) for name in islice(names, _MOST_WIDE)]
+    return [name.translate(_FULL_WIDTH) for name in islice(names, _MOST_FULL_WIDTH)]
 
 
 def _every_character() -> Iterator[str]:

@@ -55,10 +55,10 @@ def play_page(
         "data": "\n".join(_packed(data) for data, _ in tokenizers),
         "script": script,
     }
-    return _filled(packaged("page.html"), parts, text=text).encode()
+    return _fill(packaged("page.html"), parts, text=text).encode()
 
 
-def _filled(template: str, parts: Mapping[str, str], *, text: str) -> str:
+def _fill(template: str, parts: Mapping[str, str], *, text: str) -> str:
     """Fill a template with parts; the parts are not searched for placeholders."""
     marked = template.replace("</textarea>", "@text@</textarea>")
     pieces = marked.split("@")

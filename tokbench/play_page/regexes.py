@@ -110,12 +110,12 @@ class _Writer:
         return _literal(character, ignore_case=ignore_case)
 
     def _escaped(self, *, ignore_case: bool) -> str:
-        if found := _NAMED_CLASS.match(self._pattern, self._at):
-            self._at = found.end()
-            return _class_of(found.group(), ignore_case=ignore_case)
-        if found := _CODE_POINT.match(self._pattern, self._at):
-            self._at = found.end()
-            return _literal(chr(int(found.group()[2:].strip("{}"), 16)), ignore_case=ignore_case)
+        if match := _NAMED_CLASS.match(self._pattern, self._at):
+            self._at = match.end()
+            return _class_of(match.group(), ignore_case=ignore_case)
+        if match := _CODE_POINT.match(self._pattern, self._at):
+            self._at = match.end()
+            return _literal(chr(int(match.group()[2:].strip("{}"), 16)), ignore_case=ignore_case)
         letter = self._pattern[self._at + 1 : self._at + 2]
         if letter in _CONTROLS or (letter.isascii() and letter and not letter.isalnum()):
             self._at += 2
@@ -134,11 +134,11 @@ class _Writer:
             self._at = posix.end() if posix else self._at + (2 if self._pattern[self._at] == "\\" else 1)
 
     def _repeated(self, item: str, *, is_outermost: bool) -> str:
-        found = _REPEATED.match(self._pattern, self._at)
-        if found is None:
+        match = _REPEATED.match(self._pattern, self._at)
+        if match is None:
             return item
-        self._at = found.end()
-        translated = item + found.group()
+        self._at = match.end()
+        translated = item + match.group()
         if self._takes("?"):
             return f"{translated}?"
         if not self._takes("+"):

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from tokbench.core.interfaces import Tokenizer
 
-_AT_ONCE = 1 << 13
-_BETWEEN = "\tzxz\t"
-_MADE = " zxz "
+_BLOCK_SIZE = 1 << 13
+_SEPARATOR = "\tzxz\t"
+_NORMALIZED_SEPARATOR = " zxz "
 _DECOMPOSED, _COMPOSED, _MARK = "a\u0301", "\u00e1", "\u0301"
 _MOST_JOINED = 10_000
 
@@ -37,15 +37,17 @@ def unigram_document_data(tokenizer: Tokenizer) -> dict[str, Any]:
         PageError: the encoder does not support the document.
     """
     if not isinstance(tokenizer, UnigramDocument):
-        raise _not_run("it does not split by WhitespaceSplit, or prepares texts in more steps than a table")
+        raise _unsupported(
+            "it does not split by WhitespaceSplit, or prepares texts in more steps than a table"
+        )
     try:
         described = tokenizer.described
     except LeftToLibraryError as error:
-        raise _not_run(str(error)) from None
+        raise _unsupported(str(error)) from None
     if described.only_spaces:
-        raise _not_run("it does not split by WhitespaceSplit")
+        raise _unsupported("it does not split by WhitespaceSplit")
     if described.normalization:
-        raise _not_run(f"it normalizes by {', '.join(described.normalization.kinds)}")
+        raise _unsupported(f"it normalizes by {', '.join(described.normalization.kinds)}")
     spelled = tokenizer.spelled_ids
     pieces: list[str | None] = [None] * tokenizer.info.vocab_size
     for piece, id in spelled.items():
@@ -66,7 +68,7 @@ def unigram_document_data(tokenizer: Tokenizer) -> dict[str, Any]:
     }
 
 
-def _not_run(why: str) -> PageError:
+def _unsupported(why: str) -> PageError:
     return PageError(f"the page cannot run this Unigram: {why}", hint="`tokbench play` in the terminal can")
 
 
@@ -88,14 +90,17 @@ def joined_characters(charsmap: bytes) -> dict[str, list[int]]:
     from tokenizers.normalizers import Precompiled
 
     normalize: Callable[[str], str] = Precompiled(charsmap).normalize_str
-    if normalize(f"{_DECOMPOSED}{_BETWEEN}") != f"{_COMPOSED}{_MADE}":
+    if normalize(f"{_DECOMPOSED}{_SEPARATOR}") != f"{_COMPOSED}{_NORMALIZED_SEPARATOR}":
         raise PageError(
             "the page cannot run this Unigram: its table of replacements is not one of NFKC",
             hint="`tokbench play` in the terminal can",
         )
-    alone = _each(normalize, "{}")
-    afters, before = _each(normalize, _DECOMPOSED + "{}"), _each(normalize, "{}" + _DECOMPOSED)
-    marked = _each(normalize, "{}" + _MARK)
+    alone = _normalize_each(normalize, "{}")
+    afters, before = (
+        _normalize_each(normalize, _DECOMPOSED + "{}"),
+        _normalize_each(normalize, "{}" + _DECOMPOSED),
+    )
+    marked = _normalize_each(normalize, "{}" + _MARK)
     found: dict[str, list[int]] = {"joining": [], "prepended": [], "controls": []}
     for code, own, after, prior, with_mark in zip(code_points(), alone, afters, before, marked, strict=True):
         if after != _COMPOSED + own:
@@ -114,8 +119,8 @@ def _is_short(code: int) -> bool:
     return code < 0x10000 or unicodedata.category(chr(code)) == "Cf"
 
 
-def _each(normalize: Callable[[str], str], form: str) -> list[str]:
+def _normalize_each(normalize: Callable[[str], str], form: str) -> list[str]:
     codes = list(code_points())
-    parts = (codes[start : start + _AT_ONCE] for start in range(0, len(codes), _AT_ONCE))
-    texts = (_BETWEEN.join(form.format(chr(code)) for code in part) for part in parts)
-    return list(chain.from_iterable(normalize(text).split(_MADE) for text in texts))
+    parts = (codes[start : start + _BLOCK_SIZE] for start in range(0, len(codes), _BLOCK_SIZE))
+    texts = (_SEPARATOR.join(form.format(chr(code)) for code in part) for part in parts)
+    return list(chain.from_iterable(normalize(text).split(_NORMALIZED_SEPARATOR) for text in texts))

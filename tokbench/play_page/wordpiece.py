@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 _BLOCK = 1 << 8
-_BETWEEN = "zxz"
+_SEPARATOR = "zxz"
 """No character is normalized to this."""
 
 
@@ -70,7 +70,7 @@ def bert_characters(
     """
     changed = _changed(clean_text, handle_chinese_chars, strip_accents, lowercase)
     kept = [chr(code) for code in code_points() if code not in changed]
-    spaces, alone = _bounds(
+    spaces, alone = _separators_and_single_words(
         [*kept, *sorted({character for inside in changed.values() for character in inside})]
     )
     by_kind: dict[str, list[int]] = {"gone": [], "spaces": [], "alone": []}
@@ -115,13 +115,13 @@ def _changed(*options: bool) -> dict[int, str]:
         if normalized == "":
             changed |= dict.fromkeys(map(ord, block), "")
             continue
-        results = normalize(_BETWEEN.join(f"a{character}b" for character in block)).split(_BETWEEN)
+        results = normalize(_SEPARATOR.join(f"a{character}b" for character in block)).split(_SEPARATOR)
         pairs = zip(block, results, strict=True)
         changed |= {ord(character): inside[1:-1] for character, inside in pairs if inside[1:-1] != character}
     return changed
 
 
-def _bounds(characters: Sequence[str]) -> tuple[set[str], set[str]]:
+def _separators_and_single_words(characters: Sequence[str]) -> tuple[set[str], set[str]]:
     """Return the characters that separate words, and those that are words by themselves."""
     from tokenizers.pre_tokenizers import BertPreTokenizer
 
