@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tokbench.opening.native_bpe import ParsedBpe
 
 _MOST_IDS = 1 << 21
-"""Maximum number of tokens: the encoder packs two ids into one number."""
+"""Maximum number of tokens: the encoder packs a rank and a position into one number."""
 
 
 def byte_level_data(bpe: ByteLevelBpe) -> dict[str, Any]:

@@ -54,7 +54,7 @@ class CountWordsResult:
 
     @property
     def problems(self) -> Problems:
-        """What was skipped or replaced while reading."""
+        """The problems of reading: skipped documents and replaced bytes."""
         counted = self.counted
         if counted is None:
             return Problems()

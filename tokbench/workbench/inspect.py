@@ -54,7 +54,7 @@ class InspectedFile:
     """A file that a tokenizer was read from.
 
     Attributes:
-        path: where it is.
+        path: its path.
         num_bytes: its size.
         sha256: SHA-256 of its contents, in hexadecimal.
     """

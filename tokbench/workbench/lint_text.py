@@ -65,7 +65,7 @@ class TextFinding:
 
     @property
     def remedy(self) -> str:
-        """What to do about it."""
+        """The advice on how to fix it."""
         return REMEDIES[self.check]
 
     def to_json(self) -> dict[str, Any]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def write_json(
     writer: Writer, value: Any, message: int | None, path: str, *, indent: int | None = None
 ) -> None:
-    """Write a value like `json.dumps(value, ensure_ascii=False, indent=indent)`, which is what `tojson` gives.
+    """Write a value like `json.dumps(value, ensure_ascii=False, indent=indent)`, as the filter `tojson` does.
 
     A key has the origin of its value; braces, commas and colons have that of their object or list.
 

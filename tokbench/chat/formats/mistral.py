@@ -86,7 +86,7 @@ class _Version:
         writer.template(TOOLS_END, message)
 
     def _write_speech(self, writer: Writer, speech: Speech, before: str) -> None:
-        """Write the messages of one role, with the space before them."""
+        """Write a speech, with the space before it."""
         match speech.role:
             case "system":
                 writer.begin_turn(speech.message, SYSTEM)
