@@ -62,17 +62,17 @@ def header() -> str:
 
 namespace tokbench {{
 
-// A character and the two that it is made of, or the one that it stands for.
+// A character and its decomposition into two characters, or one.
 struct CanonicalParts {{
   std::uint32_t whole, first, second;
 }};
 
-// Marks that are put into an order, all of one class.
+// A run of marks with the same combining class.
 struct CombiningClassRun {{
   std::uint32_t first, last, number;
 }};
 
-// The characters that NFC makes of their parts, and those that it takes apart for good.
+// The characters that NFC composes, and those that it only decomposes.
 inline constexpr CanonicalParts kComposed[{len(composed)}] = {{
 {rows(composed)}
 }};

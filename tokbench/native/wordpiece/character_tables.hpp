@@ -7,19 +7,19 @@ namespace tokbench {
 
 inline constexpr char kCharacterTablesVersion[] = "tokenizers 0.23.3";
 
-// What is true of a character, a bit each.
+// Properties of a character, one bit each.
 namespace trait {
-inline constexpr std::uint8_t kControl = 1;  // left out by clean_text
+inline constexpr std::uint8_t kControl = 1;  // removed by clean_text
 inline constexpr std::uint8_t kWhite = 2;  // white space
-inline constexpr std::uint8_t kPunctuation = 4;  // a word of its own
-inline constexpr std::uint8_t kIdeograph = 8;  // a word of its own under handle_chinese_chars
-inline constexpr std::uint8_t kMark = 16;  // left out by strip_accents
-inline constexpr std::uint8_t kAccented = 32;  // something else under strip_accents, by a table or as a Hangul syllable
-inline constexpr std::uint8_t kCased = 64;  // something else under lowercase, by a table
-inline constexpr std::uint8_t kMovable = 128;  // stays under strip_accents, which may put it, or a part of it, elsewhere
+inline constexpr std::uint8_t kPunctuation = 4;  // a word by itself
+inline constexpr std::uint8_t kIdeograph = 8;  // a word by itself under handle_chinese_chars
+inline constexpr std::uint8_t kMark = 16;  // removed by strip_accents
+inline constexpr std::uint8_t kAccented = 32;  // changed by strip_accents, by a table or as a Hangul syllable
+inline constexpr std::uint8_t kCased = 64;  // changed by lowercase, by a table
+inline constexpr std::uint8_t kMovable = 128;  // kept by strip_accents, which may reorder it or a part of it
 }  // namespace trait
 
-// A character and what takes its place: code points, then zeros.
+// A character and its replacement: code points, padded with zeros.
 struct Change {
   std::uint32_t character;
   std::uint32_t made[3];

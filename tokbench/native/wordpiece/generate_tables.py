@@ -15,14 +15,14 @@ from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
 TRAITS = {
-    "Control": "left out by clean_text",
+    "Control": "removed by clean_text",
     "White": "white space",
-    "Punctuation": "a word of its own",
-    "Ideograph": "a word of its own under handle_chinese_chars",
-    "Mark": "left out by strip_accents",
-    "Accented": "something else under strip_accents, by a table or as a Hangul syllable",
-    "Cased": "something else under lowercase, by a table",
-    "Movable": "stays under strip_accents, which may put it, or a part of it, elsewhere",
+    "Punctuation": "a word by itself",
+    "Ideograph": "a word by itself under handle_chinese_chars",
+    "Mark": "removed by strip_accents",
+    "Accented": "changed by strip_accents, by a table or as a Hangul syllable",
+    "Cased": "changed by lowercase, by a table",
+    "Movable": "kept by strip_accents, which may reorder it or a part of it",
 }
 HANGUL = range(0xAC00, 0xD7A4)
 MOVERS = "\u302e\U0001d165"
@@ -127,12 +127,12 @@ namespace tokbench {{
 
 inline constexpr char kCharacterTablesVersion[] = "tokenizers {tokenizers.__version__}";
 
-// What is true of a character, a bit each.
+// Properties of a character, one bit each.
 namespace trait {{
 {named}
 }}  // namespace trait
 
-// A character and what takes its place: code points, then zeros.
+// A character and its replacement: code points, padded with zeros.
 struct Change {{
   std::uint32_t character;
   std::uint32_t made[{longest}];
