@@ -90,7 +90,7 @@ def _can_continue(target: LintTarget, letter: str) -> bool:
 
 def _vanishing_characters(target: LintTarget) -> Iterator[Found]:
     if not target.spells("ab"):
-        raise DoesNotApplyError("it has no letters to put the characters between")
+        raise DoesNotApplyError("it has no letters to put around the characters")
     characters = list(dict.fromkeys(_PROBES))
     plain = target.tokenizer.encode("ab")
     found = target.tokenizer.encode_batch(

@@ -124,7 +124,7 @@ def character_bpe(document: Mapping[str, Any], *, ids: Mapping[str, int]) -> Cha
         NotNativeError: the document does something that our kernel does not.
     """
     if not is_installed(COMPILED) or chosen_module(compiled=COMPILED, fallback=__name__)[0] != "native":
-        raise NotNativeError("the kernel's Python fallback runs plain byte-level BPE alone")
+        raise NotNativeError("the kernel's Python fallback only runs plain byte-level BPE")
     model = document["model"]
     for name in ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "ignore_merges"):
         if model.get(name):
@@ -139,11 +139,11 @@ def character_bpe(document: Mapping[str, Any], *, ids: Mapping[str, int]) -> Cha
     merges, makes_specials = listed_merges(model, vocab, specials=specials)
     spelled = {vocab.get(f"<0x{byte:02X}>") for byte in range(256)} if byte_ids is not None else set()
     if not spelled.isdisjoint(id for merge in merges for id in merge[:2]):
-        raise NotNativeError("it merges the tokens of bytes")
+        raise NotNativeError("it merges byte tokens")
     if spaces.begin_words or spaces.cuts:
         joins_unknown = bool(model.get("fuse_unk")) and byte_ids is None
         if joins_unknown and (spaces.cuts or SPACE not in vocab):
-            raise NotNativeError("it joins unknown characters, and cuts between them")
+            raise NotNativeError("it joins unknown characters, but splits between them")
         merges = _inside_words(merges, vocab, spaces)
     tokens = _tokens(vocab, specials=specials)
     if len(tokens) >= _MOST_TOKENS or len(merges) >= _MOST_MERGES:
@@ -196,7 +196,7 @@ def listed_merges(
     """
     pairs = merge_pairs(model, path="")
     if len(set(pairs)) != len(pairs):
-        raise NotNativeError("it lists a merge twice")
+        raise NotNativeError("its list of merges contains a merge twice")
     prefix = model.get("continuing_subword_prefix") or ""
     if prefix and not all(right.startswith(prefix) for _, right in pairs):
         raise NotNativeError(f"it merges a piece that does not begin with {prefix!r}")
@@ -268,7 +268,7 @@ def _spaces(document: Mapping[str, Any]) -> Spaces:
             case _:
                 raise NotNativeError(f"it splits by {step.get('type')}")
     if in_front == "text without" and normalization:
-        raise NotNativeError(f"it puts {SPACE} in front of texts that it has normalized")
+        raise NotNativeError(f"it prepends {SPACE} to normalized texts")
     return Spaces(
         normalization=normalization,
         are_marked=are_marked,

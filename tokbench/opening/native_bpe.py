@@ -270,7 +270,7 @@ def _merges(
     vocab = model["vocab"]
     pairs = merge_pairs(model, path=path)
     if len(set(pairs)) != len(pairs):
-        raise NotNativeError("its list repeats a merge")
+        raise NotNativeError("its list of merges contains a merge twice")
     doubtful = {text for text in specials if text in vocab and not is_hidden(text, normalizers=normalizers)}
     if doubtful:
         used = {text for pair in pairs for text in (*pair, "".join(pair))}

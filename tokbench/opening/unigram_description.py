@@ -191,7 +191,7 @@ def _check_white_space(charsmap: bytes) -> None:
 
     replaced = Precompiled(charsmap).normalize_str if charsmap else str
     if any(replaced(character).strip(" ") for character in "\t\n\r "):
-        raise LeftToLibraryError("its words end at spaces alone, and it leaves other white space")
+        raise LeftToLibraryError("its words end at spaces only, and it keeps other white space")
 
 
 def _is_run_of_spaces(step: Mapping[str, Any]) -> bool:
@@ -216,4 +216,4 @@ def _trims_ends(after: Sequence[Mapping[str, Any]], *, only_spaces: bool) -> boo
             return True
         case [runs] if _is_run_of_spaces(runs):
             return False
-    raise LeftToLibraryError("it does not make one space of several, which Metaspace would cut")
+    raise LeftToLibraryError("it does not collapse spaces, which Metaspace would split")

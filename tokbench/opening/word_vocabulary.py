@@ -192,7 +192,7 @@ def _bpe(model: Mapping[str, Any], *, specials: Collection[str]) -> WordBpe:
     if unknown is not None:
         never_merged.add(vocab[unknown])
     if not never_merged.isdisjoint(id for merge in merges for id in merge[:2]):
-        raise NotNativeError("it merges the tokens of bytes, or the unknown token")
+        raise NotNativeError("it merges byte tokens, or the unknown token")
     tokens = [b""] * (max(vocab.values()) + 1)
     for token, id in vocab.items():
         if token not in specials:

@@ -86,7 +86,7 @@ def _flat(merges: Sequence[tuple[int, int, int]], tokens: Sequence[bytes | None]
     flat: list[int] = []
     for left, right, made in merges:
         if ids.get((tokens[left] or b"") + (tokens[right] or b"")) != made:
-            raise _unsupported("a merge makes another token than its parts spell")
+            raise _unsupported("a merge produces a token that its parts do not spell")
         flat += left, right
     return flat
 

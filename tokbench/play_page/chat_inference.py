@@ -187,13 +187,13 @@ def _table_of(observed: Sequence[tuple[Talk, list[Atom] | None]], order: Order, 
         if atoms is not None:
             _record(talk, atoms, order, gaps=gaps, contents=contents)
     if not gaps:
-        raise NoFormError("it takes no conversation of texts")
+        raise NoFormError("it renders no conversation of texts")
     chosen = {key: min(fitting, key=_simplicity) for key, fitting in contents.items()}
     form = ChatForm(gaps, chosen, order, domain)
     for talk, atoms in observed:
         if form.write(talk.roles, talk.said, prompt=talk.prompt) != atoms:
             raise NoFormError(
-                f"what it writes of {' → '.join(talk.roles)} does not follow from shorter conversations"
+                f"what it writes of {' → '.join(talk.roles)} cannot be derived from shorter conversations"
             )
     return form
 
@@ -226,15 +226,15 @@ def _record(
             if following is not None:
                 raise NoFormError(f"it does not write all that is said in {' → '.join(talk.roles)}, in order")
         if gaps.setdefault(gap.key, tuple(parts)) != tuple(parts):
-            raise NoFormError("what it writes between two messages depends on more than who speaks beside it")
+            raise NoFormError("the text between two messages depends on more than their roles")
 
 
 def _part(atom: Atom, gap: Gap, places: Sequence[int]) -> Part:
     owner = None if atom.owner is None else places.index(atom.owner) - gap.first
     if owner is not None and not 0 <= owner <= gap.stop + 1 - gap.first:
-        raise NoFormError("what it writes between two messages belongs to a third one")
+        raise NoFormError("the text between two messages depends on a third one")
     if atom.said is not None and atom.said not in places[gap.first + 1 : gap.stop]:
-        raise NoFormError("it writes messages twice, or in another order")
+        raise NoFormError("it writes messages twice, or in a different order")
     return Part(atom.text if atom.said is None else None, owner, atom.is_trusted, atom.is_learned)
 
 
@@ -246,9 +246,9 @@ def _record_content(atom: Atom, said: str, key: str, contents: dict[str, set[Con
     }
     contents[key] = contents[key] & fitting if key in contents else fitting
     if not contents[key]:
-        raise NoFormError("it changes what is said in other ways than by trimming white space")
+        raise NoFormError("it changes message content, other than by trimming white space")
     if atom.owner != atom.said:
-        raise NoFormError("what somebody says belongs to another message")
+        raise NoFormError("content appears in another message")
 
 
 def _limits(form: ChatForm, render: Render, literals: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -268,7 +268,7 @@ def _limits(form: ChatForm, render: Render, literals: Collection[str]) -> Iterat
         != (atoms if form.has_owners or atoms is None else without_owners(atoms))
     )
     if len(limits) > _MOST_LIMITS:
-        raise NoFormError("what it writes depends on what is said")
+        raise NoFormError("its text depends on message content")
     yield from limits
 
 

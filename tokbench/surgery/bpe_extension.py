@@ -175,7 +175,7 @@ class BpeExtension:
             return proof
         unchanged = unchanged_words(self._vocabulary, self._grown, words, threads=threads)
         if unchanged is None:
-            raise wrong("a word would get token boundaries that it had not")
+            raise wrong("a word would get new token boundaries")
         return SegmentationProof(len(texts), unchanged=unchanged, changed=len(words) - unchanged)
 
     def _prove(self, new: Tokenizer, path: Path, *, seed: int, progress: Progress) -> LibraryProofs:

@@ -119,7 +119,7 @@ def check_merges(old: CharacterMerges, new: CharacterMerges, id_map: IdMap) -> i
         before = old.parts.parts.get(id_map.new_to_old[id])
         mapped = None if before is None else tuple(id_map.new(part) for part in before)
         if new.parts.parts.get(id) != mapped:
-            raise wrong(f"the piece {text!r} would be merged of others than before")
+            raise wrong(f"the piece {text!r} would be merged from other parts than before")
     return len(new.parts.parts)
 
 

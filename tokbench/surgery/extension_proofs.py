@@ -118,7 +118,7 @@ class OnlyByNewPieces:
                 hint="leave that word out, or name one that ends where others begin",
             )
         if self.old.decode_bytes(before) != self.new.decode_bytes(after):
-            return "would decode to another text than before"
+            return "would decode to a different text"
         return None
 
 

@@ -231,7 +231,7 @@ class PieceExtension:
         """Check that old pieces are unchanged, and that the text of each new piece is segmented into that piece."""
         larger = type(self)(self.opened, content)
         if self.deciding != larger.deciding[: len(self.deciding)]:
-            raise wrong("an old piece would have another score, or other merges")
+            raise wrong("an existing piece would get a different score, or different merges")
         pieces = larger.new_pieces()
         for piece in self._new:
             if pieces.cut(piece) != (piece,):

@@ -80,7 +80,7 @@ def check_reachable(old: BpeDocument, new: BpeDocument) -> int:
                 raise wrong(f"merging would no longer make the token {piece!r}")
             continue
         if old.vocab[parts[0]] not in old.parts.parts.get(old.vocab[piece], ()):
-            raise wrong(f"merging would make the token {piece!r} of others than before")
+            raise wrong(f"merging would build the token {piece!r} from other parts than before")
         made += 1
     return made
 
@@ -150,7 +150,9 @@ class _SegmentationCache:
             elif mapped == after:
                 self.unchanged += 1
             else:
-                raise wrong(f"the pre-token {pretoken!r} has other tokens, though all that it had stay")
+                raise wrong(
+                    f"the pre-token {pretoken!r} gets different tokens, although all of its tokens remain"
+                )
             self._known[pretoken] = before, after
         return self._known[pretoken]
 
@@ -211,8 +213,8 @@ def _compare(texts: list[str], tokenizers: tuple[Tokenizer, Tokenizer], id_map: 
         mapped = [id_map.new(id) for id in before]
         if None not in mapped:
             if mapped != after:
-                raise wrong(f"{quoted(text)} would have other tokens, though all that it had stay")
+                raise wrong(f"{quoted(text)} would get different tokens, although all of its tokens remain")
             unchanged += 1
         elif old.decode_bytes(before) != new.decode_bytes(after):
-            raise wrong(f"{quoted(text)} would decode to another text than before")
+            raise wrong(f"{quoted(text)} would decode to a different text")
     return unchanged

@@ -92,7 +92,7 @@ def check_scores(old: ScoredPieces, new: ScoredPieces, id_map: IdMap) -> int:
         if (old.texts.get(before), old.scores.get(before)) != (text, new.scores[id]):
             raise wrong(f"the piece {text!r} would have another score, or be another")
     if new.lowest != old.lowest:
-        raise wrong("unknown characters would have another score")
+        raise wrong("unknown characters would get a different score")
     return len(new.texts)
 
 

@@ -104,5 +104,5 @@ def test_what_is_computed_is_shown_as_tables(tokenizer: Any) -> None:
 
 
 def test_other_objects_are_refused() -> None:
-    with pytest.raises(ConfigError, match="a dict has no form in HTML"):
+    with pytest.raises(ConfigError, match="a dict has no HTML representation"):
         tokbench.as_html(cast("Any", {}))

@@ -57,5 +57,5 @@ def test_other_merges_are_noticed() -> None:
     kept = IdMap.closing_up([0, 1, 2, 3, 4, 5, 6], size=8)
     left = {text: score for text, score in SCORES.items() if text != "xa"}
     assert check_merges(found(SCORES), found(left), kept) == 3
-    with pytest.raises(ConversionError, match="the piece 'abc' would be merged of others than before"):
+    with pytest.raises(ConversionError, match="the piece 'abc' would be merged from other parts than before"):
         check_merges(found(SCORES), found({**left, "bc": -0.5}), kept)

@@ -73,6 +73,6 @@ def test_other_scores_are_noticed() -> None:
     left["vocab"] = [*VOCAB[:4], ["ab", -3.0]]
     with pytest.raises(ConversionError, match="the piece 'ab' would have another score"):
         check_scores(pieces(), pieces_of_document({"model": left}), kept)
-    with pytest.raises(ConversionError, match="unknown characters would have another score"):
+    with pytest.raises(ConversionError, match="unknown characters would get a different score"):
         left["vocab"] = VOCAB[:5]
         check_scores(pieces(["cc", -9.5]), pieces_of_document({"model": left}), kept)

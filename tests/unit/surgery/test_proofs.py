@@ -95,6 +95,6 @@ def test_other_segmentations_are_noticed(tmp_path: Path) -> None:
 def test_pretokens_that_should_not_have_changed_are_noticed(tmp_path: Path) -> None:
     """The map says that abc stays, and the document does not have it."""
     with pytest.raises(
-        ConversionError, match="the pre-token 'abc' has other tokens, though all that it had stay"
+        ConversionError, match="the pre-token 'abc' gets different tokens, although all of its tokens remain"
     ):
         segmented(tmp_path, id_map=IdMap.closing_up(range(259), size=259))

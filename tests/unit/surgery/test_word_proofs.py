@@ -48,14 +48,16 @@ def with_scores(**scores: float) -> list[ModelPiece]:
 
 def test_other_tokens_are_noticed() -> None:
     """bb where b and b were best."""
-    with pytest.raises(ConversionError, match='"bb" would have other tokens, though all that it had stay'):
+    with pytest.raises(
+        ConversionError, match='"bb" would get different tokens, although all of its tokens remain'
+    ):
         compared(with_scores(bb=-0.5))
 
 
 def test_another_text_is_noticed() -> None:
     """ab for what was ▁ab, and then the words begin with a piece that spells something else."""
     other = [piece._replace(text={"▁": "z", "▁a": "zz"}.get(piece.text, piece.text)) for piece in NEW]
-    with pytest.raises(ConversionError, match="would decode to another text than before"):
+    with pytest.raises(ConversionError, match="would decode to a different text"):
         compared(other)
 
 
