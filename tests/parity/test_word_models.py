@@ -296,10 +296,10 @@ def test_special_tokens_are_no_pieces_where_they_are_text(
         (bpe(*BYTES[1:], "a", byte_fallback=True), "without a token for the byte 00"),
         (
             bpe(*BYTES, "a", "<0x41>a", byte_fallback=True, merges="<0x41> a"),
-            "merges the tokens of bytes",
+            "merges byte tokens",
         ),
         (bpe("a", "a[UNK]", merges="a [UNK]"), "or the unknown token"),
-        (bpe("a", "b", "ab", merges="a b,a b"), "lists a merge twice"),
+        (bpe("a", "b", "ab", merges="a b,a b"), "contains a merge twice"),
         (bpe("a", "bcd", "ad", "abcd", merges="a bcd", **PREFIX), "does not begin with '##'"),
         (word_piece("a", unk_token="?"), "unknown token '\\?' is not in its vocabulary"),
     ],

@@ -276,8 +276,8 @@ def test_every_bundled_text(name: str) -> None:
             lambda: changed(pre_tokenizer=DIGITS, model={"byte_fallback": False}),
             "joins unknown characters",
         ),
-        (merging_bytes, "merges the tokens of bytes"),
-        (lambda: changed(normalizer={"type": "NFKC"}, pre_tokenizer=METASPACE), "in front of texts"),
+        (merging_bytes, "merges byte tokens"),
+        (lambda: changed(normalizer={"type": "NFKC"}, pre_tokenizer=METASPACE), "to normalized texts"),
         (lambda: changed(normalizer=PREPEND, pre_tokenizer=GEMMA_SPLIT), "splits by Split"),
         (
             lambda: changed(

@@ -314,7 +314,7 @@ def test_what_is_left_to_the_library() -> None:
         ({"normalizer": {"type": "ByteLevel"}}, "it normalizes the text"),
         ({"normalizer": {"type": "Sequence", "normalizers": [TABLE_STEP, LOWER]}}, "after its table"),
         ({"normalizer": {"type": "Sequence", "normalizers": [TABLE_STEP, TABLE_STEP]}}, "two tables"),
-        ({"pre_tokenizer": METASPACE}, "does not make one space of several"),
+        ({"pre_tokenizer": METASPACE}, "does not collapse spaces"),
         ({"pre_tokenizer": None}, "it does not split by WhitespaceSplit and Metaspace"),
         ({"model": {"type": "Unigram", "unk_id": None, "vocab": PIECES}}, "it has no unknown token"),
     ]

@@ -146,7 +146,7 @@ def numbered(messages: Sequence[Any], writer: Writer) -> None:
     ("write", "reason"),
     [
         (first_alone, "all that is said"),
-        (in_capitals, "other ways than by trimming"),
+        (in_capitals, "other than by trimming"),
         (numbered, "depends on more"),
     ],
 )

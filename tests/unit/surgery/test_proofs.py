@@ -77,7 +77,7 @@ def test_a_token_without_its_merge_is_noticed() -> None:
             read_bpe(OLD, path="old"), read_bpe({**lost, "model": with_alternative(lost)}, path="new")
         )
     others = byte_level(MERGES[2], ("a", "bc"), MERGES[0])
-    with pytest.raises(ConversionError, match="make the token 'abc' of others than before"):
+    with pytest.raises(ConversionError, match="build the token 'abc' from other parts than before"):
         check_reachable(read_bpe(OLD, path="old"), read_bpe(others, path="new"))
 
 
