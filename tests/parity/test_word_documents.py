@@ -21,7 +21,7 @@ from support.word_documents import CUTTING_WORDS, STRIP, TABLE, WHITESPACE, docu
 import tokbench
 from tokbench.backends.bpe.kernel import has_native_kernel
 from tokbench.core.tokens import SpecialPolicy
-from tokbench.errors import ConfigError
+from tokbench.errors import ConfigError, UnknownWordError
 from tokbench.opening.native_document import NativeDocument
 
 if TYPE_CHECKING:
@@ -41,6 +41,63 @@ def test_any_document_has_its_librarys_ids_and_spans(
         peer = tokenizers.Tokenizer.from_buffer(data)
         expected = [peer.encode(text, add_special_tokens=False).ids for text in given_texts]
         assert [native.encode(text, special=SpecialPolicy.ENCODE) for text in given_texts] == expected
+
+
+def outcome(tokenizer: Any, text: str, special: SpecialPolicy) -> object:
+    """What a text becomes in every call, or why it becomes nothing."""
+    try:
+        ids = tokenizer.encode(text, special=special)
+        [batch] = tokenizer.encode_batch([text], special=special)
+        starts = tokenizer.encode_spans([text]).starts.tolist() if special is SpecialPolicy.TEXT else []
+        return ids, batch.tolist(), starts, tokenizer.segment(text, special=special)
+    except UnknownWordError as error:
+        return str(error)
+
+
+@settings(max_examples=100)
+@given(data=documents(), given_texts=st.lists(mixed_texts, max_size=6))
+def test_a_document_without_an_unknown_token_refuses_what_its_library_refuses(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes, given_texts: list[str]
+) -> None:
+    made = json.loads(data)
+    made["model"] |= {"unk_id": None} if made["model"]["type"] == "Unigram" else {"unk_token": "no piece"}
+    native, library = both(tmp_path_factory.mktemp("any"), dump(made))
+    for special in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
+        for text in given_texts:
+            assert outcome(native, text, special) == outcome(library, text, special)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": [["a", "b"]], "unk_token": "[UNK]"},
+        {"type": "WordLevel", "vocab": {"ab": 0, "a": 1}, "unk_token": "[UNK]"},
+        {
+            "type": "WordPiece",
+            "vocab": {"ab": 0, "a": 1},
+            "unk_token": "[UNK]",
+            "continuing_subword_prefix": "##",
+            "max_input_chars_per_word": 9,
+        },
+        {"type": "Unigram", "vocab": [["a", -2.0], ["b", -2.0], ["ab", -1.0], ["cd", -1.0]], "unk_id": None},
+    ],
+    ids=lambda model: model["type"],
+)
+def test_texts_that_need_no_unknown_token_run_on_the_kernel(tmp_path: Path, model: dict[str, Any]) -> None:
+    """As where [UNK] is only an added token: the library then knows no id for words that are not in the vocabulary."""
+    tokens = [added("[UNK]", 4, special=True)]
+    native, library = both(tmp_path, dump(document(model, pre_tokenizer=WHITESPACE, added_tokens=tokens)))
+    assert isinstance(native, NativeDocument)
+    for special in SpecialPolicy.TEXT, SpecialPolicy.ENCODE:
+        use = native._kernel_use(special)
+        assert use.covers("ab a") and not use.covers("ab cd") and not use.covers("abc")
+    assert_alike(native, library, ["ab a", "a  ab", ""])
+    with_token = [library.encode(text, special=SpecialPolicy.ENCODE) for text in ("ab", "[UNK]a")]
+    batch = native.encode_batch(["ab", "[UNK]a"], special=SpecialPolicy.ENCODE)
+    assert batch.ids.tolist() == [id for ids in with_token for id in ids]
+    for text in ("cd", "ab c"):
+        with pytest.raises(UnknownWordError):
+            native.encode_batch(["ab", text])
 
 
 def quick_tour(pre_tokenizer: dict[str, Any]) -> bytes:
@@ -136,7 +193,6 @@ def test_characters_of_all_kinds_are_split_as_the_library_does(tmp_path: Path, k
     [
         ({"pre_tokenizer": {"type": "UnicodeScripts"}}, "UnicodeScripts"),
         ({"model": {"dropout": 0.1}}, "at random"),
-        ({"model": {"unk_token": "?missing"}}, "unknown token is not in its vocabulary"),
         ({"model": {"merges": [["[UNK]", "a"]]}}, "or the unknown token"),
     ],
 )

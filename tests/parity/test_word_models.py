@@ -301,7 +301,6 @@ def test_special_tokens_are_no_pieces_where_they_are_text(
         (bpe("a", "a[UNK]", merges="a [UNK]"), "or the unknown token"),
         (bpe("a", "b", "ab", merges="a b,a b"), "contains a merge twice"),
         (bpe("a", "bcd", "ad", "abcd", merges="a bcd", **PREFIX), "does not begin with '##'"),
-        (word_piece("a", unk_token="?"), "unknown token '\\?' is not in its vocabulary"),
     ],
 )
 def test_a_model_that_is_another_on_the_kernel_is_left_to_its_library(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tokbench.formats.tokenizer_json import to_byte_level
@@ -57,6 +58,11 @@ class KernelDocument:
         return merged not in (b"", token.content.encode())
 
     @property
+    def refused(self) -> int | None:
+        """The id that stands for what the library refuses a text for, as it has no unknown token."""
+        return None if isinstance(self.vocabulary, KernelVocabulary) else self.vocabulary.refused
+
+    @property
     def runs_in_python(self) -> bool:
         """Whether it runs without the native kernel: words of BPE or longest matches, and no marks for spaces."""
         of_words = isinstance(self.vocabulary, WordBpe | WordPieces)
@@ -99,9 +105,10 @@ def kernel_document(
     if maps_to_bytes:
         vocabulary = with_specials = _byte_vocabulary(document, specials=specials, path=path)
     else:
-        vocabulary = with_specials = word_vocabulary(document, specials=specials, scores=scores)
+        of_words = partial(word_vocabulary, document, scores=scores, free_id=max(ids.values(), default=0) + 1)
+        vocabulary = with_specials = of_words(specials=specials)
         if specials:
-            with_specials = word_vocabulary(document, specials=frozenset(), scores=scores)
+            with_specials = of_words(specials=frozenset())
     normalization = TextNormalization(steps(document.get("normalizer")))
     first_mark, splitters = _split_off_first_mark(pre_tokenizers)
     splitting = split_steps(splitters, maps_to_bytes=maps_to_bytes)

@@ -31,7 +31,7 @@ from tokbench.opening.word_vocabulary import ScoredPieces
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tokbench.core.encoded import EncodedSpans
+    from tokbench.core.encoded import Batch, EncodedSpans
     from tokbench.native._bpe import (
         PreparedEncoder,
         PreparedWordBpe,
@@ -73,6 +73,10 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
         _ = self._encoder
 
     def _kernel_use(self, special: SpecialPolicy) -> KernelUse:
+        use = self._use_where_all_is_known(special)
+        return use if self._plan.refused is None else without_id(use, self._plan.refused)
+
+    def _use_where_all_is_known(self, special: SpecialPolicy) -> KernelUse:
         if special is SpecialPolicy.RAISE:
             return KernelUse(self._covers_without_specials, self._finds_no_specials)
         finds_specials = special is SpecialPolicy.ENCODE
@@ -127,7 +131,7 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
     def _kernel_spans(self) -> KernelSpans | None:
         if self._plan.tiles:
             return KernelSpans(self._tiles, self._tiled_spans, self._tiled_tokens)
-        if self._places is None:
+        if self._places is None or self._plan.refused is not None:
             return None
         return spans_by_places(
             self._covers, self._places.place_batch, spans=self._owned, token=self._ordinary_token
@@ -213,6 +217,20 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
         missing = vocabulary.missing_bytes
         texts = {character: character + self._plan.normalization(character) for character in characters}
         return {character for character in characters if not missing.isdisjoint(texts[character].encode())}
+
+
+def without_id(use: KernelUse, id: int) -> KernelUse:
+    """The same for the texts whose ids do not have a certain one among them."""
+
+    def encoded(texts: list[str], threads: int) -> Batch | None:
+        encoded = use.encoded_at_once(texts, threads)
+        return None if encoded is None or (encoded[0] == id).any() else encoded
+
+    return KernelUse(
+        lambda text: use.covers(text) and id not in use.encoder.encode(text),
+        use.encoder,
+        encode_covered=encoded,
+    )
 
 
 def _compiled_encoder(plan: KernelDocument, vocabulary: KernelVocabulary | WordVocabulary) -> _Compiled:

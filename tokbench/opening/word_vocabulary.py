@@ -43,6 +43,7 @@ class WordBpe:
         joins_unknown: whether adjacent unknown characters become one token.
         byte_ids: the ids of the 256 bytes if the model has byte fallback.
         whole_words_first: whether a word found in the vocabulary becomes that token without merging.
+        refused: the id given to unknown characters if the library refuses texts with them; no token has it.
     """
 
     tokens: tuple[bytes, ...]
@@ -53,6 +54,7 @@ class WordBpe:
     joins_unknown: bool
     byte_ids: tuple[int, ...] | None
     whole_words_first: bool
+    refused: int | None
 
     def encoder(self, **prepared: Any) -> PreparedWordBpe:
         """Build the kernel's encoder for texts prepared as the keyword arguments say."""
@@ -85,6 +87,7 @@ class WordPieces:
         unknown: the id of the unknown token.
         most_characters: the length limit in characters; longer words are unknown.
         of: the matching algorithm, in words.
+        refused: `unknown` if the library refuses texts with unknown words.
     """
 
     pieces: Mapping[str, int]
@@ -92,6 +95,7 @@ class WordPieces:
     unknown: int
     most_characters: int
     of: str
+    refused: int | None
 
     def encoder(self, **prepared: Any) -> PreparedWordPiece:
         """Build the kernel's encoder for texts prepared as the keyword arguments say."""
@@ -120,12 +124,15 @@ class ScoredPieces:
         scores: returns the scores by id.
         unknown: the id of unknown characters.
         byte_ids: the ids of the 256 bytes if the model has byte fallback.
+        refused: `unknown` if the library refuses texts with a character that is no piece; then no piece has such a
+            character.
     """
 
     pieces: Mapping[str, int]
     scores: Callable[[], Sequence[float]]
     unknown: int
     byte_ids: tuple[int, ...] | None
+    refused: int | None
 
     def encoder(self, **prepared: Any) -> PreparedWordUnigram:
         """Build the kernel's encoder for texts prepared as the keyword arguments say."""
@@ -152,7 +159,11 @@ WordVocabulary = WordBpe | WordPieces | ScoredPieces
 
 
 def word_vocabulary(
-    document: Mapping[str, Any], *, specials: Collection[str], scores: Callable[[], Sequence[float]]
+    document: Mapping[str, Any],
+    *,
+    specials: Collection[str],
+    scores: Callable[[], Sequence[float]],
+    free_id: int,
 ) -> WordVocabulary:
     """Parse the model of a document that encodes words.
 
@@ -160,6 +171,7 @@ def word_vocabulary(
         document: a parsed `tokenizer.json`, whose merges have been checked against its vocabulary.
         specials: pieces that text must not become.
         scores: returns the scores of a Unigram's pieces as the library parses them.
+        free_id: an id that no token has.
 
     Raises:
         NotNativeError: the model does something that our kernel does not.
@@ -167,30 +179,29 @@ def word_vocabulary(
     model = document["model"]
     match model_type(document):
         case "BPE":
-            return _bpe(model, specials=specials)
+            return _bpe(model, specials=specials, free_id=free_id)
         case "WordPiece":
-            return _word_pieces(model, specials=specials)
+            return _word_pieces(model, specials=specials, free_id=free_id)
         case "WordLevel":
-            return _whole_words(model, specials=specials)
+            return _whole_words(model, specials=specials, free_id=free_id)
         case "Unigram":
-            return _scored(model, specials=specials, scores=scores)
+            return _scored(model, specials=specials, scores=scores, free_id=free_id)
         case kind:
             raise NotNativeError(f"the native kernel runs {kind} on no words that are split this way")
 
 
-def _bpe(model: Mapping[str, Any], *, specials: Collection[str]) -> WordBpe:
+def _bpe(model: Mapping[str, Any], *, specials: Collection[str], free_id: int) -> WordBpe:
     vocab: Mapping[str, int] = model["vocab"]
     prefix, suffix = model.get("continuing_subword_prefix") or "", model.get("end_of_word_suffix") or ""
     byte_ids = byte_ids_of(vocab) if model.get("byte_fallback") else None
     if byte_ids is not None and (prefix or suffix):
         raise NotNativeError("it has byte fallback, and letters inside words or at their ends")
     unknown = model.get("unk_token")
-    if unknown is not None and unknown not in vocab:
-        raise NotNativeError("its unknown token is not in its vocabulary")
+    refused = free_id if unknown is not None and unknown not in vocab and byte_ids is None else None
+    unknown_id = refused if unknown is None else vocab.get(unknown, refused)
     merges, _ = listed_merges(model, vocab, specials=specials)
     never_merged = {vocab.get(f"<0x{byte:02X}>") for byte in range(256)} if byte_ids is not None else set()
-    if unknown is not None:
-        never_merged.add(vocab[unknown])
+    never_merged.add(unknown_id)
     if not never_merged.isdisjoint(id for merge in merges for id in merge[:2]):
         raise NotNativeError("it merges byte tokens, or the unknown token")
     tokens = [b""] * (max(vocab.values()) + 1)
@@ -204,58 +215,71 @@ def _bpe(model: Mapping[str, Any], *, specials: Collection[str]) -> WordBpe:
         merges=merges,
         prefix=prefix,
         suffix=suffix,
-        unknown=None if unknown is None else vocab[unknown],
+        unknown=unknown_id,
         joins_unknown=bool(model.get("fuse_unk")),
         byte_ids=byte_ids,
         whole_words_first=bool(model.get("ignore_merges")),
+        refused=refused,
     )
 
 
-def _word_pieces(model: Mapping[str, Any], *, specials: Collection[str]) -> WordPieces:
+def _word_pieces(model: Mapping[str, Any], *, specials: Collection[str], free_id: int) -> WordPieces:
+    unknown, refused = _unknown(model, free_id)
     return WordPieces(
         pieces=_ordinary(model["vocab"], specials),
         prefix=model["continuing_subword_prefix"],
-        unknown=_unknown(model),
+        unknown=unknown,
         most_characters=model["max_input_chars_per_word"],
         of="longest matches",
+        refused=refused,
     )
 
 
-def _whole_words(model: Mapping[str, Any], *, specials: Collection[str]) -> WordPieces:
+def _whole_words(model: Mapping[str, Any], *, specials: Collection[str], free_id: int) -> WordPieces:
     """Express a WordLevel as a WordPiece without pieces inside words: each word is one piece, or unknown."""
     pieces = _ordinary(model["vocab"], specials)
     prefix = "\uffff"
     while any(piece.startswith(prefix) for piece in pieces):
         prefix += "\uffff"
+    unknown, refused = _unknown(model, free_id)
     return WordPieces(
         pieces=pieces,
         prefix=prefix,
-        unknown=_unknown(model),
+        unknown=unknown,
         most_characters=_MOST_CHARACTERS,
         of="whole words",
+        refused=refused,
     )
 
 
 def _scored(
-    model: Mapping[str, Any], *, specials: Collection[str], scores: Callable[[], Sequence[float]]
+    model: Mapping[str, Any],
+    *,
+    specials: Collection[str],
+    scores: Callable[[], Sequence[float]],
+    free_id: int,
 ) -> ScoredPieces:
     if any(model.get(name) is not None for name in ("alpha", "nbest_size")):
         raise NotNativeError("it samples tokens at random")
-    if model.get("unk_id") is None:
-        raise NotNativeError("it has no unknown token")
     vocab = {piece: id for id, (piece, _) in enumerate(model["vocab"])}
     length = sum(map(len, vocab))
     if (
-        len(vocab) >= _MOST_PIECES
+        max(len(vocab), free_id) >= _MOST_PIECES
         or length > _MOST_LENGTH
         or length > _MOST_MEAN_LENGTH * len(vocab) + _SPARED_LENGTH
     ):
         raise NotNativeError("its pieces are too many, or too long")
+    pieces = _ordinary(vocab, specials)
+    if model.get("unk_id") is None:
+        letters = {piece for piece in pieces if len(piece) == 1}
+        spelled = {piece: id for piece, id in pieces.items() if letters.issuperset(piece)}
+        return ScoredPieces(pieces=spelled, scores=scores, unknown=free_id, byte_ids=None, refused=free_id)
     return ScoredPieces(
-        pieces=_ordinary(vocab, specials),
+        pieces=pieces,
         scores=scores,
         unknown=model["unk_id"],
         byte_ids=byte_ids_of_pieces(vocab) if model.get("byte_fallback") else None,
+        refused=None,
     )
 
 
@@ -271,8 +295,7 @@ def _ordinary(vocab: Mapping[str, int], specials: Collection[str]) -> dict[str, 
     return {piece: id for piece, id in vocab.items() if piece and piece not in specials}
 
 
-def _unknown(model: Mapping[str, Any]) -> int:
-    unknown, vocab = model.get("unk_token"), model["vocab"]
-    if not isinstance(unknown, str) or unknown not in vocab:
-        raise NotNativeError(f"its unknown token {unknown!r} is not in its vocabulary")
-    return int(vocab[unknown])
+def _unknown(model: Mapping[str, Any], free_id: int) -> tuple[int, int | None]:
+    """Return the id of unknown words, and that id again if the library refuses texts with them."""
+    id = model["vocab"].get(model.get("unk_token"))
+    return (free_id, free_id) if id is None else (id, None)
