@@ -84,6 +84,8 @@ class KnownRanks:
         note: what users should know about it.
         all_or_none: whether special tokens listed beside the ranks replace all of these, and not only those with the
             same ids.
+        around: templates for one text and for two, as written_templates.py parses them; their words are roles, or
+            special tokens without their brackets.
     """
 
     name: str
@@ -93,6 +95,7 @@ class KnownRanks:
     eos_ids: tuple[int, ...] = ()
     note: str | None = None
     all_or_none: bool = False
+    around: tuple[str, str] = ("A", "A B")
 
 
 KNOWN_BY_SHA256 = {

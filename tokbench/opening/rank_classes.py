@@ -35,6 +35,10 @@ _GLM4 = (
 )  # fmt: skip
 _VISION = ("<ref>", "</ref>", "<box>", "</box>", "<quad>", "</quad>", "<img>", "</img>", "<imgpad>")
 _HUNYUAN = (ENDOFTEXT, "<|startoftext|>", "<|bos|>", "<|eos|>", "<|pad|>", *numbered("extra", range(204)))
+_HUNYUAN_NOTE = (
+    "versions of HYTokenizer differ in whether <|startoftext|> and <|endoftext|> are put around a text: here they are "
+    "not, as tokenizer_config.json does not say add_bos_token or add_eos_token"
+)
 _ARCADE = (
     ENDOFTEXT, *FIM, "<|fim_pad|>", "<gh_stars>", "<filename>", "<issue_start>", "<issue_comment>", "<issue_closed>",
     "<jupyter_start>", "<jupyter_text>", "<jupyter_code>", "<jupyter_output>", "<empty_output>", "<commit_before>",
@@ -107,7 +111,14 @@ class _Ranks:
 
 def _glm4(ranks: _Ranks) -> KnownRanks:
     specials = _counted(_GLM4, ranks.num_tokens)
-    return KnownRanks("glm4", "llama3", specials, roles={**EOS, "pad": ENDOFTEXT}, all_or_none=True)
+    return KnownRanks(
+        "glm4",
+        "llama3",
+        specials,
+        roles={**EOS, "pad": ENDOFTEXT},
+        all_or_none=True,
+        around=("gMASK sop A", "gMASK sop A B"),
+    )
 
 
 def _qwen(ranks: _Ranks) -> KnownRanks:
@@ -133,8 +144,22 @@ def _kimi(ranks: _Ranks) -> KnownRanks:
 
 
 def _hunyuan(ranks: _Ranks) -> KnownRanks:
+    """Its versions add both ends to a text, the first one, or none, where the folder says nothing."""
     roles = {"bos": "<|startoftext|>", **EOS, "pad": "<|pad|>"}
-    return KnownRanks("hunyuan", "qwen2", _counted(_HUNYUAN, ranks.num_tokens), roles=roles)
+    said = json_beside(ranks.folder / "tokenizer_config.json")
+    begins, ends = (
+        next((said[name] for name in names if type(said.get(name)) is bool), None)
+        for names in (("add_bos_token", "add_bod_token"), ("add_eos_token", "add_eod_token"))
+    )
+    first, second = (f"{'bos ' * bool(begins)}{text}{' eos' * bool(ends)}" for text in "AB")
+    return KnownRanks(
+        "hunyuan",
+        "qwen2",
+        _counted(_HUNYUAN, ranks.num_tokens),
+        roles=roles,
+        note=_HUNYUAN_NOTE if begins is None and ends is None else None,
+        around=(first, f"{first} {second}"),
+    )
 
 
 _BY_RANKS: Mapping[str, Callable[[_Ranks], KnownRanks]] = {

@@ -8,8 +8,9 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
-from tokbench.core.descriptions import ByteLevelBpe
+from tokbench.core.descriptions import ByteLevelBpe, PostProcessing, TemplatePart
 from tokbench.core.id_limits import check_largest_id, ids_held
+from tokbench.core.post_processing import NOTHING
 from tokbench.core.special_tokens import check_special_tokens
 from tokbench.core.token_table import TokenTable
 from tokbench.core.wording import counted, is_or_are
@@ -22,6 +23,7 @@ from tokbench.opening.patterns import known_pattern
 from tokbench.opening.rank_classes import class_of_ranks, named_class
 from tokbench.opening.request import Composition, Opened
 from tokbench.opening.tokenizer_classes import SAY_NOTHING
+from tokbench.opening.written_templates import template_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -63,15 +65,19 @@ def open_ranks(source: Source, request: OpenRequest) -> Opened:
         source = replace(source, config=_config_with_known(source.config, known, known_tokens))
     if by_hash and not by_class and by_hash.note and known_tokens == by_hash.special_tokens:
         warnings = (*warnings, by_hash.note)
+    if by_class and by_class.note:
+        warnings = (*warnings, by_class.note)
+    special_tokens = _special_tokens(
+        request.asked_tokens(num_tokens=tokens.num_tokens, known=known_tokens), known_tokens, tokens
+    )
     opened = open_rank_table(
         tokens,
         source=source,
         request=request,
         name=by_hash.name if by_hash else source.name,
         pattern=pattern,
-        special_tokens=_special_tokens(
-            request.asked_tokens(num_tokens=tokens.num_tokens, known=known_tokens), known_tokens, tokens
-        ),
+        special_tokens=special_tokens,
+        post_processing=_around(by_class, roles=source.config.roles, ids=special_tokens),
     )
     return replace(opened, find_warnings=lambda: (*opened.warnings, *warnings))
 
@@ -132,6 +138,17 @@ def _config_with_known(
     )
 
 
+def _around(
+    by_class: KnownRanks | None, *, roles: Mapping[str, str], ids: Mapping[str, int]
+) -> PostProcessing:
+    """Build the template of a class from the tokens that the vocabulary has."""
+    if by_class is None:
+        return NOTHING
+    texts = {**{text.strip("[]<>"): text for text in by_class.special_tokens}, **by_class.roles, **roles}
+    made = template_of(*by_class.around, texts=texts, ids=ids)
+    return NOTHING if made.single == (TemplatePart(0),) else PostProcessing(template=made)
+
+
 def open_rank_table(
     tokens: TokenTable,
     *,
@@ -140,6 +157,7 @@ def open_rank_table(
     name: str,
     pattern: str,
     special_tokens: Mapping[str, int],
+    post_processing: PostProcessing = NOTHING,
 ) -> Opened:
     """Open the tokenizer of a rank table, on our kernel if it can run the split pattern.
 
@@ -160,6 +178,7 @@ def open_rank_table(
         normalization=normalization,
         special_tokens=special_tokens,
         whole_tokens_first=True,
+        post_processing=post_processing,
     )
 
     def library() -> TiktokenTokenizer:

@@ -11,6 +11,7 @@ from support.small_files import BYTES, opened, ranks
 
 import tokbench
 from tokbench import SpecialPolicy
+from tokbench.core.post_processing import input_of
 from tokbench.core.roles import roles_of
 from tokbench.errors import ConfigError
 
@@ -81,6 +82,40 @@ def test_a_class_splits_and_counts_as_its_code_does(
     composed = "\u00e9" if pattern == QWEN else "e\u0301"
     assert tokenizer.decode(tokenizer.encode("e\u0301")) == composed
     assert roles_of(tokenizer)["eos"] == "<|endoftext|>"
+    assert len(opened(tmp_path).warnings) == (name == "HYTokenizer")
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "before", "after"),
+    [
+        ("ChatGLM4Tokenizer", {}, [SIZE + 2, SIZE + 4], []),
+        ("QWenTokenizer", {}, [], []),
+        ("HYTokenizer", {}, [], []),
+        ("HYTokenizer", {"add_bos_token": True, "add_eos_token": False}, [SIZE + 1], []),
+        ("HYTokenizer", {"add_bod_token": True, "add_eod_token": True}, [SIZE + 1], [SIZE]),
+        (
+            "HYTokenizer",
+            {"add_eos_token": True, "bos_token": "<|bos|>", "eos_token": "<|eos|>"},
+            [],
+            [SIZE + 3],
+        ),
+    ],
+)
+def test_a_class_writes_tokens_around_a_text(
+    tmp_path: Path, name: str, settings: dict[str, Any], before: list[int], after: list[int]
+) -> None:
+    file = "tokenizer.model" if name == "ChatGLM4Tokenizer" else "hy.tiktoken"
+    tokenizer = folder_of(tmp_path, name, settings, file=file)
+    text = tokenizer.encode(TEXT)
+    assert list(input_of(tokenizer, TEXT).ids) == [*before, *text, *after]
+    pair = [*before, *text, *text] if file == "tokenizer.model" else [*before, *text, *after] * 2
+    assert list(input_of(tokenizer, TEXT, TEXT).ids) == pair
+
+
+def test_a_class_whose_versions_differ_is_warned_of_where_the_folder_does_not_say(tmp_path: Path) -> None:
+    folder_of(tmp_path, "HYTokenizer", {}, file="hy.tiktoken")
+    assert [each for each in opened(tmp_path).warnings if "versions of HYTokenizer differ" in each]
+    folder_of(tmp_path, "HYTokenizer", {"add_bos_token": False}, file="hy.tiktoken")
     assert opened(tmp_path).warnings == ()
 
 
