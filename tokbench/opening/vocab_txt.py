@@ -14,12 +14,12 @@ from tokbench.formats.post_processors import dump_post_processing
 from tokbench.formats.tokenizer_json import byte_level_document, split_step
 from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.patterns import known_pattern
-from tokbench.opening.tokenizer_classes import read_declared, refuse_rules
+from tokbench.opening.tokenizer_classes import json_beside, read_declared, refuse_rules
 from tokbench.opening.tokenizer_json import open_tokenizer_json
 from tokbench.opening.written_templates import roles_in, template_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from tokbench.opening.recognition import Source
@@ -230,7 +230,10 @@ def open_vocab_txt(source: Source, request: OpenRequest) -> Opened:
         {**token, **flags.get(token["content"], {})} for token in document["added_tokens"]
     ]
     return open_tokenizer_json(
-        dumped(document), source=source, request=request, warnings=(*line_warnings, *warning)
+        dumped(document),
+        source=source,
+        request=request,
+        warnings=(*line_warnings, *warning, *_of_slow_classes(path.parent)),
     )
 
 
@@ -271,6 +274,20 @@ def _configured_normalization(folder: Path) -> dict[str, bool]:
     config = folder / "tokenizer_config.json"
     document = parse_json(read_file(config), path=config) if config.is_file() else {}
     return {name: document[name] for name in _NORMALIZATION if isinstance(document.get(name), bool)}
+
+
+def _of_slow_classes(folder: Path) -> Iterator[str]:
+    """Yield warnings about settings that only the slow classes of transformers 4 follow."""
+    said = json_beside(folder / "tokenizer_config.json")
+    for setting, is_set in (
+        ("do_basic_tokenize", said.get("do_basic_tokenize") is False),
+        ("never_split", bool(said.get("never_split"))),
+    ):
+        if is_set:
+            yield (
+                f"tokenizer_config.json says {setting}, which the slow classes of transformers 4 follow, and neither "
+                "their fast classes, nor version 5, nor tokbench: with the slow ones some texts have other ids"
+            )
 
 
 def _lowercase(vocab: Mapping[str, int], *, configured: bool | None) -> tuple[bool, tuple[str, ...]]:

@@ -163,6 +163,13 @@ def test_the_tokens_that_nllb_lists_count(tmp_path: Path) -> None:
     assert tokenizer.info.vocab_size == 9
     assert [warning for warning in found.warnings if "tokenizer.json" in warning] == []
     assert "knows no white space around tokens, as '<mask>' asks for" in found.warnings[0]
+    assert not any("versions of a NllbTokenizer differ" in warning for warning in found.warnings)
+
+
+def test_ids_that_nobody_lists_for_nllb_are_warned_of(tmp_path: Path) -> None:
+    beside = {"tokenizer_config.json": {"tokenizer_class": "NllbTokenizer"}}
+    [warning] = opened(put(tmp_path, {NAME: written(PIECES), **beside})).warnings
+    assert "of which versions of a NllbTokenizer differ: here <mask> is the last" in warning
 
 
 PEGASUS = [

@@ -176,3 +176,15 @@ def test_the_flags_of_special_tokens_are_those_beside_the_list(tmp_path: Path) -
 def test_a_class_that_finds_words_otherwise_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(ModelFormatError, match=f"found that of an? {name}, which"):
         listed(tmp_path, {"tokenizer_class": name})
+
+
+@pytest.mark.parametrize("setting", [{"do_basic_tokenize": False}, {"never_split": ["a-b"]}], ids=str)
+def test_settings_that_only_slow_classes_follow_are_warned_of(
+    tmp_path: Path, setting: dict[str, Any]
+) -> None:
+    (tmp_path / "vocab.txt").write_text("[UNK]\na\n")
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": True}))
+    assert opened(tmp_path).warnings == ()
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": True, **setting}))
+    [warning] = opened(tmp_path).warnings
+    assert warning.startswith(f"tokenizer_config.json says {next(iter(setting))}, which the slow classes")
