@@ -89,9 +89,12 @@ def own_ranges(
         is_silent: bool[N], whether a token's piece does not tell its text.
     """
     places = character_offsets("".join(texts))
-    first_characters = offsets_of(list(map(len, texts)))[:-1]
-    firsts = np.repeat(places[first_characters], np.diff(encoded.offsets))
-    ranges = places[ranges + np.repeat(first_characters, np.diff(encoded.offsets))[:, np.newaxis]]
+    lengths = list(map(len, texts))
+    first_characters = offsets_of(lengths)[:-1]
+    counts = np.diff(encoded.offsets)
+    firsts = np.repeat(places[first_characters], counts)
+    ranges = np.minimum(ranges, np.repeat(np.array(lengths, np.int64), counts)[:, np.newaxis])
+    ranges = places[ranges + np.repeat(first_characters, counts)[:, np.newaxis]]
     ranges -= firsts[:, np.newaxis]
     return own_places(texts, encoded, ranges[:, 0], ranges[:, 1], pieces=pieces, is_silent=is_silent)
 

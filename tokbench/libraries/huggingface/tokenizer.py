@@ -322,7 +322,8 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
         with text_errors(self._source):
             encoding = engine.encode(text, add_special_tokens=False)
         data, places, ids = text.encode(), byte_offsets(text), encoding.ids
-        ranges = [(places[start], places[stop]) for start, stop in encoding.offsets]
+        end = len(text)  # beyond which the library says that bytes of an end of word suffix are
+        ranges = [(places[min(start, end)], places[min(stop, end)]) for start, stop in encoding.offsets]
         kinds = [self._kind(id, specials=specials) for id in ids]
         known = self._laid_out.pieces
         pieces = [

@@ -58,3 +58,18 @@ def test_the_spelling_of_a_byte_is_text_unless_special_tokens_are_looked_for(tmp
         assert (
             tokenizer.encode_batch(["a<0x41>漢" * 4000])[0].tolist() == tokenizer.encode("a<0x41>漢") * 4000
         )
+
+
+def test_bytes_of_an_end_of_word_suffix_are_nowhere_beyond_the_text() -> None:
+    """The library spells the suffix in bytes, too, and says that they are after the text."""
+    made = orjson.loads(document("BPE"))
+    made["model"]["end_of_word_suffix"] = "</w>"
+    tokenizer = HuggingFaceTokenizer(orjson.dumps(made), name="mine", backend="bpe")
+    texts = ["é", "ab", "漢é"]
+    assert max(tokenizer._engines.plain.encode("é").offsets) > (1, 1)
+    segmented = [tokenizer.segment(text).tokens for text in texts]
+    assert [token.span.stop for token in segmented[0]][-1] == 2
+    spans = tokenizer.encode_spans(texts)
+    flat = [token for tokens in segmented for token in tokens]
+    assert spans.starts.tolist() == [token.span.start for token in flat]
+    assert spans.stops.tolist() == [token.span.stop for token in flat]
