@@ -375,6 +375,18 @@ def test_a_text_with_a_byte_that_the_vocabulary_lacks_goes_to_the_library(tmp_pa
     assert native.encode("aqua low") == library.encode("aqua low")
 
 
+def test_a_space_in_front_that_the_vocabulary_lacks_goes_to_the_library(tmp_path: Path) -> None:
+    made = json.loads(with_parts(BYTE_LEVEL | {"add_prefix_space": True}, None))
+    model = made["model"]
+    model["merges"] = [merge for merge in model["merges"] if "Ġ" not in "".join(merge)]
+    model["vocab"] = {piece: id for piece, id in model["vocab"].items() if "Ġ" not in piece}
+    native, library = both(tmp_path, dump(made))
+    assert native.encode("low") == library.encode("low")
+    assert native.info.kernel.startswith("tokenizers")
+    with pytest.raises(ConfigError, match="spaces in front of texts, and has no token for one"):
+        tokbench.load(tmp_path / "tokenizer.json", engine="native")
+
+
 def test_a_long_text_is_cut_for_threads_where_its_added_tokens_allow(tmp_path: Path) -> None:
     made = json.loads(with_parts(BYTE_LEVEL, None))
     for token in ("<s>", "the\n", "e low"):

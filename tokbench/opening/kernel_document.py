@@ -112,6 +112,12 @@ def kernel_document(
     normalization = TextNormalization(steps(document.get("normalizer")))
     first_mark, splitters = _split_off_first_mark(pre_tokenizers)
     splitting = split_steps(splitters, maps_to_bytes=maps_to_bytes)
+    if (
+        isinstance(vocabulary, KernelVocabulary)
+        and splitting.adds_spaces
+        and 0x20 in vocabulary.missing_bytes
+    ):
+        raise NotNativeError("it puts spaces in front of texts, and has no token for one")
     added = found_tokens(document.get("added_tokens") or [], ids, normalization=normalization)
     if first_mark and any(token.in_normalized for token in added):
         raise NotNativeError(
