@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tokbench.opening.tokenizer_classes import json_beside
+from tokbench.formats.post_processors import UnknownPostProcessingError, parse_post_processing
+from tokbench.opening.tokenizer_classes import json_beside, read_declared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
+
+    from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 
 _CONFIG = "tokenizer_config.json"
 _BERT = {
@@ -21,6 +24,14 @@ _BERT = {
     "tokenize_chinese_chars": "handle_chinese_chars",
 }
 """Options of BERT's classes → the options of the normalizer that they set."""
+_ENDS = {
+    "CodeLlamaTokenizer": (True, False),
+    "CohereTokenizer": (True, False),
+    "GemmaTokenizer": (True, False),
+    "GPTNeoXTokenizer": (False, False),
+    "LlamaTokenizer": (True, False),
+}
+"""Classes of transformers 4 that put bos and eos around a text by settings, not by the file → the default settings."""
 
 
 class Contradiction(NamedTuple):
@@ -68,6 +79,40 @@ def contradictions(document: Mapping[str, Any], *, folder: Path) -> Iterator[Con
 def contradicted_tokenizer_json(document: Mapping[str, Any], *, folder: Path, name: str) -> Iterator[str]:
     """Yield the contradictions as sentences, in which the document is called `name`."""
     return (contradiction.sentence(name) for contradiction in contradictions(document, folder=folder))
+
+
+def contradicted_ends(
+    document: Mapping[str, Any], *, folder: Path, name: str, config: TokenizerConfig
+) -> Iterator[str]:
+    """Yield a sentence for each end of a text at which the class writes something else than the template.
+
+    Args:
+        document: a parsed `tokenizer.json`.
+        folder: its folder.
+        name: its name in the sentences.
+        config: the configuration read from the folder.
+    """
+    class_name = read_declared(folder, config).class_name or ""
+    if class_name not in _ENDS:
+        return
+    try:
+        template = parse_post_processing(document).template
+    except UnknownPostProcessingError:
+        return
+    said = json_beside(folder / _CONFIG)
+    parts = () if template is None else template.single
+    for role, part, default in zip(("bos", "eos"), (parts[:1], parts[-1:]), _ENDS[class_name], strict=True):
+        text = config.roles.get(role)
+        is_put, is_there = (
+            bool(said.get(f"add_{role}_token", default)),
+            any(text in each.tokens for each in part),
+        )
+        if text is not None and is_put != is_there:
+            end = "in front of" if role == "bos" else "after"
+            yield (
+                f"the {class_name} of transformers 4 puts {text if is_put else 'nothing'} {end} a text, and the "
+                f"template of {name} {text if is_there else 'nothing'}, which is used"
+            )
 
 
 def contradicted_model(*, add_dummy_prefix: bool, folder: Path, name: str) -> Iterator[str]:

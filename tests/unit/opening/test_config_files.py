@@ -395,3 +395,52 @@ def test_a_model_has_the_template_that_stands_beside_it(
     assert written.with_template("hi", "hit") == tokenizer.with_template("hi", "hit")
     library = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizers"))
     assert library.encode("hi", "hit").ids == tokenizer.with_template("hi", "hit")
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "said"),
+    [
+        (
+            "LlamaTokenizerFast",
+            {"add_bos_token": False},
+            ["puts nothing in front of a text, and the template"],
+        ),
+        ("LlamaTokenizerFast", {"add_eos_token": True}, ["puts <|eot_id|> after a text, and the template"]),
+        ("LlamaTokenizerFast", {}, []),
+        ("GPTNeoXTokenizer", {}, ["puts nothing in front of a text, and the template"]),
+        ("PreTrainedTokenizerFast", {"add_bos_token": False}, []),
+    ],
+)
+def test_ends_that_a_class_puts_around_texts_whatever_the_template_says_are_reported(
+    tmp_path: Path, name: str, settings: dict[str, Any], said: list[str]
+) -> None:
+    bos = {"id": "<|begin_of_text|>", "type_id": 0}
+    folder = model_folders.llama3(tmp_path)
+    template = {
+        "type": "TemplateProcessing",
+        "single": [{"SpecialToken": bos}, {"Sequence": {"id": "A", "type_id": 0}}],
+        "pair": [{"SpecialToken": bos}, *({"Sequence": {"id": each, "type_id": 0}} for each in "AB")],
+        "special_tokens": {bos["id"]: {"id": bos["id"], "ids": [FIRST + 1], "tokens": [bos["id"]]}},
+    }
+    set_fields(folder / "tokenizer.json", post_processor=template)
+    before = len(opened(folder).warnings)
+    set_fields(folder / "tokenizer_config.json", tokenizer_class=name, **settings)
+    tokenizer: Any = tokbench.load(folder)
+    assert tokenizer.with_template("hi") == [FIRST + 1, 256]
+    found = opened(folder).warnings[before:]
+    assert len(found) == len(said)
+    assert all(sentence in warning for sentence, warning in zip(said, found, strict=True))
+
+
+def test_a_file_without_a_template_is_reported_where_its_class_puts_a_token_in_front(tmp_path: Path) -> None:
+    folder = model_folders.llama3(tmp_path)
+    set_fields(folder / "tokenizer_config.json", tokenizer_class="LlamaTokenizerFast")
+    assert opened(folder).warnings[-1] == (
+        "the LlamaTokenizer of transformers 4 puts <|begin_of_text|> in front of a text, and the template of "
+        "tokenizer.json nothing, which is used"
+    )
+
+
+def set_fields(path: Path, **fields: Any) -> None:
+    """Change some fields of a JSON file."""
+    path.write_text(json.dumps(json.loads(path.read_text()) | fields))
