@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tokbench.opening.tokenizer_classes import json_beside, read_declared
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
@@ -97,6 +97,34 @@ def changed_text(source: Source) -> Iterator[str]:
         yield (
             f"a {name} first spells line ends, tabs and runs of spaces as symbols, which is not done here: it gives "
             "other ids for such texts"
+        )
+
+
+_NEW_BEHAVIOR = ("LlamaTokenizer", "T5Tokenizer", "UdopTokenizer")
+"""Classes that put no space after an added token if `legacy` is false; Code Llama's never does."""
+
+
+def spaces_after_tokens(source: Source, *, pieces: Collection[str]) -> Iterator[str]:
+    """Yield a warning if the class of a folder and the model differ in the spaces after added tokens.
+
+    The model puts a space in front of a text; a control symbol ends a text, a user-defined symbol is part of it.
+
+    Args:
+        source: the model, and what the user named.
+        pieces: the pieces of the file, without the added ones.
+    """
+    name = class_of_folder(source)
+    added = [token for token in source.config.added_tokens if token.content not in pieces]
+    if name is None or not added:
+        return
+    says_new = json_beside(source.files[0].parent / "tokenizer_config.json").get("legacy") is False
+    is_new = name == "CodeLlamaTokenizer" or (name in _NEW_BEHAVIOR and says_new)
+    differs = next((token.content for token in added if token.special is is_new), None)
+    if differs is not None:
+        theirs, ours = ("no space", "one") if is_new else ("a space", "none")
+        yield (
+            f"a {name} puts {theirs} in front of what follows an added token such as {differs!r}, and the model "
+            f"here {ours}: such texts have other ids there"
         )
 
 

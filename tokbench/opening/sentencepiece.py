@@ -17,7 +17,7 @@ from tokbench.libraries.sentencepiece.models import KernelModel, open_model
 from tokbench.opening.added_tokens import extended
 from tokbench.opening.contradictions import contradicted_model
 from tokbench.opening.files import read_file
-from tokbench.opening.piece_classes import changed_text, class_of_folder, drops_prefix
+from tokbench.opening.piece_classes import changed_text, class_of_folder, drops_prefix, spaces_after_tokens
 from tokbench.opening.piece_documents import document_of_class
 from tokbench.opening.piece_order import in_order, piece_order
 from tokbench.opening.recognition import Format
@@ -29,9 +29,10 @@ from tokbench.opening.tokenizer_json import open_tokenizer_json
 from tokbench.opening.vocabulary_beside import other_ids, table_beside
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
+    from tokbench.formats.sentencepiece.model import SentencePieceFile
     from tokbench.libraries.sentencepiece.renumbered import PieceTable
     from tokbench.opening.recognition import Source
     from tokbench.opening.request import OpenRequest
@@ -119,7 +120,7 @@ def open_pieces(
         find_warnings=lambda: (
             *warnings,
             *contradictions,
-            *_contradicted(source, add_dummy_prefix=tokenizer.model.normalizer["add_dummy_prefix"]),
+            *_contradicted(source, tokenizer.model, pieces=texts),
         ),
     )
 
@@ -180,11 +181,14 @@ def _engine(tokenizer: KernelModel, request: OpenRequest) -> tuple[str, str]:
     return "native", f"its {done[tokenizer.model.model_type]}, so that every text has the same ids"
 
 
-def _contradicted(source: Source, *, add_dummy_prefix: bool) -> Iterator[str]:
-    """Yield how the files beside a model contradict it; other formats define everything themselves."""
+def _contradicted(source: Source, model: SentencePieceFile, *, pieces: Collection[str]) -> Iterator[str]:
+    """Yield how the files beside a model of some pieces contradict it; other formats define everything themselves."""
     path = source.files[0]
     if source.format is Format.SENTENCEPIECE:
+        add_dummy_prefix = model.normalizer["add_dummy_prefix"]
         yield from changed_text(source)
+        if add_dummy_prefix:
+            yield from spaces_after_tokens(source, pieces=pieces)
         yield from contradicted_model(add_dummy_prefix=add_dummy_prefix, folder=path.parent, name=path.name)
 
 

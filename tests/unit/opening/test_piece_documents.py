@@ -116,6 +116,29 @@ def test_llama_puts_no_space_in_front_where_it_is_told_so(
     assert bool(found.warnings) == bool(settings["legacy"])
 
 
+@pytest.mark.parametrize(
+    ("name", "settings", "special", "said"),
+    [
+        ("LlamaTokenizer", {}, False, "puts a space in front of what follows"),
+        ("LlamaTokenizer", {}, True, None),
+        ("LlamaTokenizer", {"legacy": False}, False, None),
+        ("LlamaTokenizer", {"legacy": False}, True, "puts no space in front of what follows"),
+        ("CodeLlamaTokenizer", {}, True, "puts no space in front of what follows"),
+        ("XLNetTokenizer", {}, True, None),
+    ],
+)
+def test_other_spaces_after_added_tokens_are_warned_of(
+    tmp_path: Path, name: str, settings: dict[str, Any], special: bool, said: str | None
+) -> None:
+    id = len(WORDS) + 1 + len(ENDS.get(name, ()))
+    listed = {str(id): {"content": "<tool>", "special": special}}
+    folder = folder_of(tmp_path, name, added_tokens_decoder=listed, **settings)
+    warnings = [warning for warning in opened(folder).warnings if "added token such as '<tool>'" in warning]
+    assert [said in warning for warning in warnings if said] == [True] * (said is not None)
+    assert bool(warnings) == bool(said)
+    assert not [warning for warning in opened(folder / NAME).warnings if "such as '<tool>'" in warning]
+
+
 @pytest.mark.parametrize("name", ["CpmTokenizer", "BartphoTokenizer", "ErnieMTokenizer"])
 def test_classes_whose_rules_no_file_holds_are_refused(tmp_path: Path, name: str) -> None:
     folder = folder_of(tmp_path, name)
