@@ -59,7 +59,7 @@ class KernelDocument:
 
     @property
     def refused(self) -> int | None:
-        """The id that stands for what the library refuses a text for, as it has no unknown token."""
+        """The id of unknown words if the library refuses texts with them; no token has it."""
         return None if isinstance(self.vocabulary, KernelVocabulary) else self.vocabulary.refused
 
     @property

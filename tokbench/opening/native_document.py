@@ -220,7 +220,7 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
 
 def without_id(use: KernelUse, id: int) -> KernelUse:
-    """The same for the texts whose ids do not have a certain one among them."""
+    """Restrict the kernel to texts that do not get this id."""
 
     def encoded(texts: list[str], threads: int) -> Batch | None:
         encoded = use.encoded_at_once(texts, threads)

@@ -144,7 +144,7 @@ def _kimi(ranks: _Ranks) -> KnownRanks:
 
 
 def _hunyuan(ranks: _Ranks) -> KnownRanks:
-    """Its versions add both ends to a text, the first one, or none, where the folder says nothing."""
+    """Return what HYTokenizer defines; its versions differ in the default ends of a text."""
     roles = {"bos": "<|startoftext|>", **EOS, "pad": "<|pad|>"}
     said = json_beside(ranks.folder / "tokenizer_config.json")
     begins, ends = (
