@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from support.byte_level_documents import sequence, split
 from support.huggingface import added, document, dump
 from support.native_documents import assert_alike
+from support.texts import characters_of_all_kinds
 from support.word_documents import BERT_NORMALIZER, WHITESPACE
 
 import tokbench
@@ -343,10 +344,11 @@ def assert_table_knows(normalization: TextNormalization, text: str) -> None:
 
 
 @pytest.mark.parametrize("number", range(len(BY_CHARACTER)))
-def test_the_kernels_table_has_what_becomes_of_every_character(number: int) -> None:
-    for first in (*range(0, 0x32000, 0x4000), 0xE0000, 0xF0000, 0x10C000):
-        codes = (code for code in range(first, first + 0x4000) if not 0xD800 <= code < 0xE000)
-        assert_table_knows(TextNormalization(BY_CHARACTER[number]), "\n".join(map(chr, codes)))
+def test_the_kernels_table_has_what_becomes_of_characters_of_all_kinds(number: int) -> None:
+    ideographs = (range(0x3500, 0x9F00), range(0x20100, 0x2F700), range(0x2FB00, 0xE0000))
+    alike = (*ideographs, range(0xE0200, 0x10FF00))  # and what nobody has assigned
+    some = (one for one in characters_of_all_kinds() if not any(ord(one) in each for each in alike))
+    assert_table_knows(TextNormalization(BY_CHARACTER[number]), "\n".join(some))
 
 
 @given(
