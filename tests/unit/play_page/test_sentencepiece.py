@@ -139,7 +139,7 @@ def test_long_texts_round_as_the_library_does(engine: Engine, tokenizer: Opened,
 
 
 def test_sums_begin_again_where_the_library_lets_them(engine: Engine, tokenizer: Opened) -> None:
-    text = "\n".join(training_text()) * 8
+    text = "\n".join(training_text()) * (8 if tokenizer.tokenizer.info.backend == "unigram" else 1)
     assert engine.call("encode", "mine", text, "text")["ids"] == tokenizer.tokenizer.encode(text)
 
 
