@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import lru_cache
 from itertools import cycle, islice, pairwise, product
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -182,7 +183,7 @@ def _contents(size: int, *, prompt: bool) -> Iterator[list[str]]:
 
 def _table_of(observed: Sequence[tuple[Talk, list[Atom] | None]], order: Order, domain: Domain) -> ChatForm:
     gaps: dict[str, tuple[Part, ...]] = {}
-    contents: dict[str, set[Content]] = {}
+    contents: dict[str, frozenset[Content]] = {}
     for talk, atoms in observed:
         if atoms is not None:
             _record(talk, atoms, order, gaps=gaps, contents=contents)
@@ -208,7 +209,7 @@ def _record(
     order: Order,
     *,
     gaps: dict[str, tuple[Part, ...]],
-    contents: dict[str, set[Content]],
+    contents: dict[str, frozenset[Content]],
 ) -> None:
     """Record the observations of one conversation; raise if they contradict earlier ones."""
     places = emission_order(talk.roles, order)
@@ -238,17 +239,20 @@ def _part(atom: Atom, gap: Gap, places: Sequence[int]) -> Part:
     return Part(atom.text if atom.said is None else None, owner, atom.is_trusted, atom.is_learned)
 
 
-def _record_content(atom: Atom, said: str, key: str, contents: dict[str, set[Content]]) -> None:
-    fitting = {
-        content
-        for left, right in product(TRIMS, repeat=2)
-        if (content := Content(left, right, atom.is_learned)).trimmed(said) == atom.text
-    }
+def _record_content(atom: Atom, said: str, key: str, contents: dict[str, frozenset[Content]]) -> None:
+    fitting = _fitting(said, atom.text, is_learned=atom.is_learned)
     contents[key] = contents[key] & fitting if key in contents else fitting
     if not contents[key]:
         raise NoFormError("it changes message content, other than by trimming white space")
     if atom.owner != atom.said:
         raise NoFormError("content appears in another message")
+
+
+@lru_cache(maxsize=1 << 10)
+def _fitting(said: str, written: str, *, is_learned: bool) -> frozenset[Content]:
+    """What may have become of a content that is written in this way."""
+    possible = (Content(left, right, is_learned) for left, right in product(TRIMS, repeat=2))
+    return frozenset(content for content in possible if content.trimmed(said) == written)
 
 
 def _limits(form: ChatForm, render: Render, literals: Collection[str]) -> Iterator[tuple[str, str]]:
