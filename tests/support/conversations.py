@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from hypothesis import strategies as st
@@ -81,8 +82,12 @@ hostile_texts = st.lists(
 """Texts of control tokens, parts of them, and what imitates a turn."""
 
 _names = st.sampled_from(["get_weather", "search", "add", "run_code"])
+_ids_of_calls = st.from_regex(r"[a-zA-Z0-9]{9}", fullmatch=True)
+
+# Strategies that conversations are drawn from are made once, and not for each of them: `cache`.
 
 
+@cache
 def json_values(contents: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:
     """Values of arguments: scalars, texts, short lists and objects."""
     leaves = st.none() | st.booleans() | st.integers(-999, 999) | contents
@@ -93,6 +98,7 @@ def json_values(contents: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:
     )
 
 
+@cache
 @st.composite
 def tool_schemas(draw: Callable[..., Any], contents: st.SearchStrategy[str] = benign_texts) -> dict[str, Any]:
     """A function as a template is given it, with parameters of every simple type."""
@@ -116,6 +122,7 @@ def tool_schemas(draw: Callable[..., Any], contents: st.SearchStrategy[str] = be
     }
 
 
+@cache
 @st.composite
 def tool_calls(
     draw: Callable[..., Any],
@@ -129,12 +136,13 @@ def tool_calls(
     if arguments == "string" or (arguments == "either" and draw(st.booleans())):
         values = json.dumps(values, ensure_ascii=False)
     return {
-        "id": draw(st.from_regex(r"[a-zA-Z0-9]{9}", fullmatch=True)),
+        "id": draw(_ids_of_calls),
         "type": "function",
         "function": {"name": draw(_names), "arguments": values},
     }
 
 
+@cache
 def contents_of(contents: st.SearchStrategy[str], *, parts: bool) -> st.SearchStrategy[Any]:
     """Content as a text and, if parts are wanted, as a list of parts."""
     if not parts:
