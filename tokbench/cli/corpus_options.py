@@ -36,7 +36,10 @@ TextFieldOption = Annotated[
     ),
 ]
 TEXT_FIELD = ("text",)
-ErrorsOption = Annotated[ErrorPolicy, typer.Option(help="How to handle bytes that are not UTF-8.")]
+ErrorsOption = Annotated[
+    ErrorPolicy,
+    typer.Option(help="How to handle bytes that are not UTF-8; skip leaves out records without a text, too."),
+]
 MaxDocumentOption = Annotated[
     str,
     typer.Option(

@@ -17,7 +17,10 @@ DocumentUnit = Literal["file", "lines", "paragraphs"]
 """What a document of a text file is."""
 
 ErrorPolicy = Literal["strict", "replace", "skip"]
-"""The handling of bytes that are not UTF-8: raise an error, replace them by U+FFFD, or skip the document."""
+"""The handling of bytes that are not UTF-8: raise an error, replace them by U+FFFD, or skip the document.
+
+"skip" also skips records without a text and documents that are too long.
+"""
 
 MAX_DOCUMENT_BYTES = 256 << 20
 """The default limit of a document: some commands take several times its size in memory."""

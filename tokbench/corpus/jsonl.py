@@ -33,8 +33,8 @@ def jsonl_records(
     """Yield the records of JSON lines; blank lines are skipped.
 
     Raises:
-        CorpusError: a line is not UTF-8 (under errors="strict"), not JSON, not an object, has no text, or
-            (unless errors="skip") has more than `max_bytes`; the message names the line.
+        CorpusError: a line is not UTF-8 (under errors="strict"), or (unless errors="skip") is not JSON, not an
+            object, has no text, or more than `max_bytes`; the message names the line.
     """
     bound = Bound(max_bytes, stream.name, errors)
     for number, offset, line in _numbered_lines(stream, bound):
@@ -45,12 +45,20 @@ def jsonl_records(
         if not line or line.isspace():
             continue
         name = f"{stream.name}:{number}"
-        record = _json_object(line, name, offset, errors, problems)
-        if record is None:
+        try:
+            record = _json_object(line, name, offset, errors, problems)
+            if record is None:
+                continue
+            text = _text_of(record, fields.text, name)
+        except CorpusError:
+            if errors != "skip":
+                raise
+            problems.skipped_documents += 1
+            problems.textless_documents += 1
             continue
-        text = _utf8_text(_text_of(record, fields.text, name), name, errors, problems)
-        if text is not None:
-            yield Record(number, text, _group(record, fields.group, name), offset)
+        good = _utf8_text(text, name, errors, problems)
+        if good is not None:
+            yield Record(number, good, _group(record, fields.group, name), offset)
 
 
 def _numbered_lines(stream: Utf8Stream, bound: Bound) -> Iterator[tuple[int, int, bytes | None]]:

@@ -34,6 +34,11 @@ def no_document(files: Sequence[CorpusFile], problems: Problems, side: Side | No
         return CorpusError(
             f"no document of {names} is short enough", hint="--max-document-bytes raises the limit"
         )
+    if problems.textless_documents:
+        return CorpusError(
+            f"no record of {names} has a text",
+            hint="--text-field names the field that holds it; without --errors skip the first record is explained",
+        )
     if problems.skipped_documents:
         return CorpusError(f"no document of {names} is UTF-8", hint="--errors replace keeps what can be read")
     return CorpusError(f"there is no text in {names}", hint="name a file with text")

@@ -46,7 +46,8 @@ def open_corpus(
             of most letters), "path" (the name after the named folder), "script", "extension" or "field:NAME";
             documents without that field are in the group "(no NAME)".
         errors: how to handle bytes that are not UTF-8: "strict" raises an error, "replace" writes U+FFFD,
-            "skip" leaves the document out; `Corpus.problems` counts both.
+            "skip" leaves the document out; `Corpus.problems` counts both. A record without a text (not JSON, or
+            without a string in the field) is an error, or left out under "skip".
         max_document_bytes: a longer document is an error, or left out under "skip"; for a record the size of its
             line counts. Plain text files that are read in blocks, as for training a BPE, may be longer.
 

@@ -46,8 +46,8 @@ def parquet_records(
     Before each batch, `tell` is called with the position in the file: its size times the share of rows read.
 
     Raises:
-        CorpusError: the file is not Parquet, damaged, or lacks a text column; a row has no text, or (under
-            errors="strict") bytes that are not UTF-8, or (unless errors="skip") more than `max_bytes`.
+        CorpusError: the file is not Parquet, damaged, or lacks a text column; a row has bytes that
+            are not UTF-8 (under errors="strict"), or (unless errors="skip") no text or more than `max_bytes`.
         BackendUnavailableError: pyarrow is not installed.
     """
     require_pyarrow(file.name)
@@ -77,6 +77,10 @@ def parquet_records(
                     bound.too_long(number)
                     problems.skipped_documents += 1
                     problems.long_documents += 1
+                    continue
+                if data is None and errors == "skip":
+                    problems.skipped_documents += 1
+                    problems.textless_documents += 1
                     continue
                 if data is None:
                     raise not_a_string(fields.text[0], None, name)

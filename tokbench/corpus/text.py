@@ -27,12 +27,13 @@ _LONGEST_MARK = 4
 
 @dataclass(slots=True)
 class Problems:
-    """Counts of what was skipped or replaced while reading: not UTF-8, or too long.
+    """Counts of what was skipped or replaced while reading: not UTF-8, too long, or without a text.
 
     Attributes:
         replaced_bytes: bytes replaced by U+FFFD, under errors="replace".
         skipped_documents: documents left out, under errors="skip".
         long_documents: the skipped documents that are too long.
+        textless_documents: the skipped records that have no text.
         ungrouped_documents: documents without the field that determines groups.
         group: the group of the ungrouped documents.
     """
@@ -40,6 +41,7 @@ class Problems:
     replaced_bytes: int = 0
     skipped_documents: int = 0
     long_documents: int = 0
+    textless_documents: int = 0
     ungrouped_documents: int = 0
     group: str = ""
 
@@ -48,12 +50,14 @@ class Problems:
         if self.replaced_bytes:
             is_not = f"that {is_or_are(self.replaced_bytes)} not UTF-8 {was_or_were(self.replaced_bytes)}"
             problems.append(f"{counted(self.replaced_bytes, 'byte')} {is_not} replaced by U+FFFD")
-        if bad := self.skipped_documents - self.long_documents:
+        if bad := self.skipped_documents - self.long_documents - self.textless_documents:
             is_not = f"that {is_or_are(bad)} not UTF-8 {was_or_were(bad)}"
             problems.append(f"{counted(bad, 'document')} {is_not} left out")
         if long := self.long_documents:
             longer = f"longer than --max-document-bytes {was_or_were(long)}"
             problems.append(f"{counted(long, 'document')} {longer} left out")
+        if textless := self.textless_documents:
+            problems.append(f"{counted(textless, 'record')} without a text {was_or_were(textless)} left out")
         if ungrouped := self.ungrouped_documents:
             place = f"{is_or_are(ungrouped)} in the group {self.group!r}"
             problems.append(f"{counted(ungrouped, 'document')} without the field of --group-by {place}")

@@ -83,6 +83,7 @@ def count_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any
                 "replaced_bytes": corpus.problems.replaced_bytes,
                 "skipped_documents": corpus.problems.skipped_documents,
                 "long_documents": corpus.problems.long_documents,
+                "textless_documents": corpus.problems.textless_documents,
             }
             result = {**asdict(totals), **problems}
             writer.tell({"plan": plan.id, "part": part, "totals": result, "parts_of_groups": spill.parts})

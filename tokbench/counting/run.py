@@ -47,12 +47,14 @@ class PartTotals:
         replaced_bytes: the bytes that were not UTF-8 and were replaced.
         skipped_documents: the documents that were left out.
         long_documents: the skipped documents that were too long.
+        textless_documents: the skipped records that had no text.
     """
 
     totals: WordTotals
     replaced_bytes: int = 0
     skipped_documents: int = 0
     long_documents: int = 0
+    textless_documents: int = 0
 
     @classmethod
     def of(cls, results: Sequence[Mapping[str, Any]]) -> PartTotals:

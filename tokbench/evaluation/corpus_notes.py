@@ -96,7 +96,13 @@ def read_notes(data: bytes, *, path: str) -> tuple[PartNotes, dict[str, Any]]:
     return notes, dict(fields.values)
 
 
-_COUNTED_PROBLEMS = ("replaced_bytes", "skipped_documents", "long_documents", "ungrouped_documents")
+_COUNTED_PROBLEMS = (
+    "replaced_bytes",
+    "skipped_documents",
+    "long_documents",
+    "textless_documents",
+    "ungrouped_documents",
+)
 
 
 def notes_of(corpus: Corpus, *, parallel: Collection[str], with_lines: bool) -> PartNotes:

@@ -104,7 +104,7 @@ class Run:
         self._shard: ShardFile | None = None
         self._ended: list[CorpusEntry] = []  # files that ended since the last shard
         self._documents = journal.finished.documents  # of the file that is being encoded
-        self._long_documents = 0
+        self._long_documents = self._textless_documents = 0
         self._text_bytes = sum(shard.text_bytes for shard in journal.finished.shards)
 
     def write(self) -> ShardIndex:
@@ -121,6 +121,7 @@ class Run:
             replaced_bytes=sum(file.replaced_bytes for file in files),
             skipped_documents=sum(file.skipped_documents for file in files),
             long_documents=self._long_documents,
+            textless_documents=self._textless_documents,
         )
         if not self._journal.finished.shards:
             raise self._corpus.no_document()
@@ -157,6 +158,7 @@ class Run:
             before += file.size
             self._corpus.position = 0
             self._long_documents += problems.long_documents
+            self._textless_documents += problems.textless_documents
             entry = CorpusEntry(
                 name=planned.name,
                 bytes=planned.bytes,

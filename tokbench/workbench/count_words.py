@@ -58,7 +58,12 @@ class CountWordsResult:
         counted = self.counted
         if counted is None:
             return Problems()
-        return Problems(counted.replaced_bytes, counted.skipped_documents, counted.long_documents)
+        return Problems(
+            replaced_bytes=counted.replaced_bytes,
+            skipped_documents=counted.skipped_documents,
+            long_documents=counted.long_documents,
+            textless_documents=counted.textless_documents,
+        )
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON document that `--json` prints."""

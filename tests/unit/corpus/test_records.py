@@ -72,6 +72,19 @@ class TestJsonl:
         assert list(skipping) == ["c"]
         assert skipping.problems == Problems(skipped_documents=2)
 
+    @pytest.mark.parametrize(
+        "line", ['{"text": null}', "{}", '{"text": 3}', '{"text": ["x"]}', '["text"]', "null", '{"text": "x"']
+    )
+    def test_skip_leaves_out_records_without_a_text(self, line):
+        write("a.jsonl", f'{line}\n{{"text": "ok"}}\n{line}\n')
+        for errors in ("strict", "replace"):
+            fails("a.jsonl:1: ", "a.jsonl", errors=errors)
+        skipping = open_corpus("a.jsonl", errors="skip")
+        assert list(skipping) == texts_of(skipping.byte_sources()) == ["ok"]
+        assert skipping.problems == Problems(skipped_documents=2, textless_documents=2)
+        write("b.jsonl", line)
+        assert "--text-field" in fails("no record of b.jsonl has a text", "b.jsonl", errors="skip").hint
+
     def test_byte_sources_are_few_and_give_the_same_documents(self):
         texts = [
             "one",
@@ -136,6 +149,9 @@ class TestParquet:
         fails("a.parquet: the column 'id' holds int64, not text", "a.parquet", text_field="id")
         self.write(pyarrow, text=["x", None])
         fails("a.parquet:2: the field 'text' is null, not a string", "a.parquet")
+        skipping = open_corpus("a.parquet", errors="skip")
+        assert list(skipping) == ["x"]
+        assert skipping.problems == Problems(skipped_documents=1, textless_documents=1)
 
     def test_bad_utf8(self, pyarrow):
         column = pyarrow.array([b"ok", b"b\xe9"]).view(pyarrow.string())

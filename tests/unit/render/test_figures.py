@@ -15,15 +15,15 @@ def test_one_thing_is_in_the_singular(number: int, shown: str) -> None:
 
 
 def test_what_was_passed_over_is_reported_of_one_and_of_several() -> None:
-    one = Problems(replaced_bytes=1, skipped_documents=2, long_documents=1)
+    one = Problems(replaced_bytes=1, skipped_documents=3, long_documents=1, textless_documents=1)
     assert str(one) == (
         "1 byte that is not UTF-8 was replaced by U+FFFD; 1 document that is not UTF-8 was left out; "
-        "1 document longer than --max-document-bytes was left out"
+        "1 document longer than --max-document-bytes was left out; 1 record without a text was left out"
     )
-    several = Problems(replaced_bytes=3, skipped_documents=6, long_documents=2)
+    several = Problems(replaced_bytes=3, skipped_documents=8, long_documents=2, textless_documents=2)
     assert str(several) == (
         "3 bytes that are not UTF-8 were replaced by U+FFFD; 4 documents that are not UTF-8 were left out; "
-        "2 documents longer than --max-document-bytes were left out"
+        "2 documents longer than --max-document-bytes were left out; 2 records without a text were left out"
     )
 
 
