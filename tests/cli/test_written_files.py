@@ -45,6 +45,35 @@ def test_what_is_read_is_not_written_over(run, texts, command):
 
 
 @pytest.mark.parametrize(
+    "command",
+    [
+        "count sub --json --out sub/notes.txt",
+        "count . --json --out sub/notes.txt",
+        "count sub/*.txt --json --out sub/notes.txt",
+        "compare -t default --no-times */notes.txt --html sub/notes.txt",
+        "report -t default sub --json --out sub/notes.txt",
+        "inspect default --corpus sub --vocab-out sub/notes.txt",
+        "viz sub --svg sub/notes.txt",
+    ],
+)
+def test_what_is_read_of_a_folder_or_a_pattern_is_not_written_over(run, texts, command):
+    (texts / "sub").mkdir()
+    (texts / "sub" / "notes.txt").write_text("some notes\n")
+    run(*command.split()).refused(2, "would write over sub/notes.txt, which is read as a part of", "outside")
+    assert (texts / "sub" / "notes.txt").read_text() == "some notes\n"
+
+
+def test_what_is_not_read_of_a_folder_is_written_anew(run, texts):
+    (texts / "docs").mkdir()
+    (texts / "docs" / "a.txt").write_text("some text\n")
+    for _ in range(2):
+        run("count", "docs", "--json", "--out", "docs/.counts.json").good()
+        run("viz", "docs/a.txt", "--html", "docs/page.html").good()
+        run("count", "docs/*.txt", "--json", "--out", "docs/counts.json").good()
+    assert json.loads((texts / "docs" / "counts.json").read_bytes())["total"]["bytes"] == 10
+
+
+@pytest.mark.parametrize(
     ("command", "first", "second"),
     [
         ("viz text --html page --svg ./page", "--html", "--svg"),

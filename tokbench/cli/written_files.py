@@ -5,13 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokbench.errors import ConfigError
+from tokbench.errors import ConfigError, CorpusError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 _WRITTEN = ("out", "vocab_out", "html", "svg", "plot", "npz", "junit", "sarif", "verdicts")
 """The parameters that name a file to write."""
+
+_CORPORA = ("paths", "inputs", "corpus")
+"""The parameters that name texts to read, also as folders and patterns."""
 
 
 def refuse_lost_files(options: Mapping[str, Any]) -> None:
@@ -38,6 +41,11 @@ def refuse_lost_files(options: Mapping[str, Any]) -> None:
                 raise ConfigError(
                     f"{option} would write over {path}, which is read", hint="name another file to write"
                 )
+            if path.exists() and (folder := _corpus_with(path, options)) is not None:
+                raise ConfigError(
+                    f"{option} would write over {path}, which is read as a part of {folder}",
+                    hint="name a file outside, or remove it where an earlier run wrote it",
+                )
 
 
 def _read(options: Mapping[str, Any]) -> Iterator[str]:
@@ -45,6 +53,29 @@ def _read(options: Mapping[str, Any]) -> Iterator[str]:
     for name, value in options.items():
         if name not in _WRITTEN:
             yield from _texts(value)
+
+
+def _corpus_with(file: Path, options: Mapping[str, Any]) -> str | None:
+    """The folder or pattern that reads a file as a text; None where none does."""
+    named = (text for name in _CORPORA for text in _texts(options.get(name)))
+    return next((text for text in named if _reads(text, file)), None)
+
+
+def _reads(text: str, file: Path) -> bool:
+    from tokbench.corpus.bytes import looks_binary
+    from tokbench.corpus.files import find_files
+    from tokbench.corpus.paths import WILDCARDS
+
+    try:
+        if Path(text).is_dir():
+            if not file.resolve().is_relative_to(Path(text).resolve()):
+                return False
+        elif WILDCARDS.isdisjoint(text):
+            return False
+        found, _ = find_files([text], is_binary=looks_binary)
+        return any(each.url is None and file.samefile(each.path) for each in found)
+    except (CorpusError, OSError, ValueError):  # reported where it is read, or not a path
+        return False
 
 
 def _texts(value: Any) -> list[str]:
