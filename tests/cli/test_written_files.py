@@ -90,6 +90,18 @@ def test_two_results_are_not_written_into_one_file(run, texts, command, first, s
     assert sorted(texts.iterdir()) == before
 
 
+@pytest.mark.parametrize("command", ["count text", "inspect", "compare -t default notes.txt --no-times"])
+@pytest.mark.parametrize(
+    ("name", "form"), [("a.json", "json"), ("a.CSV", "csv"), ("a.md", "markdown"), ("a.tex", "latex")]
+)
+def test_a_file_has_the_form_that_its_name_ends_in(run, texts, command, name, form):
+    for out, *option in ((name,), (name, f"--{form}"), ("a.txt", f"--{form}"), ("b.json", f"--{form}")):
+        run(*command.split(), *option, "--out", out).good()
+    read = [(texts / out).read_bytes() for out in (name, "a.txt", "b.json")]
+    run(*command.split(), "--out", "plain.txt").good()
+    assert read[0] == read[1] == read[2] != (texts / "plain.txt").read_bytes()
+
+
 def test_a_file_of_an_earlier_run_is_written_anew(run, texts):
     for _ in range(2):
         run("count", "notes.txt", "--json", "--out", "counts.json").good()

@@ -35,7 +35,11 @@ CsvFlag = Annotated[bool, typer.Option("--csv", help="Print CSV instead.")]
 MarkdownFlag = Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")]
 LatexFlag = Annotated[bool, typer.Option("--latex", help="Print a LaTeX table.")]
 OutOption = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write the output to a file, atomically.")
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Write the output to a file, atomically; .json, .csv, .md and .tex say its form where no option does.",
+    ),
 ]
 ColorOption = Annotated[
     ColorChoice, typer.Option(help="When to use colour; auto: on a terminal, unless NO_COLOR is set.")
@@ -43,6 +47,9 @@ ColorOption = Annotated[
 ProgressOption = Annotated[
     ProgressChoice, typer.Option(help="How to show progress on stderr; a bar is shown on a terminal only.")
 ]
+
+_ENDINGS: dict[str, Form] = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
+"""The form of a file whose name ends so, where no option names another."""
 
 _FORM = {"json", "csv", "markdown", "latex", "out", "html", "plot", "color", "progress", "metrics", "times"}
 """Options that say how figures are shown."""
@@ -136,7 +143,8 @@ class OutputChoices:
                 f"--{forms[0]} and --{forms[1]} exclude each other", hint="give one of them, or neither"
             )
         refuse_folder(self.out)
-        return Output(form=forms[0] if forms else "terminal", out=self.out, color=self.color)
+        named = "terminal" if self.out is None else _ENDINGS.get(self.out.suffix.lower(), "terminal")
+        return Output(form=forms[0] if forms else named, out=self.out, color=self.color)
 
 
 def asked_for(context: typer.Context) -> dict[str, Any]:
