@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -15,9 +15,10 @@ from support.subjects import SPECIAL_TOKENS, sample_texts, texts_with_specials
 from support.texts import texts
 
 from tokbench.core.roles import role_ids_of, roles_of
+from tokbench.core.streaming import StreamingDecoder
 from tokbench.core.token_arrays import encode_spans
 from tokbench.core.tokens import Span, SpecialPolicy, TokenKind
-from tokbench.errors import DecodeError, SpecialTokenError, StoreError, TextError, UnknownIdError
+from tokbench.errors import ConfigError, DecodeError, SpecialTokenError, StoreError, TextError, UnknownIdError
 from tokbench.formats.tokenizer_config.roles import with_roles
 
 if TYPE_CHECKING:
@@ -271,6 +272,15 @@ def test_half_a_character_is_replaced_or_an_error(tokenizer: Tokenizer) -> None:
     assert tokenizer.decode([*tokenizer.encode("a"), half]) == "a\ufffd"
     with pytest.raises(DecodeError, match=r"byte 1 \(0xC3\)"):
         tokenizer.decode([*tokenizer.encode("a"), half], errors="strict")
+
+
+@pytest.mark.parametrize("errors", ["nope", "", None, 3])
+def test_unknown_errors_are_refused_of_whole_characters_too(tokenizer: Tokenizer, errors: Any) -> None:
+    for ids in (tokenizer.encode("a"), []):
+        with pytest.raises(ConfigError, match="unknown errors"):
+            tokenizer.decode(ids, errors=errors)
+    with pytest.raises(ConfigError, match="unknown errors"):
+        StreamingDecoder(tokenizer, errors=errors)
 
 
 # What is not text

@@ -7,6 +7,7 @@ extra call. The elements of a sequence are checked only after the method has fai
 
 from __future__ import annotations
 
+import codecs
 import os
 from collections.abc import Iterable, Mapping
 from functools import wraps
@@ -36,6 +37,17 @@ def not_a_text(given: object) -> TextError:
     """Return the error for an argument that is not a text."""
     hint = "give decoded text" if isinstance(given, bytes | bytearray) else None
     return TextError(f"a text must be a str, not {_type_name(given)}", hint=hint)
+
+
+def check_errors(errors: object) -> None:
+    """Refuse what does not say how to decode bytes that are not UTF-8. Raises `ConfigError`.
+
+    >>> check_errors("strict")
+    """
+    try:
+        codecs.lookup_error(errors)  # type: ignore[arg-type]
+    except (LookupError, TypeError):
+        raise ConfigError(f"unknown errors {errors!r:.40}", hint='choose "replace" or "strict"') from None
 
 
 def texts_of(given: Iterable[str]) -> Sequence[str]:

@@ -13,14 +13,14 @@ from itertools import accumulate
 from operator import index
 from typing import TYPE_CHECKING
 
-from tokbench.core.argument_types import not_a_text
+from tokbench.core.argument_types import check_errors, not_a_text
 from tokbench.core.capabilities import Decoding
 from tokbench.core.convenience import PlainUse
 from tokbench.core.encoded import Encoded
 from tokbench.core.guarded import ControlTokenGuard, encode_between
 from tokbench.core.special_tokens import SpecialTokenFinder
 from tokbench.core.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
-from tokbench.errors import ConfigError, DecodeError, TextError, UnknownIdError
+from tokbench.errors import DecodeError, TextError, UnknownIdError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -245,6 +245,7 @@ def surrogates_named(texts: Iterable[str]) -> Iterator[None]:
 
 def decoded(data: bytes, *, errors: str) -> str:
     """Decode the bytes of ids. Raises `DecodeError` under errors="strict", `ConfigError` for an unknown `errors`."""
+    check_errors(errors)
     try:
         return data.decode(errors=errors)
     except UnicodeDecodeError as error:
@@ -253,8 +254,6 @@ def decoded(data: bytes, *, errors: str) -> str:
             f"of their text",
             hint='errors="replace" (--errors replace) writes U+FFFD for what is incomplete',
         ) from None
-    except (LookupError, TypeError):
-        raise ConfigError(f"unknown errors {errors!r:.40}", hint='choose "replace" or "strict"') from None
 
 
 def surrogate_error(error: UnicodeEncodeError) -> TextError:

@@ -6,7 +6,7 @@ import codecs
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from tokbench.core.argument_types import whole_ids
+from tokbench.core.argument_types import check_errors, whole_ids
 from tokbench.core.capabilities import Decoding, TellsDecoding
 from tokbench.core.roles import check_role, role_ids_of
 from tokbench.core.wording import counted
@@ -61,11 +61,12 @@ class StreamingDecoder:
             skip_special: whether special tokens are skipped, as if they had not been fed.
 
         Raises:
-            ConfigError: an unknown role, or none of the roles is known to the tokenizer.
+            ConfigError: unknown `errors`, an unknown role, or none of the roles is known to the tokenizer.
             DecodeError: `tokenizer` is not a tokenizer.
         """
         if not hasattr(tokenizer, "decode_bytes"):
             raise DecodeError(f"a stream needs a tokenizer, not {type(tokenizer).__name__}")
+        check_errors(errors)
         self._tokenizer = tokenizer
         self._errors = errors
         self._decoding = tokenizer.decoding if isinstance(tokenizer, TellsDecoding) else Decoding.WHOLE

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.argument_types import check_errors
 from tokbench.core.result_json import tokenizer_fields
 from tokbench.core.streaming import stop_ids
 
@@ -60,10 +61,11 @@ def decode_ids(
         skip_special: whether to skip special tokens.
 
     Raises:
-        ConfigError: a role in `stop` is unknown, or no token has it.
+        ConfigError: unknown `errors`, a role in `stop` is unknown, or no token has it.
         UnknownIdError: the vocabulary does not have an id.
         DecodeError: under "strict", the bytes are not whole characters.
     """
+    check_errors(errors)
     ends = stop_ids(tokenizer, stop)
     place = next((place for place, id in enumerate(ids) if id in ends), len(ids))
     stop_id = ids[place] if place < len(ids) else None
