@@ -42,9 +42,10 @@ def labels(svg: str) -> list[Label]:
     return list(_labels(ElementTree.fromstring(svg), 0.0, 0.0))
 
 
-def touching(svg: str) -> list[tuple[str, str]]:
-    """The pairs of labels that touch."""
-    return [(one.text, other.text) for one, other in combinations(labels(svg), 2) if one.touches(other)]
+def touching(svg: str, *, gap: float = 0) -> list[tuple[str, str]]:
+    """The pairs of labels that touch, or have less than a gap between them in a line."""
+    found = [label._replace(right=label.right + gap) for label in labels(svg)]
+    return [(one.text, other.text) for one, other in combinations(found, 2) if one.touches(other)]
 
 
 def lines(svg: str) -> Iterator[list[tuple[float, float]]]:

@@ -329,8 +329,20 @@ def test_labels_of_a_comparison_do_not_touch(comparison: Comparison) -> None:
             assert spec is None or touching(svg(spec)) == []
 
 
+@pytest.mark.parametrize("width", [350, 560, 640])
+@pytest.mark.parametrize("most", [0.97, 2.2, 5.5, 10.4, 130.0])
+def test_numbers_of_an_axis_have_a_space_between_them(most: float, width: int) -> None:
+    found = [{"group": "one", "tokenizer": "mine", "value": most}]
+    titles = {"title": "title", "subtitle": "of it", "unit": "bytes"}
+    spec = layout.dots(Frame(width), found, groups=["one"], names=["mine"], **titles)
+    drawing = svg(spec)
+    assert touching(drawing, gap=5) == []
+    assert all(0 <= label.left <= label.right <= width for label in labels(drawing))
+
+
 def test_labels_that_touch_are_found() -> None:
     drawing = '<svg xmlns="http://www.w3.org/2000/svg"><g transform="translate(5,5)">{}</g></svg>'
     text = '<text transform="translate({},0)" font-size="10px">four</text>'
     assert touching(drawing.format(text.format(0) + text.format(19))) == [("four", "four")]
     assert touching(drawing.format(text.format(0) + text.format(21))) == []
+    assert touching(drawing.format(text.format(0) + text.format(21)), gap=2) == [("four", "four")]

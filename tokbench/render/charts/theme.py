@@ -81,6 +81,8 @@ def config_of(theme: Theme) -> dict[str, Any]:
         "axis": {
             "labelColor": theme.ink,
             "labelFontSize": 11,
+            "labelFlush": False,  # the numbers at both ends would move towards their neighbours
+            "labelSeparation": 6,
             "titleColor": theme.muted,
             "titleFontSize": 11,
             "titleFontWeight": "normal",
