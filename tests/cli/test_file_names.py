@@ -87,6 +87,19 @@ def test_other_files_tell_them(run, named):
     run("viz", f"{NAME}.txt", "-t", NAME, "--html", "page.html", "--svg", "picture.svg").good()
 
 
+@pytest.mark.parametrize("options", [(), ("--part", "1/1")], ids=["workers", "part"])
+def test_words_are_counted_into_them_and_learned_from(run, named, options):
+    pytest.importorskip("pyarrow")
+    run("count-words", f"{NAME}.txt", "--out", f"{NAME}-1", *options).good()
+    run("count-words", f"{NAME}.txt", "--out", f"{NAME}-1", "--resume").good()
+    run("merge-words", f"{NAME}-1", "--out", f"{NAME}-2").good()
+    learned = [("--counts", f"{NAME}-1"), ("--counts", f"{NAME}-2"), (f"{NAME}.txt",)]
+    for number, source in enumerate(learned):
+        run("train", *source, "--vocab-size", "270", "--out", f"learned-{number}").good()
+    ranks = {(named / f"learned-{number}" / "ranks.tiktoken").read_bytes() for number in range(3)}
+    assert len(ranks) == 1
+
+
 def test_a_tokenizer_is_saved_under_one(run, named):
     data = run("train", f"{NAME}.txt", "--name", NAME, "--json").good().json
     assert data["name"] == r"caf\xe9"

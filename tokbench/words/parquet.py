@@ -6,17 +6,18 @@ Every Parquet file with these columns can be read, in any order, also with repea
 from __future__ import annotations
 
 import json
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.counted_words import WordArrays
+from tokbench.core.wording import printable
 from tokbench.errors import BackendUnavailableError, ModelFormatError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from io import BufferedReader
+    from io import BufferedWriter
     from pathlib import Path
 
     import pyarrow
@@ -91,29 +92,47 @@ def open_writer(path: Path, *, is_soon_read: bool = False) -> Iterator[WordsWrit
 
     Raises `StoreError` where it cannot be written.
     """
-    import pyarrow.parquet
-
     with _full_disk_reported(path):
-        writer = pyarrow.parquet.ParquetWriter(
-            path,
-            _schema(),
-            compression="none" if is_soon_read else "zstd",
-            use_dictionary=False,
-            column_encoding={
-                WORD_COLUMN: "PLAIN" if is_soon_read else "DELTA_BYTE_ARRAY",
-                COUNT_COLUMN: "DELTA_BINARY_PACKED",
-            },
-            store_schema=False,
-            write_statistics=False,
-        )
+        file = None if _has_utf8_name(path) else path.open("wb")
+        writer = _parquet_writer(file or path, is_soon_read=is_soon_read)
     try:
         yield WordsWriter(path, writer)
     except BaseException:
         with suppress(OSError):
-            writer.close()
+            _close(writer, file)
         raise
     with _full_disk_reported(path):
+        _close(writer, file)
+
+
+def _has_utf8_name(path: Path) -> bool:
+    """Whether pyarrow takes a path."""
+    return printable(str(path)) == str(path)
+
+
+def _parquet_writer(target: Path | BufferedWriter, *, is_soon_read: bool) -> pyarrow.parquet.ParquetWriter:
+    import pyarrow.parquet
+
+    return pyarrow.parquet.ParquetWriter(
+        target,
+        _schema(),
+        compression="none" if is_soon_read else "zstd",
+        use_dictionary=False,
+        column_encoding={
+            WORD_COLUMN: "PLAIN" if is_soon_read else "DELTA_BYTE_ARRAY",
+            COUNT_COLUMN: "DELTA_BINARY_PACKED",
+        },
+        store_schema=False,
+        write_statistics=False,
+    )
+
+
+def _close(writer: pyarrow.parquet.ParquetWriter, file: BufferedWriter | None) -> None:
+    try:
         writer.close()
+    finally:
+        if file is not None:
+            file.close()
 
 
 @contextmanager
@@ -164,10 +183,11 @@ def open_words_file(place: Place) -> Iterator[WordsFile]:
     import pyarrow.parquet
 
     name = str(place)
-    with _errors_reported(name):
-        source: BufferedReader | Path = place.open() if place.local is None else place.local
-        parquet = pyarrow.parquet.ParquetFile(source)
-    with parquet:
+    with ExitStack() as stack:
+        with _errors_reported(name):
+            is_plain = place.local is not None and _has_utf8_name(place.local)
+            source = place.local if is_plain else stack.enter_context(place.open())
+            parquet = stack.enter_context(pyarrow.parquet.ParquetFile(source))
         missing = {WORD_COLUMN, COUNT_COLUMN} - set(parquet.schema_arrow.names)
         if missing:
             found = f"the columns {', '.join(map(repr, parquet.schema_arrow.names))}"
