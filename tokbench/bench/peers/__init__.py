@@ -77,7 +77,7 @@ def peers_named(names: str) -> tuple[Peer, ...]:
     """Parse the value of `--peers`: names separated by commas, "installed", "all" or "none".
 
     Raises:
-        ConfigError: a name is not known; the hint gives the nearest names.
+        ConfigError: a name is not known (the hint gives the nearest names), or "all" and others stand beside names.
 
     >>> [peer.name for peer in peers_named("tiktoken, tokenizers")], peers_named("none")
     (['tiktoken', 'tokenizers'], ())
@@ -90,6 +90,11 @@ def peers_named(names: str) -> tuple[Peer, ...]:
     if wanted == [_NONE]:
         return ()
     for name in wanted:
+        if name in (_ALL, INSTALLED, _NONE):
+            raise ConfigError(
+                f"--peers {name} says it all, and stands beside other names",
+                hint=f"give it alone, as --peers {name}, or only the names of peers",
+            )
         if name not in PEERS:
             hint = meant(name, [*PEERS, INSTALLED, _ALL, _NONE])
             raise ConfigError(f"there is no peer {name!r}", hint=hint)
