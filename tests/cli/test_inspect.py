@@ -11,6 +11,7 @@ import pytest
 from support import model_folders, sentencepiece_models, small_files
 from typer.testing import CliRunner
 
+from tokbench import train
 from tokbench.cli.app import app
 
 if TYPE_CHECKING:
@@ -88,6 +89,16 @@ def test_the_sheet_fits_eighty_columns(ranks: Path) -> None:
     assert max(map(len, done.stdout.splitlines())) <= 80
     for words in ("tiktoken ranks", "sha256", "gpt4o", "<|end|> 258", "lossless", "yes: every byte"):
         assert words in done.stdout
+
+
+def test_the_files_of_a_saved_folder_are_summed_up(tmp_path: Path) -> None:
+    train(["some words"], vocab_size=260).save(tmp_path / "mine")
+    sheet = run("inspect", tmp_path / "mine").stdout
+    assert "tokbench.json  " in sheet
+    assert "files that it lists" in sheet
+    assert "merges.npy" not in sheet
+    files = inspected(tmp_path / "mine")["files"]
+    assert {"tokbench.json", "merges.npy"} <= {file["path"].rpartition("/")[2] for file in files}
 
 
 def test_spaces_of_added_tokens_are_seen(ranks: Path) -> None:

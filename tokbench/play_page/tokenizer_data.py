@@ -18,6 +18,7 @@ from tokbench.play_page.character_document import character_document_data
 from tokbench.play_page.sentencepiece import sentencepiece_data
 from tokbench.play_page.unigram_document import unigram_document_data
 from tokbench.play_page.wordpiece import wordpiece_data
+from tokbench.store.manifest import MANIFEST_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -123,8 +124,7 @@ def _byte_level(document: Mapping[str, Any], opened: Opened) -> ParsedBpe:
 
 
 def _files_of(opened: Opened) -> Iterator[SourceFile]:
-    """Yield the files that the tokenizer was read from; for a saved one, all files of its folder."""
+    """Yield the files that the tokenizer was read from; for a saved one its manifest, which hashes the others."""
     source = opened.source
-    paths = source.files or sorted(path for path in source.path.glob("*") if path.is_file())
-    for path in paths:
+    for path in source.files or (source.path / MANIFEST_NAME,):
         yield SourceFile(path.name, sha256(path.read_bytes()).hexdigest())

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from tokbench.core.wording import counted
 from tokbench.render.exports import result_forms
 from tokbench.render.figures import amount
 from tokbench.render.glyphs import spelled, text_of, visible
@@ -49,9 +50,12 @@ def _rows(result: InspectResult) -> Iterator[tuple[str, Text]]:
     info = result.info
     yield "name", Text(visible(info.name), style="bold")
     yield "format", Text(result.format)
-    for number, file in enumerate(result.files):
+    for number, file in enumerate(result.files[:1] if result.is_saved else result.files):
         size = f"{amount(file.num_bytes, digits=2)}, sha256 {file.sha256[:_DIGITS_SHOWN]}…"
         yield "" if number else "files", Text(f"{visible(file.path.name)}  {size}")
+    if result.is_saved:  # its manifest has the hashes of the others
+        size = amount(result.num_bytes - result.files[0].num_bytes, digits=2)
+        yield "", Text(f"and {counted(len(result.files) - 1, 'file')} that it lists, {size}")
     yield "model", Text(result.model)
     gaps = info.vocab_size - result.tokens
     yield (

@@ -115,6 +115,11 @@ class InspectResult:
     config_files: tuple[InspectedFile, ...] = ()
 
     @property
+    def is_saved(self) -> bool:
+        """Whether the first file is the manifest of a saved folder, which lists the others."""
+        return bool(self.files) and self.files[0].path.name == store.MANIFEST_NAME
+
+    @property
     def num_bytes(self) -> int:
         """Total size of its files."""
         return sum(file.num_bytes for file in self.files)
