@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
+from unicodedata import category
 
 from rich.segment import Segment
 from rich.style import Style
@@ -181,10 +182,12 @@ class Editor(Widget, can_focus=True):
 
     def on_key(self, event: events.Key) -> None:
         """Insert the typed character or a line end."""
-        if event.key == "enter" or event.is_printable:
+        is_end = event.key == "enter"
+        # What Python calls printable has no joiner, and no space of a Japanese keyboard.
+        if is_end or (event.character and "Cc" not in map(category, event.character)):
             event.stop()
             event.prevent_default()
-            self.insert("\n" if event.key == "enter" else event.character or "")
+            self.insert("\n" if is_end else event.character or "")
 
     def on_paste(self, event: events.Paste) -> None:
         """Insert pasted text; terminals send its line ends as CR."""

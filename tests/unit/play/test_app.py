@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support.play_sessions import screen_of, session, settled
-from textual.events import Paste
+from textual.events import Key, Paste
 
 from tokbench.play.help_screen import HelpScreen
 
@@ -73,6 +73,20 @@ def test_what_is_pasted_is_encoded_as_it_stands(lower: OpenTokenizer) -> None:
         assert "\x1b" not in shown
         assert "\u202e" not in shown
         assert "␛[31m" in shown
+
+    session(drive, lower)
+
+
+def test_what_is_typed_is_kept_whole(lower: OpenTokenizer) -> None:
+    typed = "می\u200cخواهم\u3000日本\u00a0e\u0301 👩\u200d👩\u200f"  # joiners, spaces, marks of direction
+
+    async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
+        for character in typed:
+            app.editor.post_message(Key("a", character))
+        app.editor.post_message(Key("ctrl+a", "\x01"))
+        app.editor.post_message(Key("ctrl+f12", None))
+        await settled(app, pilot)
+        assert app.editor.buffer.text == typed
 
     session(drive, lower)
 
