@@ -94,7 +94,9 @@ def test_sizes_that_cannot_be_trained(run, files, tmp_path):
     assert data["missing"] == [500_000]
     assert data["points"][0]["vocab_size"] < 10_000
     (tmp_path / "one.txt").write_text("one line")
-    run("sweep", "one.txt", "--sizes", "300").refused(1, "too few to hold a tenth of them out")
+    run("sweep", "one.txt", "--sizes", "300").refused(
+        1, "too few to hold a tenth of them out", "`tokbench compare -t` can evaluate"
+    )
 
 
 def test_out_is_written_whole(run, files, tmp_path):

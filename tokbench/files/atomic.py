@@ -212,6 +212,8 @@ def write_file(path: Path, data: bytes) -> None:
 
 
 def _not_written(path: Path, error: OSError) -> StoreError:
+    is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
     return StoreError(
-        f"{path} was not written: {error.strerror or error}; nothing was changed", hint="name another file"
+        f"{path} was not written: {error.strerror or error}; nothing was changed",
+        hint="make room, or name a file on another disk" if is_full else "name another file",
     )

@@ -16,7 +16,7 @@ import pytest
 
 from tokbench.errors import StoreError
 from tokbench.files import atomic
-from tokbench.files.atomic import write_folder
+from tokbench.files.atomic import write_file, write_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -357,7 +357,7 @@ def test_a_write_that_the_system_cuts_off_changes_nothing(tmp_path: Path) -> Non
 import resource, sys
 from pathlib import Path
 from tokbench.errors import StoreError
-from tokbench.files.atomic import write_folder
+from tokbench.files.atomic import write_file, write_folder
 
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 try:
@@ -372,3 +372,20 @@ except StoreError as error:
     assert "was not written: File too large; nothing was changed" in done.stdout
     assert contents(place) == OLD
     assert names(tmp_path) == ["mine"]
+
+
+@pytest.mark.parametrize(
+    ("code", "hint"),
+    [(errno.ENOSPC, "make room"), (errno.EDQUOT, "make room"), (errno.EROFS, "another file")],
+)
+def test_a_file_on_a_full_disk_needs_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, hint: str
+) -> None:
+    def refuse(descriptor: int) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(StoreError, match="was not written") as told:
+        write_file(tmp_path / "a.txt", b"some")
+    assert hint in str(told.value.hint)
+    assert names(tmp_path) == []
