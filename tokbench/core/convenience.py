@@ -270,3 +270,9 @@ def _padding(to: int | Literal["longest"], *, multiple_of: int | None, side: str
     from tokbench.core.batches import PaddingPlan
 
     return PaddingPlan(length=None if to == "longest" else to, multiple_of=multiple_of, side=side)
+
+
+if TYPE_CHECKING:
+
+    class OpenedTokenizer(PlainUse, Tokenizer):
+        """The type of tokenizers from `tokbench.load` and `tokbench.train`: the protocol and the methods above."""

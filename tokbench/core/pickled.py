@@ -78,7 +78,7 @@ def opened_from_files(name: str, files: Mapping[str, bytes]) -> Tokenizer:
         for file, content in files.items():
             (folder / Path(file).name).write_bytes(content)
         opened = tokbench.load(folder)
-    opened.origin = SavedFiles(name, files)  # type: ignore[attr-defined]
+    opened.origin = SavedFiles(name, files)
     return opened
 
 

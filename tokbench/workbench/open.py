@@ -7,7 +7,7 @@ import time
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tokbench import store
 from tokbench.core.capabilities import KnowsLoadingTime, MakesReady
@@ -21,6 +21,7 @@ from tokbench.opening.saved import DEFAULT_NAME, default_directory, default_toke
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from tokbench.core.convenience import OpenedTokenizer
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.pickled import Pickled
     from tokbench.core.progress import Progress
@@ -42,7 +43,7 @@ def load(
     engine: str = "auto",
     roles: Mapping[str, str] | None = None,
     special_preset: str | None = None,
-) -> Tokenizer:
+) -> OpenedTokenizer:
     """Open a tokenizer by its path or name: a saved folder, or a file of another tool.
 
     Args:
@@ -82,7 +83,7 @@ def load(
     # Commands skip this step until they have more than a short text.
     if isinstance(tokenizer, MakesReady):
         tokenizer.make_ready()
-    return tokenizer
+    return cast("OpenedTokenizer", tokenizer)
 
 
 def open_tokenizer(

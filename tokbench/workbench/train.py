@@ -7,7 +7,7 @@ import os
 import time
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tokbench import store
 from tokbench.core.capabilities import RecordsTraining
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
+    from tokbench.core.convenience import OpenedTokenizer
     from tokbench.core.interfaces import Backend, Tokenizer, TokenizerInfo
     from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
@@ -103,7 +104,7 @@ def train(
     special_preset: str | None = None,
     progress: Progress = no_progress,
     **options: Any,
-) -> Tokenizer:
+) -> OpenedTokenizer:
     """Train a tokenizer.
 
     Args:
@@ -133,7 +134,7 @@ def train(
     chosen, config = _configured(backend, preset, options, special_preset=special_preset)
     check_roles(roles or {}, config)
     tokenizer = chosen.train(texts_of(texts), config, progress=progress)
-    return with_roles(tokenizer, roles=_roles(tokenizer, special_preset, roles))
+    return cast("OpenedTokenizer", with_roles(tokenizer, roles=_roles(tokenizer, special_preset, roles)))
 
 
 def train_and_save(
