@@ -1,7 +1,7 @@
-"""The command as a user meets it: in a process of its own, in a terminal, or (fast) in this process.
+"""Fixtures that run the command as a user does: in its own process, in a terminal, or (fast) in this process.
 
-All three run in the test's empty folder, share one cache, so that the default tokenizer is
-trained once, and leave out of stderr that the Python kernel says it is slow.
+All three run in the test's empty folder, share one cache so that the default tokenizer is trained only once, and
+remove the warning about the slow Python kernel from stderr.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 PATIENCE = 120
-"""Seconds after which a run is taken to hang: far more than any needs on a busy machine."""
+"""Seconds after which a run counts as hung: far more than any run needs on a busy machine."""
 
 _SLOW_KERNEL = re.compile(rb"^tokbench: running the slow Python kernel .*\r?\n", re.MULTILINE)
 _CONTROL_SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -36,7 +36,7 @@ _CONTROL_SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 @dataclass(frozen=True)
 class Done:
-    """How a run ended."""
+    """Exit code and output of a finished run."""
 
     code: int
     out: bytes
@@ -52,28 +52,28 @@ class Done:
 
     @property
     def lines(self) -> list[str]:
-        """The lines of stdout, without colours and the spaces at their ends."""
+        """Lines of stdout, without colours and trailing spaces."""
         return [line.rstrip() for line in _CONTROL_SEQUENCE.sub("", self.stdout).splitlines()]
 
     @property
     def json(self) -> Any:
-        """The one document on stdout."""
+        """The single JSON document on stdout."""
         [line] = self.stdout.splitlines()
         return json.loads(line)
 
     @property
     def documents(self) -> list[Any]:
-        """The documents on stdout, one a line."""
+        """The JSON documents on stdout, one per line."""
         return [json.loads(line) for line in self.stdout.splitlines()]
 
     def good(self) -> Done:
-        """The same, which must have ended well."""
+        """Assert that the run succeeded, and return it."""
         assert self.code == 0, self.stderr
         assert "Traceback" not in self.stderr
         return self
 
     def refused(self, code: int, *parts: str) -> Done:
-        """The same, which must have ended with one clear message that has these parts, and no data."""
+        """Assert that the run ended with this code, one error message with these parts and no data; return it."""
         assert "Traceback" not in self.stderr, self.stderr
         assert self.code == code, self.stderr
         for part in parts:
@@ -85,7 +85,7 @@ class Done:
 
 @pytest.fixture(scope="session")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What a child process is given: this tokbench, an empty home, a cache for all tests, no taste in colours."""
+    """Return the environment of child processes: this tokbench, an empty home, a shared cache, no colour options."""
     kept = ("PATH", "OPENBLAS_NUM_THREADS", "TOKBENCH_KERNEL", "VIRTUAL_ENV", "LD_LIBRARY_PATH", "SYSTEMROOT")
     return {name: os.environ[name] for name in kept if name in os.environ} | {
         "PYTHONPATH": str(Path(tokbench.__file__).parents[1]),
@@ -98,12 +98,12 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.fixture(autouse=True)
 def _commands_hear_ctrl_c(ctrl_c_works: None) -> None:
-    """What runs here is interrupted."""
+    """Let Ctrl-C reach the commands that these tests start."""
 
 
 @pytest.fixture(scope="session")
 def start(environment: dict[str, str]) -> Callable[..., subprocess.Popen[bytes]]:
-    """Start the command in a process of its own; what it writes is to be read from pipes.
+    """Start the command in its own process, with pipes for its streams.
 
     `through` is a shell script that runs it as "$@": `start("encode", "x", through='"$@" >&-')`.
     """
@@ -131,7 +131,7 @@ def start(environment: dict[str, str]) -> Callable[..., subprocess.Popen[bytes]]
 
 @pytest.fixture
 def process(start: Callable[..., subprocess.Popen[bytes]], tmp_path: Path) -> Callable[..., Done]:
-    """Run the command in a process of its own: `process("count", "-", stdin=b"text")`."""
+    """Run the command in its own process: `process("count", "-", stdin=b"text")`."""
 
     def process(
         *arguments: str | bytes | Path, stdin: bytes | None = None, folder: Path = tmp_path, **options: Any
@@ -176,16 +176,16 @@ def run(
 
 @pytest.fixture(params=[80, 200])
 def columns(request: pytest.FixtureRequest, run: Callable[..., Done], monkeypatch: pytest.MonkeyPatch) -> int:
-    """How wide the output of `run` may be: of a narrow terminal, and of a wide one."""
+    """Set the width of the output of `run`: once that of a narrow terminal, once that of a wide one."""
     monkeypatch.setenv("COLUMNS", str(request.param))
     return int(request.param)
 
 
 @pytest.fixture
 def terminal(start: Callable[..., subprocess.Popen[bytes]], tmp_path: Path) -> Callable[..., Done]:
-    """Run the command in a terminal of some width; `out` is what the terminal is sent, stderr with it.
+    """Run the command in a terminal of a given width; `out` is everything sent to the terminal, including stderr.
 
-    `interrupt_at` is what is on the screen when Ctrl-C is pressed.
+    Ctrl-C is pressed as soon as `interrupt_at` is on the screen.
     """
     pty = pytest.importorskip("pty")
     import fcntl
@@ -204,7 +204,7 @@ def terminal(start: Callable[..., subprocess.Popen[bytes]], tmp_path: Path) -> C
             while time.monotonic() < deadline and select.select([keyboard], [], [], PATIENCE)[0]:
                 try:
                     block = os.read(keyboard, 1 << 16)
-                except OSError:  # on Linux, the end
+                except OSError:  # the end of the output, on Linux
                     break
                 if not block:
                     break
@@ -221,7 +221,7 @@ def terminal(start: Callable[..., subprocess.Popen[bytes]], tmp_path: Path) -> C
 
 @pytest.fixture(scope="session")
 def trained(start: Callable[..., subprocess.Popen[bytes]], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A saved tokenizer of 1,024 tokens that was trained on the bundled texts; not to be changed."""
+    """Train and save a tokenizer of 1,024 tokens on the bundled texts; tests must not change it."""
     folder = tmp_path_factory.mktemp("trained")
     arguments = ["--vocab-size", "1024", "--special-token", "<|endoftext|>", "--special-token", "<|pad|>"]
     with start("train", *arguments, "--name", "mine", folder=folder) as running:
@@ -232,5 +232,5 @@ def trained(start: Callable[..., subprocess.Popen[bytes]], tmp_path_factory: pyt
 
 @pytest.fixture(scope="session")
 def special_ids(trained: Path) -> dict[str, int]:
-    """The ids of its special tokens."""
+    """Return the ids of the special tokens of `trained`."""
     return {"<|endoftext|>": 1022, "<|pad|>": 1023}

@@ -1,4 +1,4 @@
-"""What goes wrong gives one clear message and the documented exit code, and leaves nothing half-written."""
+"""Each mistake gives one clear message and the documented exit code, and leaves nothing half-written."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TEXT = "a text to train on, a text to train on\n"
 
 @pytest.fixture
 def files(tmp_path):
-    """Files and folders that something is wrong with."""
+    """Write a good file, and files and folders that have something wrong."""
     contents = {
         "good.txt": TEXT.encode(),
         "empty.txt": b"",
@@ -104,7 +104,7 @@ def test_texts_that_cannot_be_read(run, files, command, name, message):
     option = [] if command == "corpus" else ["--file"]
     done = run(command, name, *option)
     if name == "not json.jsonl" and command == "encode":
-        assert done.out.count(b"\n") == 1  # the record before it is good, and was written when it was read
+        assert done.out.count(b"\n") == 1  # the good record before it is written as soon as it is read
         done = dataclasses.replace(done, out=b"")
     done.refused(1, message)
 
@@ -115,7 +115,7 @@ def test_a_damaged_parquet_file(run, files):
 
 
 def test_a_file_without_permission(process, files):
-    """Root may read everything, so there it is somebody else who tries."""
+    """Root may read every file, so as root the command runs as another user."""
     through = '"$@"'
     if os.geteuid() == 0:
         files.chmod(0o755)
@@ -223,13 +223,13 @@ def test_a_gap_of_the_pattern_that_only_another_text_shows(run, tmp_path):
 
 # --- saving -----------------------------------------------------------------------------------
 
-# Python would cut off what it compiles, without a word, and trip over that the next time.
+# Python would silently truncate the bytecode that it writes, and fail on it the next time.
 LIMITED = 'export PYTHONDONTWRITEBYTECODE=1; ulimit -f 32; "$@"'
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
 def test_a_file_that_must_not_grow(process, tmp_path):
-    """A limit on the size of files fails in the middle of writing, as a full disk does."""
+    """A limit on file sizes fails in the middle of writing, as a full disk does."""
     process("train", "--vocab-size", "256", "--name", "mine").good()
     before = contents_of(tmp_path)
     for option in (["--name", "mine", "--force"], ["--name", "new"]):
@@ -240,7 +240,7 @@ def test_a_file_that_must_not_grow(process, tmp_path):
 
 @pytest.mark.skipif(not shutil.which("unshare"), reason="needs Linux's unshare")
 def test_a_disk_that_is_full_in_the_middle_of_saving(process, tmp_path):
-    """On a small disk of its own, which ends with the process."""
+    """The small disk is mounted for this process alone and disappears with it."""
     (tmp_path / "disk").mkdir()
     script = """
         mount -t tmpfs -o size=400k none disk 2>/dev/null && cd disk || exit 77
@@ -281,7 +281,7 @@ def test_without_room_for_the_built_in_tokenizer_it_still_works(process, tmp_pat
 
 @pytest.fixture
 def saved(trained, tmp_path):
-    """A copy of the saved tokenizer, to be damaged."""
+    """Copy the saved tokenizer, so that a test can damage it."""
     return Path(shutil.copytree(trained, tmp_path / "tokenizers" / "mine"))
 
 
@@ -296,7 +296,7 @@ def saved(trained, tmp_path):
     ],
 )
 def test_a_damaged_tokenizer(run, saved, name, damage):
-    """What is found of it is in `unit/store` and `unit/backends`."""
+    """Which damage is detected is tested in `unit/store` and `unit/backends`."""
     if damage is None:
         (saved / name).unlink()
     else:

@@ -1,4 +1,4 @@
-"""`tokbench bench`: what it prints in each form, what it refuses, and that it leaves nothing behind."""
+"""`tokbench bench`: its output in each form, its refusals, and that it leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ TEXT = "".join(f"the quick brown fox — number {number} — jumps over\n" for n
 
 @pytest.fixture
 def text(tmp_path):
-    """A file of 17 kB."""
+    """Write a text file of 17 kB."""
     (tmp_path / "text.txt").write_text(TEXT, encoding="utf-8")
     return "text.txt"
 
 
 @pytest.fixture
 def peer(tmp_path, monkeypatch):
-    """Adds a library that is a toy."""
+    """Return a function that adds a toy library as a peer."""
     return lambda name, **options: add_peer(
         name, folder=tmp_path / "libraries", monkeypatch=monkeypatch, **options
     )
@@ -83,7 +83,7 @@ def test_it_fits_the_terminal(run, trained, text, columns):
     assert max(map(cell_len, table)) <= columns
     for title in ("MB/s", "cold", "p99 µs", "look-ups/s", "load ms", "× mine", "mine · tokenizers"):
         assert title in done.stdout
-    assert done.stdout.count("*") > 5  # the best of each column is marked
+    assert done.stdout.count("*") > 5  # the best figure of each column is marked
     assert f"{len(TEXT.encode()):,} bytes" in done.stdout
     assert "tiktoken 0." in done.stdout
 
@@ -135,7 +135,7 @@ def test_without_a_word_the_peers_are_those_that_are_installed(run, trained, tex
     peer("goodlib")
     data = run("bench", text, "-t", trained, "--only", "load", "--runs", "1", "--json").good().json
     assert [one["name"] for one in data["tokenizers"]] == ["mine", "mine · goodlib"]
-    assert [one["peer"] for one in data["left_out"]] == ["tiktoken"]  # it is there, and did not open
+    assert [one["peer"] for one in data["left_out"]] == ["tiktoken"]  # installed, but it fails to open
 
 
 def test_no_peers_at_all(run, trained, text):

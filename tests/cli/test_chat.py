@@ -1,4 +1,4 @@
-"""`tokbench chat` as a user meets it."""
+"""`tokbench chat` as a user runs it."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_lines_are_conversations(chat: Callable[..., Any]) -> None:
 
 
 class Pipe:
-    """A stream of which so many blocks are asked for as have been needed."""
+    """A stream that counts the blocks read from it."""
 
     def __init__(self, blocks: list[bytes]) -> None:
         self.blocks = blocks
@@ -153,7 +153,7 @@ def test_conversations_that_arrive_together_are_encoded_together(
     from tokbench.workbench import chat as workbench
 
     line = json.dumps(TALK).encode() + b"\n"
-    # The first waits for the second, as a file of one line is named without a number.
+    # The first conversation waits for the second: that of a file with a single line is named without a line number.
     pipe = Pipe([line * 2, line * 70 + line[:9], line[9:], line])
     seen: list[tuple[int, int]] = []
     encode = workbench.encode_conversations

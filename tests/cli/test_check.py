@@ -1,4 +1,4 @@
-"""`tokbench check`: exit code 0 where every bound is kept, 3 and what fell short where one is not."""
+"""`tokbench check`: exit code 0 if every bound is kept; otherwise 3, and the figures that fall short."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def files():
 
 @pytest.fixture
 def saved(run, trained, files, tmp_path):
-    """What the tokenizer was like: a document, and the file that it is in."""
+    """Save the tokenizer's figures as a baseline; return the file."""
     run("compare", *files, "-t", trained, "--no-times", "--json", "--out", "saved.json").good()
     return tmp_path / "saved.json"
 
@@ -77,7 +77,7 @@ def test_json_and_junit_say_the_same(run, trained, files, tmp_path):
 
 @pytest.fixture
 def small(run, trained, tmp_path):
-    """A few lines in two languages and some code, and what the tokenizer was like on them."""
+    """Write a few lines in two languages and some code, and save the tokenizer's figures on them."""
     texts = {
         "parallel/de.txt": "".join(f"die Zeile {number} ist lang\n" for number in range(6)),
         "parallel/en.txt": "".join(f"line {number} is long\n" for number in range(6)),
@@ -111,7 +111,7 @@ def test_another_text_is_an_error_unless_it_is_allowed(run, trained, small):
 
 @pytest.mark.usefixtures("small")
 def test_text_aggregation_and_reference_are_the_baseline_s(run, trained):
-    """As it was made: each option left out would make other figures."""
+    """The options are those of the baseline: each one left out would change the figures."""
     asked = ["--documents", "lines", "--aggregate", "macro", "--reference", "de", "--group-by", "path"]
     run(
         "compare", "parallel", "code", "-t", trained, *asked, "--no-times", "--json", "--out", "macro.json"
@@ -230,7 +230,7 @@ def test_a_binary_file_is_no_baseline(run, trained, files, tmp_path):
 
 
 def test_a_baseline_without_a_figure_to_hold_is_an_error(run, trained, files):
-    """Else it would pass whatever the tokenizer does."""
+    """Otherwise the check would pass whatever the tokenizer does."""
     arguments = ["-t", trained, "--no-times", "--json", "--metrics", "average_rank", "--out", "slim.json"]
     run("compare", files[1], *arguments).good()
     run("check", "-t", trained, files[1], "--baseline", "slim.json").refused(2, "there is nothing to check")

@@ -1,4 +1,4 @@
-"""`chunk`: JSON lines of parts with their places."""
+"""`tokbench chunk`: JSON lines with the chunks and their offsets."""
 
 from __future__ import annotations
 

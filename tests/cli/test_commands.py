@@ -1,4 +1,4 @@
-"""Arguments that need no conversion go around typer's, and come out as they would from it."""
+"""Arguments that need no conversion bypass typer's conversion, with the same result."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ CONVERTS_BY_PYDANTIC = hasattr(TyperOption, "get_runtime_param")
 
 
 class Colour(Enum):
-    """Any choice."""
+    """An arbitrary choice."""
 
     red = "red"
     blue = "blue"
 
 
 def called(cls: Callable[..., Any] | None, group: Callable[..., Any] | None, arguments: list[str]) -> Any:
-    """What a command is called with, or what is said of its arguments."""
+    """Return the arguments that a command is called with, or the message that refuses them."""
     made = typer.Typer(cls=group, rich_markup_mode=None) if group else typer.Typer(rich_markup_mode=None)
     given: list[Any] = []
 
@@ -103,7 +103,7 @@ def test_a_wrong_value_is_reported_in_words_of_ours(arguments: list[str], messag
 
 @pytest.fixture(scope="module")
 def with_default_tokenizer(environment: dict[str, str]) -> dict[str, str]:
-    """An environment whose cache has the default tokenizer already: training it takes more than plain commands do."""
+    """Return an environment whose cache has the default tokenizer, as training it loads more than plain commands do."""
     arguments = [sys.executable, "-m", "tokbench", "encode", "two words"]
     subprocess.run(arguments, env=environment, capture_output=True, check=True)
     return environment

@@ -1,4 +1,4 @@
-"""Completion in the shell: names that there are, at once, in the form that each shell asks for."""
+"""Shell completion: existing names, without delay, in the form that each shell asks for."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SLOW = ("numpy", "pydantic", "regex", "tokenizers", "transformers", "sentencepie
 
 @pytest.fixture
 def completed(tmp_path, monkeypatch, capsysbinary) -> Callable[[str], list[str]]:
-    """What bash is told for a line, whose last word is the one to complete."""
+    """Return a function that completes the last word of a line as bash is told to."""
     monkeypatch.chdir(tmp_path)
 
     def completed(line: str) -> list[str]:

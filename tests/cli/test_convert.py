@@ -1,4 +1,4 @@
-"""`tokbench convert`: what it writes, what it says, and how it ends when something is wrong."""
+"""`tokbench convert`: the files that it writes, its messages, and how it ends when something is wrong."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def ranks(trained: Path, tmp_path: Path) -> Path:
-    """The rank file of the trained tokenizer, with one pair of ranks swapped."""
+    """Write the rank file of the trained tokenizer with one pair of ranks swapped."""
     lines = (trained / "ranks.tiktoken").read_bytes().splitlines()
     (one, first), (other, second) = lines[256].split(), lines[300].split()
     lines[256], lines[300] = b"%s %s" % (other, first), b"%s %s" % (one, second)
@@ -34,7 +34,7 @@ def ranks(trained: Path, tmp_path: Path) -> Path:
 
 
 class Differing(Target):
-    """A format whose library gives other ids than its source for one character."""
+    """A format whose library gives each byte its own id, unlike a source that merges."""
 
     def make(self, source: Source) -> Product:
         def open(path: Path) -> Any:
@@ -46,7 +46,7 @@ class Differing(Target):
 
 @pytest.fixture
 def differing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A format that a proof finds to be wrong."""
+    """Register a format that the proof finds to be wrong."""
     monkeypatch.setitem(TARGETS, "differing", Differing("differing", "wrong", ""))
 
 
@@ -115,7 +115,7 @@ def test_roles_and_a_chat_template_are_written(
 
 
 def test_a_name_without_an_option_is_not_left_out(run: Callable[..., Any], trained: Path) -> None:
-    """-t has a default: what was named would not be what is converted."""
+    """-t has a default, which would be converted in place of the named tokenizer."""
     done = run("convert", trained, "--to", "tokenizers", "--out", "made.json")
     done.refused(2, "is an unexpected argument", f"-t {trained} converts it")
 
@@ -202,7 +202,7 @@ def test_a_pattern_is_for_the_one_that_needs_it(
     both = ["convert", "--check", trained, "ranks.tiktoken"]
     special = ["--special-token", "<|endoftext|>", "--special-token", "<|pad|>"]
     run(*both, "--pattern", "gpt4", *special).good()
-    assert run(*both, "--pattern", "gpt4").code == 3  # without its special tokens it is another tokenizer
+    assert run(*both, "--pattern", "gpt4").code == 3  # another tokenizer without its special tokens
     run(*both).refused(2, "does not define how to split text")
     run(*both, "--pattern", "gpt9(").refused(2, "gpt9(")
     run("convert", "--check", trained, trained, "--pattern", "gpt4").refused(
@@ -220,7 +220,7 @@ def test_two_that_differ_are_shown_with_the_smallest_text(
     done = run("convert", "--check", trained, ranks, "--pattern", "gpt4", *special, "--json")
     found = done.json["proof"]["disagreement"]
     assert len(found["text"]) <= 4
-    for side in ("expected_bytes", "found_bytes"):  # each in the pieces of its own vocabulary
+    for side in ("expected_bytes", "found_bytes"):  # each side in the pieces of its own vocabulary
         assert b"".join(map(bytes.fromhex, found[side])) == found["text"].encode()
 
 

@@ -17,7 +17,7 @@ NUMBERS = ["tokens", "bytes", "characters", "bytes_per_token"]
 
 @pytest.fixture
 def files(tmp_path):
-    """Texts under their names, on the disk."""
+    """Write texts to files; return them by file name."""
     texts = {
         "a.txt": "one two three\n",
         "b.txt": "naïve café 👩‍👧\r\n",
@@ -30,7 +30,7 @@ def files(tmp_path):
 
 
 def computed(tokenizer, text):
-    """What the counts of a text should be."""
+    """Return the expected counts of a text."""
     tokens, num_bytes = len(tokenizer.encode(text)), len(text.encode())
     return {
         "tokens": tokens,

@@ -1,4 +1,4 @@
-"""`count --limit`: whether texts are within, by how much, and no more is read than that takes."""
+"""`count --limit`: whether texts are within the limit, by how much, and that no more is read than needed to know."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_time_is_linear() -> None:
     def counted(text: str, **options: Any) -> list[int]:
         nonlocal encoded
         encoded += len(text)
-        return encode(text, **options)[: len(text) // 100]  # few tokens: the limit is far
+        return encode(text, **options)[: len(text) // 100]  # few tokens, so that the limit is far away
 
     made.encode = counted
     blocks = ["x" * 1000] * 400

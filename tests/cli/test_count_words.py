@@ -1,4 +1,4 @@
-"""Counting words and training on them, as a user meets it."""
+"""Counting words and training on the counts, as a user does both."""
 
 from __future__ import annotations
 

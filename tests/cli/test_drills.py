@@ -1,4 +1,4 @@
-"""Counting in parts on a bad day: killed processes, a lost scheduler, a full disk; nothing is lost or doubled."""
+"""Counting in parts despite killed processes, a lost scheduler or a full disk: no word is lost or counted twice."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WORKERS = ("--engine", "local", "--workers", "2")
 
 @pytest.fixture(scope="module")
 def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """8 MB of a million words, of which most occur once or twice."""
+    """Write 8 MB with a million words, most of which occur once or twice."""
     draw = random.Random(1)
     path = tmp_path_factory.mktemp("corpus") / "a.txt"
     letters = str.maketrans("0123456789", "ghijklmnop")
@@ -43,14 +43,14 @@ def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def command(text: Path) -> list[str]:
-    """Counts it in parts, where the test says."""
+    """Return the arguments that count the words in parts; each test adds the output folder."""
     size = text.stat().st_size // PARTS + 1
     return ["count-words", str(text), "--documents", "lines", "--part-bytes", str(size), "--progress", "none"]
 
 
 @pytest.fixture
 def expected(run: Callable[..., Done], text: Path) -> dict[str, bytes]:
-    """What one process counts at once, which is counted for the first test."""
+    """Return the files of a count by one process, which is made when the first test asks for it."""
     whole = text.parent / "whole"
     if not whole.exists():
         run("count-words", text, "--documents", "lines", "--out", whole).good()
@@ -70,7 +70,7 @@ def wait_for_parts(folder: Path, count: int) -> None:
 
 
 def ended(running: subprocess.Popen[bytes]) -> tuple[int, str]:
-    """How a process ended, and what it told."""
+    """Wait for a process to end; return its exit code and its messages."""
     _, told = running.communicate(timeout=PATIENCE)
     assert b"Traceback" not in told
     return running.returncode, told.decode()
@@ -82,7 +82,7 @@ def test_workers_that_are_killed(
     with start(*command, "--out", "words", *WORKERS, folder=tmp_path) as running:
         for parts in (1, 6, 12):
             wait_for_parts(tmp_path / "words", parts)
-            os.kill(children_of(running.pid)[0], signal.SIGKILL)  # the one that is there longest
+            os.kill(children_of(running.pid)[0], signal.SIGKILL)  # the worker that started first
         code, told = ended(running)
     assert code == 0, told
     assert files_of(tmp_path / "words") == expected

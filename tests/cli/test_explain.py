@@ -1,4 +1,4 @@
-"""`tokbench explain` as a user meets it."""
+"""`tokbench explain` as a user runs it."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_why_a_word_is_one_token_or_not(run, trained):
 
 
 def test_tokens_are_not_dimmed(run, trained):
-    """They are what is read from the last row of a lecture hall; only what is said beside them is faint."""
+    """Tokens must be readable from the last row of a lecture hall; only the remarks beside them are faint."""
     shown = run("explain", "--text", "th", "-t", trained, "--color", "always").good().stdout
     [state] = [line for line in shown.splitlines() if "rank" in line]
     token = state[: state.rindex("th")].rsplit("\x1b[", 1)[1]

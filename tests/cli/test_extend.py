@@ -1,4 +1,4 @@
-"""`tokbench extend`: what is written, what is told, and what is refused."""
+"""`tokbench extend`: the files that it writes, its messages, and its refusals."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TEXT = "the then other the abc\n"
 
 @pytest.fixture
 def tokenizer(tmp_path: Path) -> Path:
-    """256 th, 257 " th", 258 <eos>; eos."""
+    """Write a text, and a tokenizer with 256 th, 257 " th" and 258 <eos> (its role eos); return its folder."""
     path = tmp_path / "old" / "tokenizer.json"
     path.parent.mkdir()
     document = byte_level(("t", "h"), (" ", "th"), added_tokens=[added("<eos>", 258)])
@@ -42,7 +42,7 @@ def written(folder: Path, name: str) -> Any:
 def test_tokens_are_learned_after_the_old_ones(
     run: Callable[..., Done], tokenizer: Path, tmp_path: Path
 ) -> None:
-    """ " th" + e occurs 80 times, th + e 80 times; the lower ids come first."""
+    """The pairs " th" + e and th + e both occur 80 times; the one with the lower ids comes first."""
     done = run("extend", tokenizer, "text.txt", "--tokens", "2", "--out", "new", "--json").good()
     assert done.json["schema"] == "tokbench.extend/1"
     assert (done.json["old_vocab_size"], done.json["new_vocab_size"], done.json["learned"]) == (259, 261, 2)
@@ -88,7 +88,7 @@ def test_a_saved_tokenizer_gets_ranks_and_a_size(run: Callable[..., Done], tmp_p
 
 
 def test_a_word_that_other_merges_spell_already_is_reported(run: Callable[..., Done], tmp_path: Path) -> None:
-    """Merging makes "a bc" of abc, and abc is the token of a merge that is never made."""
+    """Merging turns abc into "a bc", so the merge of "ab" + "c" into the token abc never happens."""
     document = byte_level(("b", "c"), ("a", "b"), ("ab", "c"))
     (tmp_path / "tokenizer.json").write_text(json.dumps(document))
     (tmp_path / "words.txt").write_text("abc\n")
@@ -160,7 +160,7 @@ def test_baselines_are_refused(run: Callable[..., Done], tmp_path: Path) -> None
 def test_an_added_token_has_the_id_in_use_whatever_the_file_states(
     run: Callable[..., Done], tmp_path: Path
 ) -> None:
-    """The library and tokbench open it at 258, after the vocabulary, as a file that was cut by hand has it."""
+    """The file states 300, as one cut by hand may; the library and tokbench both use 258, after the vocabulary."""
     path = tmp_path / "tokenizer.json"
     tokens = [added("<eos>", 300), added("<fim>", 301, special=False)]
     path.write_text(json.dumps(byte_level(("t", "h"), (" ", "th"), added_tokens=tokens)))
@@ -178,7 +178,7 @@ def test_an_added_token_has_the_id_in_use_whatever_the_file_states(
 def test_parts_of_characters_are_learned_where_the_file_splits_bytes(
     run: Callable[..., Done], tmp_path: Path
 ) -> None:
-    """Falcon's file takes the second byte of "ü" for a digit, as it looks like "¼": " fü" is 20 66 c3 and bc."""
+    """Falcon's file splits at the second byte of "ü", which looks like the digit "¼": " fü" is 20 66 c3 and bc."""
     path = tmp_path / "tokenizer.json"
     path.write_bytes(with_parts(SPLITTING["falcon"], None))
     (tmp_path / "text.txt").write_text(" fü fü fa")

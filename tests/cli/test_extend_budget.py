@@ -1,4 +1,4 @@
-"""`tokbench extend --budget`: frequent tokens replace rare ones, the size stays."""
+"""`tokbench extend --budget`: frequent tokens replace rare ones, and the size stays."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NEW_TEXT = "return self.weather if self.other else None\n" * 7 + "while True: re
 
 @pytest.fixture
 def trained(run: Callable[..., Done], tmp_path: Path) -> Path:
-    """Merges of one text; and another text."""
+    """Train a tokenizer on one text, and write another text."""
     (tmp_path / "old.txt").write_text(OLD_TEXT)
     (tmp_path / "new.txt").write_text(NEW_TEXT)
     options = ("--vocab-size", "270", "--special-token", "<eos>", "--role", "eos=<eos>", "--out", "trained")
@@ -42,7 +42,7 @@ def written(folder: Path, name: str) -> Any:
 
 
 def swapped_by_definition(budget: int) -> list[bytes]:
-    """Continue the training, count what the text becomes, and prune leaf by leaf."""
+    """Follow the definition: continue the training, count the tokens of the new text, and prune leaf by leaf."""
     old = reference.train(counted_by_definition([OLD_TEXT]), num_merges=270 - 256 - 1)
     pretokens = counted_by_definition([NEW_TEXT])
     merges = [*old, *reference.continue_training(pretokens, old, num_merges=budget)]

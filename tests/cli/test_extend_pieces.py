@@ -1,4 +1,4 @@
-"""`tokbench extend` of lists of pieces: SentencePiece models, documents over characters, Unigrams and WordPieces."""
+"""`tokbench extend` of lists of pieces: SentencePiece models, BPEs over characters, Unigrams and WordPieces."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def proofs(done: Done) -> list[str]:
 
 
 def ends(tokenizer: Any, text: str) -> set[int]:
-    """Where tokens end, in characters of what the pieces spell."""
+    """Return the offsets at which tokens end, in bytes of their pieces."""
     sizes = [len(tokenizer.token_bytes(id)) for id in tokenizer.encode(text)]
     return {sum(sizes[: number + 1]) for number in range(len(sizes))}
 
@@ -133,7 +133,7 @@ def test_a_unigram_becomes_likelier(run: Callable[..., Done], text: Path, tmp_pa
         if None not in [*known[0], *known[1]]:
             assert sum(known[1]) >= sum(known[0]) - 1e-3
     used = [id for id in range(size, size + 12) if id in new.encode(TEXT)]
-    assert len(used) >= 8  # of those that only other words have, or characters on the way to them, few
+    assert len(used) >= 8  # the others are in other words only, or are characters that those words need
 
 
 @pytest.mark.slow
@@ -158,7 +158,7 @@ def test_added_tokens_after_a_unigram_keep_their_ids(
     document["added_tokens"] += [added("the", size, special=False), added("ten", size + 1)]
     (tmp_path / "document" / "tokenizer.json").write_text(json.dumps(document))
     run("extend", "document", text, "--tokens", "9", "--special", "<x>", "--out", "new").good()
-    run("extend", "new", text, "--tokens", "9", "--out", "newer").good()  # the places are held already
+    run("extend", "new", text, "--tokens", "9", "--out", "newer").good()  # reuses the placeholders
     for name in ("new", "newer"):
         opened = tokbench.load(tmp_path / name)
         assert [opened.token_bytes(size + each) for each in (0, 1)] == [b"the", b"ten"]
@@ -188,7 +188,7 @@ def test_a_saved_wordpiece_changes_by_new_pieces_only(
         for word in line.split():
             before, after = old.encode(word), new.encode(word)
             assert after == before or max(after) >= 400
-    assert "日" in {new.token_bytes(id).decode() for id in range(400, 408)}  # its words were unknown
+    assert "日" in {new.token_bytes(id).decode() for id in range(400, 408)}  # its words were unknown before
     assert done.json["proofs"]["segmentations"]["changed_pretokens"] > 0
 
 
@@ -220,7 +220,7 @@ def test_a_piece_inside_words_has_the_prefix(run: Callable[..., Done], tmp_path:
 
 
 def test_a_piece_that_would_make_words_unknown_is_refused(run: Callable[..., Done], tmp_path: Path) -> None:
-    """abx is "a", "##bx"; after a new "ab" there would be no "##x", until abx is a piece itself."""
+    """abx is "a", "##bx"; a new piece "ab" would need "##x", which is missing, unless abx is a piece itself."""
     (tmp_path / "vocab.txt").write_text("[UNK]\na\n##b\n##bx\n")
     (tmp_path / "text.txt").write_text("abx abx ab\n" * 5)
     (tmp_path / "words.txt").write_text("ab\n")
@@ -242,7 +242,7 @@ def test_a_piece_that_would_make_words_unknown_is_refused(run: Callable[..., Don
 
 
 def test_what_is_there_already_is_not_made_again(run: Callable[..., Done], tmp_path: Path) -> None:
-    """A piece that is not used, a control symbol and a byte are not text, and stay what they are."""
+    """An unused piece, a control symbol and a user-defined symbol are not learned again, and stay as they are."""
     pieces = [
         unknown(),
         ModelPiece("ab", -1.0, PieceType.UNUSED),
@@ -264,7 +264,7 @@ def test_what_is_there_already_is_not_made_again(run: Callable[..., Done], tmp_p
 
 
 def test_what_else_a_model_holds_stays(run: Callable[..., Done], text: Path, tmp_path: Path) -> None:
-    """A field of a newer library, after the options, is kept; a self-test is not, as its ids may change."""
+    """A newer library's field after the options is kept; a self-test is dropped, as its ids may change."""
     from tokbench.formats.protobuf import fields, length_field
 
     test = length_field(1, length_field(1, b"the") + length_field(2, "▁the".encode()))

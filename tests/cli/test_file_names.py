@@ -1,4 +1,4 @@
-r"""Names of files that are not UTF-8: every form of a result writes the bytes in question as "\xff"."""
+r"""File names that are not UTF-8: every form of a result writes their undecodable bytes as "\xff"."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="other systems t
 
 @pytest.fixture
 def named(trained, tmp_path):
-    """A text, a conversation and a tokenizer with such names."""
+    """Write a text, a conversation and a tokenizer with such names; return their folder."""
     (tmp_path / f"{NAME}.txt").write_text("some words of a text, and some more\n" * 20)
     (tmp_path / f"{NAME}.json").write_text('[{"role": "user", "content": "Hi"}]')
     shutil.copytree(trained, tmp_path / NAME)

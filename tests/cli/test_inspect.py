@@ -1,4 +1,4 @@
-"""`tokbench inspect`, and the options with which every command opens what others made."""
+"""`tokbench inspect`, and the options with which every command opens tokenizers made elsewhere."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_the_document_has_every_field(ranks: Path) -> None:
 
 
 def test_each_alternative_of_the_pattern_has_a_line(ranks: Path) -> None:
-    """Which can be copied: where the pattern stood in one piece, its spaces were lost where lines were folded."""
+    """Each alternative can be copied: a pattern in one piece would lose spaces where its lines are folded."""
     shown = run("inspect", "-t", ranks, "--pattern", "gpt2").stdout
     lines = [line.strip() for line in shown.partition("gpt2\n")[2].splitlines()][:7]
     assert lines[:4] == [

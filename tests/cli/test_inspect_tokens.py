@@ -1,4 +1,4 @@
-"""`tokbench inspect` on tokens: search, one token in depth, frequencies, two tokenizers, --vocab-out."""
+"""`tokbench inspect` on tokens: search, one token in detail, frequencies, two tokenizers, --vocab-out."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MERGES = (("l", "o"), ("lo", "w"), (b"\xe2", b"\x82"))
 
 @pytest.fixture
 def mine(tmp_path: Path) -> Path:
-    """Ids 256 lo, 257 low, 258 two of the three bytes of €, 259 a tab and a backslash."""
+    """Write a tokenizer with 256 lo, 257 low, 258 two of the three bytes of €, and 259 a tab and a backslash."""
     return written(tmp_path / "mine" / "tokenizer.json", byte_level(*MERGES, tokens=["\t\\"]))
 
 
@@ -144,7 +144,7 @@ def test_a_file_of_another_form_is_refused(run: Callable[..., Done], mine: Path)
 def test_two_tokenizers_are_compared(
     run: Callable[..., Done], mine: Path, tmp_path: Path, columns: int
 ) -> None:
-    document = byte_level(MERGES[0], MERGES[2], tokens=["\t\\", "new"])  # 257 is the half €, 258 the tab
+    document = byte_level(MERGES[0], MERGES[2], tokens=["\t\\", "new"])  # 257 is the partial €, 258 the tab
     other = written(tmp_path / "other" / "tokenizer.json", document)
     done = run("inspect", mine, other).good()
     assert max(map(len, done.lines)) <= columns
@@ -169,7 +169,7 @@ def test_equal_tokenizers_do_not_differ(run: Callable[..., Done], mine: Path) ->
 
 
 def test_bytes_that_no_text_has_may_have_no_token(run: Callable[..., Done], tmp_path: Path) -> None:
-    """Of GPT-NeoX's kind of vocabularies, which have no token for C0, C1, and F5 to FF."""
+    """Vocabularies like GPT-NeoX's have no token for the bytes C0, C1, and F5 to FF."""
     document = byte_level(*MERGES, without=[0xC0, 0xC1, *range(0xF5, 0x100)])
     found = run("inspect", written(tmp_path / "neox" / "tokenizer.json", document), "--json").good().json
     assert (found["byte_level"], found["lossless"]) == (False, True)
@@ -232,7 +232,7 @@ def test_real_vocabularies(
 
 @pytest.mark.parametrize("backend", ["sentencepiece", "unigram", "wordpiece"])
 def test_each_token_is_shown_in_depth(run, tmp_path, backend):
-    """Also that of unknown characters, and bytes, which no merge makes and none takes."""
+    """These include the unknown token, and bytes that no merge yields or joins."""
     (tmp_path / "words.txt").write_text("low lower newest widest\n" * 9)
     run("train", "words.txt", "--backend", backend, "--vocab-size", "290", "--name", "small").good()
     size = run("inspect", "small", "--json").good().json["vocab_size"]

@@ -23,18 +23,18 @@ pytestmark = [
 PHASES = ["reading", "counting", "merging", "saving"]
 MESSAGE = "error: interrupted\nhint:  nothing half-written was left behind\n"
 SECONDS = {"native": 10, "python": 20}
-"""Within which it must have ended: about two by itself, and more on a busy machine."""
+"""Seconds within which a run must end: it takes about two, and more on a busy machine."""
 
 
 def random_words(megabytes):
-    """Words of random letters, nearly all different, so that merging them takes seconds."""
+    """Return words of random letters, nearly all different, so that merging them takes seconds."""
     letters = bytes(b"etaoinshrdlu    "[byte & 15] for byte in range(256))
     return random.Random(7).randbytes(megabytes << 20).translate(letters)
 
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory):
-    """A text that each kernel needs many seconds for."""
+    """Write a text for each kernel that keeps it busy for many seconds."""
     folder = tmp_path_factory.mktemp("texts")
     for kernel, megabytes in {"native": 40, "python": 2}.items():
         (folder / f"{kernel}.txt").write_bytes(random_words(megabytes))
@@ -43,7 +43,7 @@ def texts(tmp_path_factory):
 
 @pytest.fixture(params=["native", "python"])
 def kernel(request):
-    """Each kernel; in this folder they differ by what the child process is told."""
+    """Return the name of a kernel; the tests here select it through the child's environment."""
     from tokbench.backends.bpe.kernel import has_native_kernel
 
     if request.param == "native" and not has_native_kernel():
@@ -52,7 +52,7 @@ def kernel(request):
 
 
 def wait_for(running, phase, *, done=0):
-    """Read what is told of the progress until it is as far as that, or farther."""
+    """Read progress reports until they reach this amount of this phase, or a later phase."""
     for line in running.stderr:
         if line.startswith(b"{"):
             report = json.loads(line)
@@ -63,14 +63,14 @@ def wait_for(running, phase, *, done=0):
 
 
 def interrupted(running, kernel):
-    """Press Ctrl-C: how it ended, and whether in time."""
+    """Press Ctrl-C, and assert that the run ends in time, with the exit code and the message."""
     pressed = time.monotonic()
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=120)
     assert time.monotonic() - pressed < SECONDS[kernel]
     assert running.returncode == 130, err.decode()
     assert out == b""
-    # Python itself warns of a file that it was importing from, as warnings are errors here.
+    # Python itself may warn of a file that it was importing from before, as warnings are errors here.
     assert err.decode().endswith(MESSAGE)
     assert b"KeyboardInterrupt" not in err
 
@@ -124,13 +124,13 @@ def test_while_it_waits_for_standard_input(start, tmp_path):
         time.sleep(1)
         running.send_signal(signal.SIGINT)
         _, err = running.communicate(timeout=120)
-    assert running.returncode in (130, -signal.SIGINT)  # the second while Python was still starting
+    assert running.returncode in (130, -signal.SIGINT)  # killed by the signal if Python was still starting
     assert running.returncode != 130 or err.decode().endswith(MESSAGE)
 
 
 @pytest.mark.parametrize("force", [False, True])
 def test_while_it_saves(environment, run, tmp_path, force):
-    """The signal comes when the second file is on its way to the disk."""
+    """The signal arrives while the second file is being synced to disk."""
     if force:
         run("train", "--vocab-size", "300", "--name", "mine", "--json").good()
     before = files_of(tmp_path)
@@ -162,7 +162,7 @@ def test_while_it_saves(environment, run, tmp_path, force):
 
 
 def test_it_breaks_into_the_making_of_a_dataclass(environment, tmp_path):
-    """Such is the moment while Python imports: the interpreter then wants to end by the signal."""
+    """An interrupt inside `exec`, as when an import makes a dataclass, makes Python want to end by the signal."""
     (tmp_path / "interrupted.py").write_text(
         "import sys\n"
         "from tokbench.workbench import doctor\n"
@@ -182,7 +182,7 @@ def test_it_breaks_into_the_making_of_a_dataclass(environment, tmp_path):
 
 
 def test_it_breaks_into_the_import_of_typer(environment):
-    """Most of the time of a short run is spent there, before any command is found."""
+    """A short run spends most of its time on this import, before any command is looked up."""
     code = (
         "import runpy, sys\n"
         "class Finder:\n"
@@ -198,7 +198,7 @@ def test_it_breaks_into_the_import_of_typer(environment):
 
 
 def test_it_breaks_into_the_import_of_numpy(environment):
-    """The kernel's first array imports it, far below the code that Ctrl-C is meant for."""
+    """The kernel's first array imports numpy, far below the code that handles Ctrl-C."""
     code = (
         "import sys\n"
         "from tokbench.backends.bpe.kernel import current_kernel\n"
@@ -239,7 +239,7 @@ def test_pressed_twice_it_still_says_one_thing(start, texts, tmp_path):
 
 @pytest.mark.parametrize("gap", [0.005, 0.01, 0.02, 0.04])
 def test_pressed_twice_while_a_text_is_counted_and_hashed(start, texts, tmp_path, gap):
-    """The second one breaks into what ends the thread that hashes."""
+    """The second Ctrl-C interrupts the code that ends the hashing thread."""
     with start("train", texts / "native.txt", "--progress", "json", folder=tmp_path) as running:
         wait_for(running, "counting", done=1)
         running.send_signal(signal.SIGINT)
@@ -253,7 +253,7 @@ def test_pressed_twice_while_a_text_is_counted_and_hashed(start, texts, tmp_path
 
 @pytest.mark.parametrize("seconds", [0.3, 0.6, 0.9])
 def test_while_a_page_to_play_with_is_tried(start, tmp_path, seconds):
-    """What runs in the engine then kept the process from its end."""
+    """Code that was running in the JavaScript engine once kept the process from ending."""
     pytest.importorskip("py_mini_racer")
     options = ["--html", "page.html", "-t", "default", "-t", "default", "--progress", "json"]
     with start("play", *options, folder=tmp_path) as running:

@@ -37,7 +37,7 @@ def test_a_tokenizer_in_the_place_of_text_is_refused(run: Callable[..., Done], t
     path = write(tmp_path)
     failed = run("lint", path)
     failed.refused(2, "is a tokenizer, and text to check one on is expected here", "name it with --tokenizer")
-    run("lint", tmp_path, "--select", "bidi").good()  # a folder of texts may have one
+    run("lint", tmp_path, "--select", "bidi").good()  # a folder of texts may contain a tokenizer
     run("lint", path, "-t", path, "--select", "bidi").good()
     (tmp_path / "words.txt").write_text("[UNK]\n[CLS]\n[SEP]\na\n##b\n")
     run("lint", tmp_path / "words.txt", "--select", "bidi").good()

@@ -1,4 +1,4 @@
-"""The commands that tell what there is (corpus, list, backends, doctor), and every command's help."""
+"""The commands that list what is available (corpus, list, backends, doctor), and the help of every command."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GROUP = ["group", "kind", "title", "files", "documents", "bytes", "characters", 
 
 
 def rows(done):
-    """The words of each line of a table, without its head."""
+    """Return the words of each row of a table, without its header."""
     lines = done.lines
     [rule] = [number for number, line in enumerate(lines) if set(line.strip()) == {"─"}]
     return [line.split() for line in lines[rule + 1 :] if line]

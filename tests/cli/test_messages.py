@@ -1,4 +1,4 @@
-"""What is said of a mistake: what, where, what is allowed; in words of tokbench, whatever library found it."""
+"""Messages about mistakes name what, where and what is allowed, in tokbench's own words for every library."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LIBRARY_WORDS = ("Value error", "Input should", "pydantic", "validation", "parse
 
 
 def said_of(name: str, option: str, value: str) -> str | None:
-    """What is said of the value of an option, before anything is done; None where it is taken."""
+    """Return the message that refuses the value of an option before the command runs, or None if it is accepted."""
     try:
         COMMANDS[name].make_context(name, [option, value])
     except typer.BadParameter as error:

@@ -1,4 +1,4 @@
-"""`tokbench migrate`: what it tells, what it writes, what it refuses."""
+"""`tokbench migrate`: its report, the files that it writes, and its refusals."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEXTS = {"parallel/en.txt": "ab cd\n" * 30, "parallel/de.txt": "cd cd\n" * 30}
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The old tokenizer knows "ab", the new one "cd" and " cd": English stays as it is and German gets shorter."""
+    """Write texts, an old tokenizer with "ab", and a new one with "cd" and " cd", which shortens German the most."""
     put(tmp_path / "old", {"tokenizer.json": byte_level(("a", "b"), ("x", "y"))})
     put(tmp_path / "new", {"tokenizer.json": byte_level(("c", "d"), (" ", "cd"))})
     (tmp_path / "text" / "parallel").mkdir(parents=True)
@@ -30,7 +30,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_it_tells_what_changes(run: Callable[..., Done], folder: Path) -> None:
-    """A line of English is ab, space, c, d, line end: five tokens, and then a, b, " cd", line end."""
+    """A line of English is ab, space, c, d, line end (five tokens), and then a, b, " cd", line end (four)."""
     done = run("migrate", "old", "new", "--corpus", "text", "--context", "1000", "--json").good().json
     assert done["schema"] == "tokbench.migrate/1"
     assert done["tokens"] == {"same_id": 256, "moved": 0, "by_role": {}, "only_old": 2, "only_new": 2}

@@ -1,4 +1,4 @@
-"""Browsers leave backgrounds out on paper, and tokens are told apart by theirs: each page says that they stay."""
+"""Browsers omit backgrounds when they print, but these distinguish the tokens: each page asks to keep them."""
 
 from __future__ import annotations
 

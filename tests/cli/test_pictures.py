@@ -1,4 +1,4 @@
-"""`tokbench compare --html` and `--plot`: files beside what is printed."""
+"""`tokbench compare --html` and `--plot`: files written in addition to the printed output."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytest.importorskip("jinja2")
 
 @pytest.fixture
 def texts(tmp_path: Path) -> Path:
-    """A folder with two groups of text."""
+    """Write a folder with two groups of text."""
     folder = tmp_path / "texts" / "code"
     folder.mkdir(parents=True)
     (folder / "python.py").write_text("def add(one, other):\n    return one + other\n" * 9)

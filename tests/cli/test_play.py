@@ -1,4 +1,4 @@
-"""`tokbench play`: what it refuses, and a session in a terminal."""
+"""`tokbench play`: its refusals, and a session in a terminal."""
 
 from __future__ import annotations
 

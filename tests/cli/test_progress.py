@@ -1,4 +1,4 @@
-"""Progress: a bar on a terminal, JSON lines where they are asked for, and nothing on stdout."""
+"""Progress: a bar on a terminal, JSON lines on request, and nothing on stdout."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HIDE_CURSOR, SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 
 @pytest.fixture
 def text(tmp_path):
-    """A text of some megabytes, so that training takes a moment; from stdin, each of them is reported."""
+    """Write some megabytes, so that training takes a moment; from stdin, each megabyte is reported."""
     path = tmp_path / "numbers.txt"
     path.write_text(" ".join(str(number * number % 99_991) for number in range(400_000)), encoding="utf-8")
     return path
@@ -102,7 +102,7 @@ def test_a_bar_is_taken_away_when_the_work_fails(terminal, text, tmp_path):
 
 
 class FakeBar:
-    """In rich's place: what the bar was told to show."""
+    """A stand-in for rich's bar that records the figures it is told to show."""
 
     def __init__(self):
         self.figures = []
@@ -147,7 +147,7 @@ def test_the_rate_is_that_of_the_phase(bar, monkeypatch):
 
 
 def test_the_bar_of_merges_is_that_of_their_work(bar):
-    """Linear in the logarithm: the first hundred of 10,000 merges are half of it."""
+    """The bar is linear in the logarithm: the first hundred of 10,000 merges fill half of it."""
     with console_module._bar() as report:
         for done in (0, 99, 9_999):
             report("merging", done, 9_999, "merges")
@@ -171,7 +171,7 @@ def test_json_lines_come_twice_a_second_and_at_each_end(capsys, monkeypatch):
 
 
 def records(path, rows):
-    """A file of documents, as lines or records."""
+    """Write documents to a file, as lines or as records."""
     if path.suffix == ".parquet":
         pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
         pq.write_table(pa.table({"text": rows}), path)
@@ -181,7 +181,7 @@ def records(path, rows):
 
 
 def phases_of(done):
-    """Phase → its reports."""
+    """Return the reports of each phase."""
     lines = reports(done)
     return {
         phase: [line for line in lines if line["phase"] == phase] for phase in {one["phase"] for one in lines}
@@ -224,7 +224,7 @@ def test_counting_and_encoding_tell_how_far_files_are_read(run, trained, tmp_pat
 
 @pytest.mark.parametrize("asked", ["viz", "count", "encode", "viz --json"])
 def test_reading_one_long_text_tells_how_far_it_is(run, trained, tmp_path, monkeypatch, asked):
-    """A file is one document here: what has been read is told before there is any."""
+    """A file is one document here, so its progress is reported before any document is complete."""
     monkeypatch.setattr(console_module, "_SECONDS_BETWEEN_LINES", 0)
     monkeypatch.setattr("tokbench.core.progress._SECONDS_BETWEEN_REPORTS", 0)
     monkeypatch.setattr("tokbench.corpus.bytes.BLOCK_BYTES", 1 << 8)
@@ -265,7 +265,7 @@ def test_evaluating_tells_how_much_text_there_is(run, trained, tmp_path):
         assert {(line["done"], line["total"]) for line in plain[f"evaluating {name}"]} == {
             (len(text), len(text))
         }
-    # How long the texts of records are is known once they have been read: at first it is told how far the file is.
+    # The length of records' texts is known only once they have been read; until then, progress is that in the file.
     records = phases_of(run("compare", "a.jsonl", *asked).good())
     size, file_size = len(text) - text.count("\n"), (tmp_path / "a.jsonl").stat().st_size
     assert {(line["done"], line["total"]) for line in records["evaluating mine"]} == {(file_size, file_size)}

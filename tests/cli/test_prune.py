@@ -1,4 +1,4 @@
-"""`tokbench prune`: what is written, what is told, and what is refused."""
+"""`tokbench prune`: the files that it writes, its messages, and its refusals."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TEXT = "the the the abc ab да\n"
 
 @pytest.fixture
 def tokenizer(tmp_path: Path) -> Path:
-    """256 th, 257 the, 258 " the", 259 ab, 260 abc, 261 д, 262 а, 263 да, 264 <eos>."""
+    """Write a text, and a tokenizer with th, the, " the", ab, abc, д, а and да from id 256 on, and then <eos>."""
     cyrillic = [(b"\xd0", b"\xb4"), (b"\xd0", b"\xb0"), ("д", "а")]
     merges = [("t", "h"), ("th", "e"), (" ", "the"), ("a", "b"), ("ab", "c"), *cyrillic]
     path = tmp_path / "old" / "tokenizer.json"
@@ -42,7 +42,7 @@ def written(folder: Path, name: str) -> Any:
 def test_the_rarest_leaves_go_and_the_ids_close_up(
     run: Callable[..., Done], tokenizer: Path, tmp_path: Path
 ) -> None:
-    """да, а, д and abc are as frequent as each other, and ab has one more when abc has gone."""
+    """As leaves, да, а, д and abc are equally frequent, and ab is more frequent once abc is gone."""
     done = run("prune", tokenizer, "--corpus", "text.txt", "--size", "261", "--out", "new", "--json").good()
     assert done.json["schema"] == "tokbench.prune/1"
     assert (done.json["old_vocab_size"], done.json["new_vocab_size"], done.json["removed"]) == (265, 261, 4)

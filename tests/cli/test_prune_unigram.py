@@ -1,4 +1,4 @@
-"""`tokbench prune` of Unigrams: models of SentencePiece, trained ones, and `tokenizer.json`s."""
+"""`tokbench prune` of Unigrams: SentencePiece models, trained ones, and `tokenizer.json` files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("short_proofs")
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    """A `.model` of 500 pieces, with what it is to a model beside it, and the text that it was trained on."""
+    """Write a `.model` of 500 pieces with its configuration, and the text it was trained on; return its folder."""
     folder = tmp_path / "old"
     folder.mkdir()
     (folder / "spiece.model").write_bytes(variant("unigram as t5").proto)

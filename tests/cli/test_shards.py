@@ -1,4 +1,4 @@
-"""`shards write`, `shards read`, `shards verify`, and `decode -` that writes while it reads."""
+"""`shards write`, `shards read`, `shards verify`, and `decode -`, which writes while it reads."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def corpus(tmp_path):
 
 @pytest.fixture
 def write(run, trained, corpus):
-    """Write shards of the corpus, its lines as documents."""
+    """Return a function that writes shards of the corpus with its lines as documents."""
 
     def write(*options, paths=("corpus",), out="shards"):
         common = ["-t", trained, "--documents", "lines", "--text-field", "body"]
@@ -256,7 +256,7 @@ def test_ids_are_decoded_as_their_lines_come(start, trained, tmp_path):
             running.stdin.write(f"{id}\n".encode())
             running.stdin.flush()
             given += bytes([byte])
-            if given.decode(errors="ignore") != shown.decode():  # a character is whole
+            if given.decode(errors="ignore") != shown.decode():  # a character is complete
                 assert select.select([running.stdout], [], [], 60)[0]
                 shown += os.read(running.stdout.fileno(), 99)
         assert shown.decode() == text

@@ -24,7 +24,7 @@ EVERY_COMMAND = [
     ["backends"],
     ["doctor"],
 ]
-"""What is laid out for reading; `encode` prints one line a text, however long, and help has tests elsewhere."""
+"""Commands with laid-out output; `encode` prints one line per text, however long, and help is tested elsewhere."""
 
 
 @pytest.mark.parametrize("arguments", EVERY_COMMAND, ids=" ".join)
@@ -49,7 +49,7 @@ def test_in_few_columns_no_number_is_lost(run, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", columns)
     words = run("count", "some text of forty characters, or nearly").good().stdout.split()
     assert [word for word in words if word in HEADS_OF_COUNT] == list(HEADS_OF_COUNT)
-    assert words.count("40") == 2  # bytes and characters; columns without room stand in tables below
+    assert words.count("40") == 2  # bytes and characters; columns without room are in tables below
     assert "682,961" in run("corpus").good().stdout
 
 
@@ -69,7 +69,7 @@ def test_in_a_file_lines_are_not_folded_at_80_columns(run):
     "arguments", [["encode"], ["encode", "--json"], ["viz"], ["viz", "--json"], ["count"]], ids=" ".join
 )
 def test_a_reader_that_goes_away_is_no_error(start, tmp_path, arguments):
-    """As `head -1` does; what comes after is more than a pipe holds."""
+    """`head -1` closes its input like this; the remaining output is more than a pipe holds."""
     (tmp_path / "long.txt").write_text("the quick brown fox " * 5000, encoding="utf-8")
     texts = ["a text"] * 1200 if "count" in arguments else ["long.txt"]
     with start(*arguments, *texts, folder=tmp_path, stdin=subprocess.DEVNULL) as running:
@@ -77,7 +77,7 @@ def test_a_reader_that_goes_away_is_no_error(start, tmp_path, arguments):
         running.stdout.close()
         err = running.stderr.read()
         running.wait(120)
-    assert err.splitlines()[1:] == []  # the Python kernel says that it is slow
+    assert err.splitlines()[1:] == []  # the Python kernel warns that it is slow
     assert b"Error" not in err
     assert running.returncode == 141
 

@@ -32,7 +32,7 @@ def test_json_and_csv_hold_the_curve(run, files):
 
 
 def test_the_sizes_of_a_compared_training_are_on_the_curve(run, files):
-    """The same split and the same training: the same figure."""
+    """The same split and the same training give the same figure."""
     data = run("sweep", *files, "--sizes", "300,700", "--json").good().json
     compared = (
         run("compare", *files, "--backend", "bpe", "--vocab-size", "300", "--no-times", "--json").good().json

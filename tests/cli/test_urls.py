@@ -1,4 +1,4 @@
-"""Commands that read a corpus take it by URL, with the results that its files give."""
+"""Commands that read a corpus accept its URL, with the same results as for its files."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TEXTS = {
 
 @pytest.fixture(params=["memory", pytest.param("s3", marks=pytest.mark.slow)])
 def corpora(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
-    """The same corpus on this machine and elsewhere."""
+    """Write the same corpus on this machine and remotely; return both addresses."""
     root = "memory:/" if request.param == "memory" else request.getfixturevalue("bucket")
     here, there = place_of(tmp_path / "corpus"), place_of(f"{root}/{tmp_path.name}/corpus")
     for name, text in TEXTS.items():
@@ -77,7 +77,7 @@ def test_shards(run: Callable[..., Done], corpora: tuple[str, str], trained: Pat
 
 
 def test_counted_words(run: Callable[..., Done], corpora: tuple[str, str], tmp_path: Path) -> None:
-    """Counted, added up, learned from and replayed where they are."""
+    """Words are counted, added up, trained on and replayed by `lint` wherever they are."""
     pytest.importorskip("pyarrow")
     lines = {}
     for corpus in corpora:

@@ -14,7 +14,7 @@ SEGMENT = ["id", "piece", "bytes", "span", "kind"]
 
 @pytest.fixture(scope="module")
 def letters(start, tmp_path_factory):
-    """A tokenizer of the 256 bytes alone."""
+    """Train and save a tokenizer of the 256 bytes alone; return its folder."""
     folder = tmp_path_factory.mktemp("letters")
     with start("train", "--vocab-size", "256", "--name", "letters", folder=folder) as running:
         running.communicate(timeout=120)

@@ -1,4 +1,4 @@
-"""A run loses no file: it writes none that it reads, and no two results into one."""
+"""No run loses a file: none overwrites a file that it reads, or writes two results to one file."""
 
 from __future__ import annotations
 

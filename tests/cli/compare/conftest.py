@@ -10,7 +10,7 @@ GERMAN = "".join(f"der schnelle braune Fuchs Nummer {number} springt darüber\n"
 
 @pytest.fixture
 def texts(tmp_path):
-    """Two languages that say the same, and some code."""
+    """Write parallel texts in two languages and a file of code; return their folder."""
     for name, text in {
         "c/parallel/en.txt": ENGLISH,
         "c/parallel/de.txt": GERMAN,
@@ -23,7 +23,7 @@ def texts(tmp_path):
 
 @pytest.fixture(scope="session")
 def byte(start, tmp_path_factory):
-    """A saved tokenizer of bytes."""
+    """Train and save a byte tokenizer; return its folder."""
     folder = tmp_path_factory.mktemp("byte")
     with start("train", "--backend", "byte", "--name", "byte", folder=folder) as running:
         _, err = running.communicate(timeout=120)

@@ -1,4 +1,4 @@
-"""Wrong usage of compare, corpora that cannot be evaluated on, and what they leave unknown."""
+"""Wrong usage of `compare`, corpora that cannot be evaluated, and figures that remain unknown."""
 
 from __future__ import annotations
 

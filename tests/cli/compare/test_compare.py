@@ -1,4 +1,4 @@
-"""`tokbench compare`: what it prints in each form, what it refuses, and what it leaves on the disk."""
+"""`tokbench compare`: its output in each form, its refusals, and the files that it leaves on disk."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_figures_can_be_means(run, trained, texts):
     }
     [groups] = [one["groups"] for one in found["pooled"]["tokenizers"]]
     mean = sum(group["bytes_per_token"]["value"] for group in groups.values()) / len(groups)
-    for how in ("macro", "per_document"):  # each group is a document here
+    for how in ("macro", "per_document"):  # each group has one document here
         assert found[how]["aggregation"] == how
         assert found[how]["tokenizers"][0]["metrics"]["bytes_per_token"]["value"] == pytest.approx(mean)
     pooled = found["pooled"]["tokenizers"][0]["metrics"]["bytes_per_token"]["value"]
@@ -74,7 +74,7 @@ def test_figures_can_be_means(run, trained, texts):
 
 
 def test_groups_have_intervals_where_they_have_units(run, trained, texts):
-    """Forty aligned lines of each language; the lines of one file of code are one unit."""
+    """Each language has forty aligned lines as its units; all lines of the only code file are one unit."""
     options = ["-t", trained, "--documents", "lines", "--no-times", "--json"]
     data = run("compare", texts, *options).good().json
     [found] = data["tokenizers"]
@@ -239,7 +239,7 @@ def test_a_mix_that_cannot_be_meant(run, trained, texts):
 
 
 def test_metrics_help_explains_each(run):
-    """Without a corpus and without a tokenizer."""
+    """The help on metrics needs neither a corpus nor a tokenizer."""
     names = [one["name"] for one in run("compare", "--metrics", "help", "--json").good().json["metrics"]]
     assert names[: len(METRICS)] == list(METRICS)
     shown = run("report", "nowhere.txt", "--metrics", "help").good().stdout
@@ -276,14 +276,14 @@ def test_without_tokenizers_some_are_trained(run, tmp_path):
     )
     again = run(*arguments).good().json
     for one in (*data["tokenizers"], *again["tokenizers"]):
-        del one["training"]  # times
+        del one["training"]  # timings
     assert again == data
 
 
 @pytest.mark.real
 @pytest.mark.slow
 def test_tokenizers_of_every_family(run, shared, texts):
-    """Their own normalizers, unknown tokens and byte fallback: every figure is there and in its bounds."""
+    """Every figure exists and is within its bounds, whatever the normalizer, unknown token or byte fallback."""
     names = ["bert-base-uncased", "t5-small", "mistral", "gpt2"]
     tokenizers = [part for name in names for part in ("-t", shared / "vocab" / name)]
     data = run("compare", texts, *tokenizers, "--no-times", "--json").good().json
@@ -300,7 +300,7 @@ def test_tokenizers_of_every_family(run, shared, texts):
     assert found["bert-base-uncased"]["indentation_fidelity"]["value"] == 0
 
 
-# --- what is left on the disk -----------------------------------------------------------------
+# --- files left on disk -----------------------------------------------------------------------
 
 
 def test_out_holds_what_would_be_printed(run, trained, texts, tmp_path):

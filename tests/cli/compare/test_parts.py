@@ -1,4 +1,4 @@
-"""`tokbench compare`, `report` and `check` in parts: the same output as in one process, byte for byte."""
+"""`tokbench compare`, `report` and `check` in parts: the output equals that of one process, byte for byte."""
 
 from __future__ import annotations
 

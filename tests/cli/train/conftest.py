@@ -1,4 +1,4 @@
-"""A text to train on, and the command that does."""
+"""Fixtures of the tests of `train`: a text to train on, and the command."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def text(tmp_path):
 
 @pytest.fixture
 def train(run, text):
-    """Train on the text, or on what is named, and give the JSON."""
+    """Return a function that trains on the text, or as its arguments say, and returns the JSON."""
 
     def train(*arguments, stdin=b""):
         return run("train", *(arguments or [text]), "--json", stdin=stdin).good().json

@@ -1,4 +1,4 @@
-"""`tokbench train --parity`: merges for the language that is behind, and what is said about it."""
+"""`tokbench train --parity`: merges for the language that is behind, and the messages about it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LANGUAGES = ("am", "en", "th")
 
 @pytest.fixture
 def parallel(tmp_path):
-    """Sixty lines of three languages to learn from, and the forty after them as development text."""
+    """Write sixty lines of three languages as training text, and their other forty lines as development text."""
     for language in LANGUAGES:
         lines = bundled_texts()[f"parallel/{language}.txt"].splitlines(keepends=True)
         for folder, part in (("text", lines[:60]), ("dev", lines[60:])):
@@ -193,7 +193,7 @@ def test_both_kernels_write_the_same_files(train, parallel, monkeypatch, kernel)
 
 @pytest.mark.parametrize("merges", [0, 5])
 def test_more_words_than_can_be_merged_are_reported(parallel, monkeypatch, merges):
-    """Those of one language, or of all where some merges are learned from all together."""
+    """The words are those of one language, or of all languages if some merges are learned from all together."""
     corpus = tokbench.open_corpus(parallel / "text", group_by="path")
 
     def learn(most):

@@ -1,4 +1,4 @@
-"""`tokbench train`: every source and option, the summary, the same as JSON, and where it is saved."""
+"""`tokbench train`: every source and option, the summary, the summary as JSON, and where the tokenizer is saved."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_the_same_text_gives_the_same_tokenizer_wherever_it_comes_from(train, tm
         ["text.txt.xz"],
         ["text.jsonl"],
         ["other.ndjson", "--text-field", "body"],
-        ["text.txt", "folder/../text.txt", str(tmp_path / "text.txt")],  # a file is read once
+        ["text.txt", "folder/../text.txt", str(tmp_path / "text.txt")],  # a file is read only once
     ]
     for number, source in enumerate(sources):
         found = train(*source, "--name", f"n{number}", stdin=data)
