@@ -1,4 +1,4 @@
-"""The options of the byte-level BPE: what is refused, and the smallest change that works."""
+"""Options of the byte-level BPE: which values are refused, and the nearest values that work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""BPE dropout: held to its definition, reproducible, the same on both kernels; and --dropout."""
+"""BPE dropout: equal to its definition, reproducible, the same on both kernels; and the option --dropout."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def trained(kernel: str = "python", pattern: str = "gpt4") -> BpeTokenizer:
 def by_definition(
     symbols: list[int], ranks: Mapping[tuple[int, int], int], *, dropout: float, source: random.Random
 ) -> list[int]:
-    """The textbook: at each step the possible merges in order, the first that is not dropped is made."""
+    """Apply the textbook: at each step, go through the possible merges by rank and apply the first not dropped."""
     while True:
         possible = sorted(
             (ranks[pair], place) for place, pair in enumerate(pairwise(symbols)) if pair in ranks
@@ -62,7 +62,7 @@ def by_definition(
         symbols = [*symbols[:place], made, *symbols[place + 2 :]]
 
 
-# What it is
+# The definition
 
 
 @given(
@@ -82,7 +82,7 @@ def test_merging_is_as_defined(
 
 
 def test_a_merge_is_left_out_as_often_as_asked() -> None:
-    # "ab" with one merge: it stays apart with the probability of dropout.
+    # "ab" with one merge stays split with the probability of dropout.
     source = random.Random(7)
     outcomes = Counter(
         len(merge_symbols([0, 1], {(0, 1): (0, 2)}.get, is_dropped=lambda: source.random() < 0.3))
@@ -91,7 +91,7 @@ def test_a_merge_is_left_out_as_often_as_asked() -> None:
     assert outcomes[2] / 20_000 == pytest.approx(0.3, abs=0.01)
 
 
-# What a tokenizer makes of it
+# Sampling by a tokenizer
 
 
 @pytest.mark.parametrize("pattern", ["gpt4", "qwen2", "none", r"\w+|\W"])
@@ -149,7 +149,7 @@ def test_what_bpe_has_not_is_refused() -> None:
         trained().sample("\ud800", seed=1)
 
 
-# Tokens with places
+# Tokens with spans
 
 
 @given(text=texts, seed=st.integers(0, 9), alpha=PROBABILITIES)

@@ -1,4 +1,4 @@
-"""The folder of a byte-level BPE: opened as saved, and refused when damaged, also after right checksums."""
+"""The folder of a byte-level BPE: opened as it was saved, and refused if damaged, even with correct checksums."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def change_manifest(folder: Path, change: Callable[[dict[str, Any]], None]) -> N
 
 
 def replace_file(folder: Path, name: str, data: bytes) -> None:
-    """Put another file in place of one, with its checksum, so that only what it holds can be wrong."""
+    """Replace a file and its checksum, so that only its content can be wrong."""
     (folder / name).write_bytes(data)
     change_manifest(
         folder, lambda document: document["files"].update({name: hashlib.sha256(data).hexdigest()})
@@ -76,7 +76,7 @@ def merges_of(folder: Path) -> NDArray[np.int64]:
     return np.load(folder / "merges.npy")
 
 
-# What is saved
+# The saved content
 
 
 def test_an_opened_tokenizer_knows_its_merges_and_options(kernel: Kernel, folder: Path) -> None:
@@ -154,7 +154,7 @@ def test_a_tokenizer_made_of_ranks_cannot_be_saved(kernel: Kernel, tmp_path: Pat
     assert list(tmp_path.iterdir()) == []
 
 
-# merges.npy is damaged
+# Damage to merges.npy
 
 
 def in_place(change: Callable[[NDArray[np.int64]], None]) -> Callable[[NDArray[np.int64]], bytes]:
@@ -242,7 +242,7 @@ def test_an_edited_file_is_refused_by_its_checksum(kernel: Kernel, folder: Path)
     opened(kernel, folder)
 
 
-# tokbench.json is damaged
+# Damage to tokbench.json
 
 
 def test_edited_ids_fail_the_self_test(kernel: Kernel, folder: Path) -> None:

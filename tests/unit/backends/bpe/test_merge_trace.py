@@ -1,4 +1,4 @@
-"""What merges displace: the difference of the reference's counts before and after each."""
+"""Pairs that merges displace: the difference between the reference's counts before and after each merge."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pretokens = st.dictionaries(words.map(str.encode), st.integers(1, 9), min_size=1
 
 
 def by_definition(counts, merges):
-    """For each merge the pairs of old tokens that occur less often after it than before, but for its own."""
+    """Yield, for each merge, the pairs of old tokens that become less frequent by it, except its own pair."""
     state = Counter({tuple(word): count for word, count in counts.items()})
     for rank, each in enumerate(merges):
         before = reference.count_pairs(state)
@@ -31,7 +31,7 @@ def by_definition(counts, merges):
         yield sorted((-count, pair) for pair, count in lost.items())
 
 
-@pytest.mark.parametrize("times", [1, 40])  # more than 64 bytes are replayed in another way
+@pytest.mark.parametrize("times", [1, 40])  # over 64 bytes, another code path replays words
 @given(counts=pretokens)
 def test_it_is_the_difference_of_the_counts(times, counts) -> None:
     counts = {word * times: count for word, count in counts.items()}

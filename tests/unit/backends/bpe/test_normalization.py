@@ -1,4 +1,4 @@
-"""NFC, and the way back from its bytes to those of the text."""
+"""NFC, and the mapping of its bytes back to those of the text."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tokbench.backends.bpe.split_patterns import SplitPattern
 from tokbench.core.tokens import Span
 
 COMPOSING = [
-    *"aeo\u0928\u0915\u09c7\u0bc6\u1025\u3046",  # that compose with what is after them
+    *"aeo\u0928\u0915\u09c7\u0bc6\u1025\u3046",  # compose with the next character
     *"\u0301\u0308\u0323\u0327\u0338\u0345",  # marks of several classes
-    *"\u09be\u0bd7\u102e",  # that compose with what is before them, and are not marks
-    *"\u1100\u1161\u11a8\uac00\uac01",  # Hangul by letter and by syllable
-    *"\u00e9\u1e69\u212b\u0958\u2126\u0344\u0385",  # that are composed, or have another form
-    *"\u0f71\u0f72\u0f73\u0f74\u0f81\u093c\u3099",  # that decompose into marks alone
+    *"\u09be\u0bd7\u102e",  # compose with the previous character, though of combining class 0
+    *"\u1100\u1161\u11a8\uac00\uac01",  # Hangul as letters and as syllables
+    *"\u00e9\u1e69\u212b\u0958\u2126\u0344\u0385",  # composed characters, or ones with another form
+    *"\u0f71\u0f72\u0f73\u0f74\u0f81\u093c\u3099",  # marks, and characters that decompose into marks only
     *"x1 \n",
 ]
 
@@ -29,7 +29,7 @@ composing_texts = st.text(st.sampled_from(COMPOSING), max_size=12) | texts
 
 
 def spans_of(text: str) -> list[Span]:
-    """The spans of the text's characters in UTF-8."""
+    """Return the UTF-8 spans of the text's characters."""
     ends = [0]
     for character in text:
         ends.append(ends[-1] + len(character.encode()))
@@ -85,7 +85,7 @@ def test_nfc_text_came_from_where_it_stands(text: str) -> None:
 
 
 def test_a_part_of_a_changed_character_came_from_all_of_it() -> None:
-    alignment = NfcAlignment("ae\u0301b")  # aéb: é is two bytes there, three bytes in the text
+    alignment = NfcAlignment("ae\u0301b")  # aéb: é has two bytes there, and three in the text
     assert alignment.original(Span(1, 2)) == alignment.original(Span(2, 3)) == Span(1, 4)
     assert alignment.original(Span(0, 2)) == Span(0, 4)
     assert alignment.original(Span(2, 4)) == Span(1, 5)
@@ -106,9 +106,9 @@ def test_only_what_changed_is_coarse() -> None:
 @pytest.mark.parametrize(
     ("text", "runs"),
     [
-        ("\u1100\u1161\u11a8x", [Span(0, 9), Span(9, 10)]),  # Hangul letters make one syllable
-        ("\u09c7\u09bex", [Span(0, 6), Span(6, 7)]),  # two letters compose, neither is a mark
-        ("\u0928\u0f73\u093c", [Span(0, 9), Span(0, 9), Span(0, 9)]),  # the nukta passes what stands between
+        ("\u1100\u1161\u11a8x", [Span(0, 9), Span(9, 10)]),  # Hangul letters compose to one syllable
+        ("\u09c7\u09bex", [Span(0, 6), Span(6, 7)]),  # two characters of combining class 0 compose
+        ("\u0928\u0f73\u093c", [Span(0, 9), Span(0, 9), Span(0, 9)]),  # the nukta passes the marks between
     ],
 )
 def test_what_composes_belongs_together(text: str, runs: list[Span]) -> None:
@@ -136,4 +136,4 @@ def test_the_hard_cases_come_back(name: str) -> None:
 def test_long_texts_are_aligned_in_bounded_time(character: str) -> None:
     started = perf_counter()
     NfcAlignment(character * 10_000)
-    assert perf_counter() - started < 10  # seconds, for what takes a fraction of one
+    assert perf_counter() - started < 10  # seconds; it takes a fraction of one

@@ -1,4 +1,4 @@
-"""The textbook, held to examples worked out by hand."""
+"""The reference implementation, checked against examples worked out by hand."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def test_pairs_do_not_cross_pretokens() -> None:
 @pytest.mark.parametrize(
     ("counts", "first"),
     [
-        ({(A, A): 1, (D, D): 2}, (D, D)),  # the count decides
+        ({(A, A): 1, (D, D): 2}, (D, D)),  # the count comes first
         ({(B, A): 2, (A, D): 2}, (A, D)),  # then the left id
         ({(B, C): 2, (B, A): 2}, (B, A)),  # then the right id
-        ({(256, A): 2, (D, 256): 2}, (D, 256)),  # of ids, not of bytes
+        ({(256, A): 2, (D, 256): 2}, (D, 256)),  # ids are compared, not bytes
     ],
 )
 def test_ties_go_to_the_smallest_ids(counts: dict[tuple[int, int], int], first: tuple[int, int]) -> None:

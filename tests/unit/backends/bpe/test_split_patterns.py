@@ -1,7 +1,4 @@
-"""What goes wrong in hand-written scanners: each case, with its pieces, by the definition and by every kernel.
-
-The cases are those of PRETOKENIZERS.md, in its order.
-"""
+"""Cases that hand-written scanners get wrong, each with its pieces, by the definition and by every kernel."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ WIDE_SPACE = "\u3000"
 
 LLAMA3_LIKE = ["llama3", "qwen2", "nanochat", "rustbpe"]
 WITH_NEWLINE_RULE = ["gpt4", "gpt4o", *LLAMA3_LIKE]
-"""Every pattern with `\\s*[\\r\\n]`, but "code", whose spaces stay together."""
+"""Every pattern with `\\s*[\\r\\n]` except "code", which keeps spaces together."""
 IGNORING_CASE = ["gpt4", *LLAMA3_LIKE, "code"]
 SPLITTING = [name for name in PATTERN_NAMES if name not in {"none", "superwords"}]
 """Every pattern that keeps words apart."""
@@ -39,7 +36,7 @@ CASES = [
     (["gpt4o", *LLAMA3_LIKE, "code"], "a\n  ", ["a", "\n", "  "]),
     (["gpt4", "gpt2"], "a \n", ["a", " \n"]),
     (["gpt4"], "a\n  b", ["a", "\n", " ", " b"]),
-    # `\s+(?!\S)`: the whole run at the end of the text, else without its last character.
+    # `\s+(?!\S)` takes the whole run at the end of the text, and elsewhere all but its last character.
     (["gpt2"], f"a  {WIDE_SPACE}b", ["a", "  ", WIDE_SPACE, "b"]),
     (WITH_NEWLINE_RULE, f"a  {WIDE_SPACE}b", ["a", "  ", f"{WIDE_SPACE}b"]),
     (SPLITTING, f"a{WIDE_SPACE} {WIDE_SPACE}", ["a", f"{WIDE_SPACE} {WIDE_SPACE}"]),
@@ -57,7 +54,7 @@ CASES = [
     (["code"], "a \r \n \tb", ["a", " \r \n", " \t", "b"]),
     ([*WITH_NEWLINE_RULE, "code"], "a\n b", ["a", "\n", " b"]),
     (["gpt2"], "a\nb", ["a", "\n", "b"]),
-    # Any white space but a line end before letters; only U+0020 before punctuation; nothing before digits.
+    # Any white space but a line end joins letters; only U+0020 joins punctuation; none joins digits.
     (WITH_NEWLINE_RULE, "\tb", ["\tb"]),
     ([*WITH_NEWLINE_RULE, "code"], "1\u00a0b", ["1", "\u00a0b"]),
     (["gpt2"], "1\u00a0b\tc", ["1", "\u00a0", "b", "\t", "c"]),
@@ -65,7 +62,7 @@ CASES = [
     ([*WITH_NEWLINE_RULE, "code"], "a 1", ["a", " ", "1"]),
     (["gpt2"], "a 1", ["a", " 1"]),
     (["gpt2", "gpt4", "gpt4o", "llama3", "rustbpe", "code"], "a\t12", ["a", "\t", "12"]),
-    # Contractions: gpt2 knows the small ones; elsewhere case is ignored, which makes the long s an s.
+    # Contractions: gpt2 knows lower-case ones only; the others ignore case, so that the long s is an s.
     (["gpt2"], "I'll I'LL", ["I", "'ll", " I", "'", "LL"]),
     (IGNORING_CASE, "I'll I'LL", ["I", "'ll", " I", "'LL"]),
     (IGNORING_CASE, "'ſt", ["'ſ", "t"]),
@@ -74,14 +71,14 @@ CASES = [
     (["gpt4o"], "'ſt", ["'ſt"]),
     (["gpt2"], "I\u2019ll", ["I", "\u2019", "ll"]),
     ([*WITH_NEWLINE_RULE, "code"], "I\u2019ll", ["I", "\u2019ll"]),
-    (IGNORING_CASE, "'The", ["'T", "he"]),  # they come first …
+    (IGNORING_CASE, "'The", ["'T", "he"]),  # contractions come first …
     (["gpt4o"], "'The", ["'The"]),
     (["gpt4o"], "a'S'T", ["a'S", "'T"]),  # … and in gpt4o last, at most once
     (IGNORING_CASE, "a'S'T", ["a", "'S", "'T"]),
     (["gpt4o"], "it's'll", ["it's", "'ll"]),
     (IGNORING_CASE, "'re'ld", ["'re", "'ld"]),
     (["gpt2"], "'re'ld", ["'re", "'", "ld"]),
-    # gpt4o backtracks to the last caseless character where no small letter follows the capitals.
+    # gpt4o backtracks to the last caseless character if no lower-case letter follows the capitals.
     (["gpt4o"], "亚洲AV", ["亚洲", "AV"]),
     (["gpt4o"], "AʰB", ["Aʰ", "B"]),
     (["gpt4o"], "ABc", ["ABc"]),
@@ -91,14 +88,14 @@ CASES = [
     (["gpt4o"], f"A{ACUTE}B", [f"A{ACUTE}", "B"]),
     (["gpt4o"], f"e{ACUTE}a", [f"e{ACUTE}a"]),
     (["gpt4o"], f"1{ACUTE}Aa", ["1", f"{ACUTE}Aa"]),
-    (["gpt4o"], f"1{ACUTE}A", ["1", ACUTE, "A"]),  # the first alternative finds the mark alone
+    (["gpt4o"], f"1{ACUTE}A", ["1", ACUTE, "A"]),  # the first alternative matches the mark alone
     (["gpt4o"], f"1{ACUTE}", ["1", ACUTE]),
     (["gpt4o"], f"!{ACUTE}", [f"!{ACUTE}"]),
     (["gpt4o"], f"!!{ACUTE}\n", [f"!!{ACUTE}\n"]),
-    # They are not letters in the others.
+    # In the other patterns, marks are not letters.
     (["gpt4", "llama3", "qwen2", "nanochat", "rustbpe", "code"], f"e{ACUTE}a", ["e", f"{ACUTE}a"]),
     (["gpt2"], f"e{ACUTE}a", ["e", ACUTE, "a"]),
-    # Digits are counted in characters, of every kind of number.
+    # Digits are counted as characters, and include numbers of every kind.
     (["gpt4", "gpt4o", "llama3", "rustbpe", "code"], "1234567", ["123", "456", "7"]),
     (["gpt4", "gpt4o", "llama3", "rustbpe", "code"], "½Ⅻ٣4", ["½Ⅻ٣", "4"]),
     (["nanochat"], "½Ⅻ٣45", ["½Ⅻ", "٣4", "5"]),
@@ -108,11 +105,11 @@ CASES = [
     (["gpt4o"], "!/\n/\r\na", ["!/\n/\r\n", "a"]),
     (["gpt4", *LLAMA3_LIKE, "code"], "!/\n/\r\na", ["!/\n", "/\r\n", "a"]),
     (["gpt2"], "!\na", ["!", "\n", "a"]),
-    # White space is White_Space.
+    # White space is the Unicode property White_Space.
     (SPLITTING, "!\u0085!", ["!", "\u0085", "!"]),
     (SPLITTING, "!\u2028!", ["!", "\u2028", "!"]),
     *[(SPLITTING, f"!{other}!", [f"!{other}!"]) for other in "\u180e\u200b\ufeff\u001c\u001d\u001e\u001f"],
-    # "code": camelCase and snake_case end words, indentation is whole.
+    # "code": camelCase and snake_case end words, and indentation stays whole.
     (["code"], "getUserName", ["get", "User", "Name"]),
     (["code"], "HTTPServer", ["HTTP", "Server"]),
     (["code"], "parseHTTP2URLs", ["parse", "HTTP", "2", "UR", "Ls"]),
@@ -129,7 +126,7 @@ CASES = [
     (["code"], "a  ", ["a", "  "]),
     (["code"], "亜B亜", ["亜", "B", "亜"]),
     (["code"], "ǅabǅ", ["ǅab", "ǅ"]),
-    # "superwords": digits, two or more of punctuation, and spaces beside white space are apart.
+    # "superwords": digits, two or more punctuation characters, and spaces next to white space are split off.
     (["superwords"], "by the way, it's\n\nso.", ["by the way, it's\n\nso."]),
     (["superwords"], "in 1984 or 12345", ["in ", "198", "4", " or ", "123", "45"]),
     (["superwords"], "so... I / II", ["so", "...", " I / II"]),
@@ -216,7 +213,7 @@ def test_a_custom_pattern_splits_by_the_regex_package() -> None:
         ("gpt3", "there is no split pattern .gpt3."),
         ("(", "is not a name and does not compile"),
         (r"\w*|\W", "matches the empty string"),
-        (r"(?<=a)|(?s:.)", "matches nothing at character 1"),  # or the empty string, where there is text
+        (r"(?<=a)|(?s:.)", "matches nothing at character 1"),  # or only the empty string inside a text
         (r"\w+", "matches nothing at character"),
         (r"\S+", "matches nothing at character"),
         (r"[^\n]+", "matches nothing at character"),

@@ -1,4 +1,4 @@
-"""Tokens of several words: worked out by hand, trained, saved, and opened elsewhere."""
+"""Tokens of several words: worked out by hand, trained, saved, and opened by libraries."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_learning_goes_on_across_spaces_as_on_paper() -> None:
 
 
 def test_the_first_merges_apply_where_no_pre_token_of_words_would_let_them() -> None:
-    # "a" and " " are never in one word, but their merge is there: it cuts the text before anything is learned.
+    # "a" and " " never share a word, but their merge exists: it applies to the text before anything is learned.
     merges = reference.train_superwords({b"a ": 5}, {b"a b": 2}, num_first=1, num_merges=2)
     assert merges == [Merge(A, SPACE, 5), Merge(256, B, 2)]
 
@@ -66,10 +66,10 @@ def test_the_first_merges_apply_where_no_pre_token_of_words_would_let_them() -> 
     ("token", "may_be"),
     [
         (b"a b c d", True),
-        (b" a  b c d ", True),  # spaces are counted together
+        (b" a  b c d ", True),  # a run of spaces counts once
         (b"a b c d e", False),
         (b" a b c d e", False),
-        (b"a\nb\nc\nd\ne", True),  # spaces alone are counted
+        (b"a\nb\nc\nd\ne", True),  # only spaces are counted
         (b"a: b", False),
         (b"a:b", True),
         (b": ", False),
@@ -83,8 +83,8 @@ def test_what_may_be_a_superword(token: bytes, *, may_be: bool) -> None:
 def test_what_may_not_be_a_superword_is_passed_over() -> None:
     found = reference.train_superwords({b"a": 1}, {b"a: a: a: ": 9}, num_first=0, num_merges=20)
     tokens = reference.vocabulary(found)
-    # (":", " ") and (a, ":") occur 27 times each: the first one is refused. Then ("a:", " ") is, and of the
-    # others (" ", "a:") is left with 18; after that every pair holds ": ".
+    # (":", " ") and (a, ":") occur 27 times each: the first one is refused. Then ("a:", " ") is refused, and of the
+    # others (" ", "a:") has 18 left; after that every pair contains ": ".
     assert tokens[256:] == [b"a:", b" a:"]
 
 
@@ -108,7 +108,7 @@ def test_bundled_text_teaches_what_it_teaches_the_textbook(kernel: Kernel) -> No
 def test_files_teach_what_their_texts_do(
     kernel: Kernel, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A plain file is read twice by the kernel, blocks of another are handed to both counters."""
+    """The kernel reads a plain file twice, while the blocks of a compressed file go to both counters."""
     (tmp_path / "a.txt").write_text(BUNDLED[0], newline="")
     with gzip.open(tmp_path / "b.txt.gz", "wt", newline="") as file:
         file.write(BUNDLED[1])
@@ -170,7 +170,7 @@ def test_smaller_sizes_are_inside_down_to_where_superwords_begin(kernel: Kernel)
         assert BpeBackend().smaller(largest, 319) is None
 
 
-# --- what is refused ----------------------------------------------------------------------------------
+# --- refusals -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Training from documents: what is read, what is said about it, and what is refused."""
+"""Training from documents: what is read, what is reported, and what is refused."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def test_progress_counts_and_then_merges(kernel: Kernel) -> None:
     assert reports[-1] == ("merging", 600 - 256, 600 - 256, "merges")
 
 
-# What is refused
+# Refusals
 
 
 @pytest.mark.parametrize("documents", [[], [""], ["", "<e>", "<e><e>"]])
@@ -177,12 +177,12 @@ def test_a_text_in_which_a_custom_pattern_leaves_a_gap_is_an_error(kernel: Kerne
         train(kernel, ["abüc"], pattern="[^ü]")
 
 
-# Documents that can be had as bytes
+# Documents that are available as bytes
 
 
 @dataclass(frozen=True)
 class Sources:
-    """`ByteDocuments` by hand: `texts` is what they hold, should anyone ask for strings."""
+    """Hand-made `ByteDocuments`; `texts` are its documents for callers that read strings."""
 
     sources: tuple[ByteSource, ...]
     texts: tuple[str, ...] | Exception = ()
@@ -245,7 +245,7 @@ def test_bad_utf8_is_told_as_reading_the_strings_tells_it(kernel: Kernel, tmp_pa
     with pytest.raises(CorpusError) as caught:
         train(kernel, Sources((block_source(b"good"), bad), texts=told))
     assert caught.value is told
-    with pytest.raises(CorpusError, match="not UTF-8 at byte 5"):  # it has become good in between
+    with pytest.raises(CorpusError, match="not UTF-8 at byte 5"):  # valid at the second reading
         train(kernel, Sources((bad,), texts=("good",)))
 
 

@@ -1,4 +1,4 @@
-"""Training SentencePiece's BPE on the kernel: the model is the library's own, down to its options."""
+"""Training SentencePiece's BPE on the kernel: the model equals the library's own, including its options."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def trained(texts: Any = None, **options: Any) -> SentencePieceTokenizer:
     "options",
     [
         {},
-        {"vocab_size": 2500},  # more than there are pairs
+        {"vocab_size": 2500},  # more pieces than there are pairs
         {"character_coverage": 0.98, "byte_fallback": False, "vocab_size": 400},
         {"normalization": "nmt_nfkc", "remove_extra_whitespaces": True},
         {"normalization": "nfkc_cf", "add_dummy_prefix": False},
@@ -87,7 +87,7 @@ def test_progress_is_reported_by_pieces() -> None:
     assert pieces[-1][0] == pieces[-1][1] == pieces[0][1]
 
 
-# --- what cannot be ---------------------------------------------------------------------------
+# --- refusals ---------------------------------------------------------------------------------
 
 
 def test_an_option_of_the_library_alone_is_left_to_it_or_named() -> None:

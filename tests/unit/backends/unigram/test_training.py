@@ -1,4 +1,4 @@
-"""Training Unigram on the kernel: what comes of it, and which options it takes."""
+"""Training Unigram on the kernel: the resulting tokenizer, and the options that it takes."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_an_option_that_cannot_be_used_is_named(option: str, message: str) -> No
         trained(vocab_size=600, options=(option,))
 
 
-# --- what cannot be ---------------------------------------------------------------------------
+# --- refusals ---------------------------------------------------------------------------------
 
 
 def test_a_vocabulary_that_the_text_cannot_fill_stops_early() -> None:
@@ -212,7 +212,7 @@ def test_an_id_beyond_the_vocabulary_is_an_error() -> None:
 
 
 def test_long_segments_are_summed_as_short_ones_are() -> None:
-    """Thousands of characters without a cut: their probability is far below what a double holds."""
+    """Thousands of characters without a boundary have a probability far below the smallest double."""
     tokenizer = trained(["ab" * 20_000 + "ba" * 3000], vocab_size=300)
     assert max(len(piece) for piece in normal_pieces(tokenizer)) == 16
     assert len(tokenizer.encode("ab" * 800)) <= 110

@@ -1,4 +1,4 @@
-"""WordPiece: the textbook by hand, words, training, encoding, what is saved."""
+"""WordPiece: the textbook by hand, words, training, encoding, and saving."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def english() -> WordPieceTokenizer:
 def test_the_hugs_are_worked_out_as_on_paper() -> None:
     # By frequency: u·g stands 20 times, then u·n 16, then h·ug 15.
     assert learned(HUGS, objective="frequency", num=3) == ["##ug", "##un", "hug"]
-    # By likelihood: g·s is 5 / (20 · 5) = 1/20. Then b·u, h·u and p·u are 1/36 each, and of equals the
+    # By likelihood: g·s is 5 / (20 · 5) = 1/20. Then b·u, h·u and p·u are 1/36 each, and among equals the
     # smallest ids come first: bu. Now bu·n is 4 / (4 · 16) = 1/16.
     assert learned(HUGS, objective="likelihood", num=3) == ["##gs", "bu", "bun"]
 
@@ -82,7 +82,7 @@ def test_the_score_of_a_pair_is_exact() -> None:
 
 
 def test_two_ways_to_a_piece_make_one_entry() -> None:
-    # "abc" is made of "ab" + "##c" in one word and of "a" + "##bc" in another.
+    # "abc" is joined from "ab" + "##c" in one word and from "a" + "##bc" in another.
     words = {"abx": 9, "bcx": 1, "xbc": 9, "abc": 3}
     pieces = learned(words, objective="frequency", num=50)
     assert len(pieces) == len(set(pieces))
@@ -201,7 +201,7 @@ def test_the_size_is_fitted_to_the_text() -> None:
 
 def test_progress_is_reported_while_pieces_are_joined() -> None:
     seen: list[tuple[str, int, int | None, str]] = []
-    with chosen("python"):  # the compiled one is done before it tells anything
+    with chosen("python"):  # the compiled kernel ends before it reports anything
         WordPieceBackend().train(
             [bundled_texts()["parallel/en.txt"]],
             WordPieceConfig(vocab_size=400),
