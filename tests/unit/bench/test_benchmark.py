@@ -1,4 +1,4 @@
-"""Benchmarks: what is timed, equal ids, and libraries that are toys."""
+"""Benchmarks: the text that is timed, the check for equal ids, and toy libraries."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SAMPLE = Sample(TEXTS, sum(map(len, TEXTS)), ("ab", "cab"))
 def test_documents_stay_as_they_are_and_the_last_is_cut():
     documents = [Document(text, "x", "g") for text in ("ab", "", "cdé", "left out")]
     sample = sample_of(documents, max_bytes=5)
-    assert sample.texts == ("ab", "cd")  # the é has two bytes, of which one fits
+    assert sample.texts == ("ab", "cd")  # é has two bytes, and only one of them fits
     assert sample.num_bytes == 4
     assert sample.prompts == sample_of(documents, max_bytes=5).prompts
 
@@ -121,11 +121,11 @@ def test_names_are_short_and_unique():
     assert names == ["b", "b#2", "default"]
 
 
-# --- all of it --------------------------------------------------------------------------------
+# --- whole benchmarks -------------------------------------------------------------------------
 
 
 class Described(Toy):
-    """A toy with something to make its peers of."""
+    """A toy tokenizer with a description that peers can be made from."""
 
     def description(self):
         return object()
@@ -133,7 +133,7 @@ class Described(Toy):
 
 @pytest.fixture
 def bench(tmp_path, monkeypatch):
-    """A benchmark of the toy, with the peers of some names."""
+    """Return a function that benchmarks the toy together with the named peers."""
     toy = Described("a", "b", "c", "ab", otherwise="bytes")
     monkeypatch.setattr(Subject, "opened", lambda self: toy)
 
@@ -153,7 +153,7 @@ def test_figures_of_all_parts(bench):
     found = bench("goodlib", parts=PARTS[:-1], runs=3, threads=2)
     ours, theirs = found.entries
     assert set(ours.figures) == set(MEASURES) - {"memory"}
-    assert set(theirs.figures) == set(MEASURES) - {"memory", "batch", "batch_one"}  # it has no batches
+    assert set(theirs.figures) == set(MEASURES) - {"memory", "batch", "batch_one"}  # the peer has no batches
     assert all(figure.value.runs == 3 and figure.ratio is None for figure in ours.figures.values())
     assert all(figure.ratio.runs == 3 for figure in theirs.figures.values())
     for figure in (*ours.figures.values(), *theirs.figures.values()):
