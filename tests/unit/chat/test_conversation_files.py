@@ -1,4 +1,4 @@
-"""Conversations are read in the shapes that people have, and errors name line and field."""
+"""Reading conversations in the shapes that are in use; errors name the line and the field."""
 
 from __future__ import annotations
 

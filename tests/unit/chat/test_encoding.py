@@ -42,7 +42,7 @@ def encode(rendered: Rendered, roles: list[str], **options: Any) -> EncodedChat:
 
 
 def hand_made() -> Rendered:
-    """`<|im_start|>` stands at 0, the answer at 31."""
+    """Return a rendered conversation with `<|im_start|>` at byte 0 and the answer at byte 31."""
     return Rendered.of(
         [
             ("<|im_start|>user\n", Origin(0)),
@@ -63,7 +63,7 @@ def test_the_answer_and_its_end_are_learned() -> None:
     ids = chat.ids.tolist()
     end = tokenizer().info.special_tokens["<|im_end|>"]
     last = len(ids) - 1 - ids[::-1].index(end)
-    answer = tokenizer().encode("\nYes.")  # encoded together; the line feed is a token by itself
+    answer = tokenizer().encode("\nYes.")  # encoded together; the line feed is a token of its own
     assert ids[last - len(answer) : last] == answer
     assert chat.loss_mask.tolist() == [0] * (last - len(answer) + 1) + [1] * len(answer) + [0]
     assert chat.message_index.tolist()[last:] == [1, -1]

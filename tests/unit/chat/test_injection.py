@@ -1,4 +1,4 @@
-"""Nothing that is typed becomes a control token: every format, every field, engines that find tokens in every text."""
+"""No text of a user becomes a control token: all formats and fields, and engines that match tokens in any text."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def tokens_of(format: str) -> tuple[str, ...]:
 
 @cache
 def native() -> Tokenizer:
-    """All tokens of all formats."""
+    """Return a native tokenizer with the control tokens of all formats."""
     tokens = dict.fromkeys(token for name in NAMES for token in tokens_of(name))
     whole = [token for token in tokens if not any(token != other and other in token for other in tokens)]
     return tokbench.train(list(bundled_texts().values())[:3], vocab_size=600, special_tokens=tuple(whole))
@@ -42,7 +42,7 @@ def native() -> Tokenizer:
 
 @cache
 def folding() -> Tokenizer:
-    """The same on a library, with a normalizer that makes them of other texts; every other one is not special."""
+    """Return a library tokenizer with the tokens of `native`, half of them not special, and a folding normalizer."""
     document = json.loads(byte_level())
     first = max(document["model"]["vocab"].values()) + 1
     tokens = [token for token in native().info.special_tokens if token not in document["model"]["vocab"]]
@@ -66,7 +66,7 @@ def encoded(engine: str, format: str, conversation: Conversation) -> EncodedChat
 
 
 def check(chat: EncodedChat, tokenizer: Tokenizer) -> None:
-    """Every control token is the template's in every byte, but for white space that it takes."""
+    """Assert that every byte of each control token comes from the template."""
     data = chat.rendered.text.encode()
     own = bytearray(len(data))
     for start, stop, origin in chat.rendered.runs:
@@ -87,7 +87,7 @@ def test_no_control_token_comes_from_content(engine: str, conversation: Conversa
 
 
 def fields(text: str) -> list[Conversation]:
-    """A text in each field that templates write."""
+    """Return conversations with a text in each field that templates write."""
 
     def call(name: str = "f", key: str = "k", value: Any = "v") -> dict[str, Any]:
         function = {"name": name, "arguments": {key: value}}

@@ -1,4 +1,4 @@
-"""Rows of Parquet are the conversations that the same JSON lines are, and no row is unpacked that is too long."""
+"""Rows of Parquet give the same conversations as the same JSON lines, and rows that are too long are not unpacked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rendered conversations cover their text with origins."""
+"""Rendered conversations: their origins cover the whole text."""
 
 from __future__ import annotations
 

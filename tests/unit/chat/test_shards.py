@@ -1,4 +1,4 @@
-"""Conversations in shards: ids and masks of every conversation, in rows that cut none that fits."""
+"""Conversations in shards: ids and masks of every conversation, in rows that split none that fits."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def test_what_is_wrong_is_said(tmp_path: Path) -> None:
 
 
 def compared(folder: Path, talks: list[Any], *, sample: int | None = None) -> Any:
-    """Shards in a folder beside what these conversations give."""
+    """Verify the shards of a folder against these conversations."""
     path = folder / "others.jsonl"
     path.write_text("".join(json.dumps(each) + "\n" for each in talks), encoding="utf-8")
     shards = tokbench.open_shards(folder / "out")

@@ -1,4 +1,4 @@
-"""Templates by name, by file, and from a tokenizer's own files; conversations that are made to fit."""
+"""Templates by name, by file, and from a tokenizer's own files; and conversations shortened to fit."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_the_conversation_that_is_refused_is_named(tokenizer: Any) -> None:
         template.encode_many(tokenizer, [Conversation(tuple(HI[:1])), Conversation(tuple(HI))])
 
 
-# --- made to fit ------------------------------------------------------------------------------
+# --- shortened to fit -------------------------------------------------------------------------
 
 CALLS = said(("user", "two"), ("assistant", "calls"), ("tool", "answer"), ("assistant", "2"))
 LONG = Conversation((*said(("system", "S"), ("user", "one"), ("assistant", "1")), *CALLS))

@@ -1,4 +1,4 @@
-"""Turns that are inferred equal those that built-in templates tell, whatever the way to them."""
+"""Inferred turns equal those that built-in templates report, whatever the method of inference."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Silent:
-    """A built-in template that does not tell turns, and may write something at the front that later turns change."""
+    """A built-in template that does not report turns, and may write a prefix that later turns change."""
 
     format: str
     counts: bool = False
@@ -92,7 +92,7 @@ def test_users_have_turns_too() -> None:
 
 @given(conversation=conversations(plain_texts), format=st.sampled_from(["chatml", "llama3", "gemma"]))
 def test_what_stands_between_messages_belongs_to_one_of_them(conversation: Conversation, format: str) -> None:
-    """As the built-in templates tell it, also of the header of the first message."""
+    """This equals what the built-in templates report, including the header of the first message."""
     [told] = named(format).render([conversation])
     if not isinstance(told, Rendered):
         reject()
@@ -116,14 +116,14 @@ def specials_of(format: str) -> _SpecialTokens:
 
 
 def owners(rendered: Rendered) -> list[int | None]:
-    """The message of each character."""
+    """Return the message of each character."""
     return [run.origin.message for run in rendered.runs for _ in range(run.start, run.stop)]
 
 
 def shown(
     parts: Sequence[tuple[str, Origin]], turns: Sequence[tuple[int, str]], bos: str | None
 ) -> list[str]:
-    """The text of a template by its owners, "-" for none: what is told by hand."""
+    """Return the text of a template by owner, "-" for none, from turns that are given by hand."""
     made = Rendered.of(parts)
     places = [(message, made.text.index(text), len(text)) for message, text in turns]
     made = replace(made, turns=tuple(Turn(m, start, start + size) for m, start, size in places))
@@ -139,7 +139,7 @@ class _Part(NamedTuple):
 
 
 def _joined(rendered: Rendered) -> list[_Part]:
-    """The text of neighbouring runs of one message."""
+    """Join neighbouring runs of the same message."""
     return [
         _Part(Origin(message), "".join(text for _, text in group))
         for message, group in groupby(

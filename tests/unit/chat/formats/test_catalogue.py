@@ -1,4 +1,4 @@
-"""The built-in templates by name, what they say of themselves, and what holds for all of them."""
+"""The built-in templates by name, their descriptions, and what holds for all of them."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_a_vocabulary_of_no_format_is_not_recognized():
 
 
 def rendered_by_all(conversation: Conversation, *, prompt: bool) -> list[Rendered]:
-    """What each of those formats gives that do not refuse it."""
+    """Return the results of all formats that do not refuse the conversation."""
     results = [each.render([conversation], prompt=prompt)[0] for each in all_formats()]
     return [each for each in results if not isinstance(each, TemplateError)]
 

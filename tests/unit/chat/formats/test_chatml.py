@@ -1,4 +1,4 @@
-"""ChatML: headers with any role, a text, a token that ends the turn."""
+"""ChatML: headers with any role, the text, and a token that ends the turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gemma: the assistant is `model`; the system begins the first user turn."""
+"""Gemma: the assistant's role is `model`; the system message begins the first user turn."""
 
 from __future__ import annotations
 

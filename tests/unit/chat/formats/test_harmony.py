@@ -1,4 +1,4 @@
-"""Harmony: channels, recipients, the system message that nobody sends, tools as types."""
+"""Harmony: channels, recipients, the system message that no user writes, and tools as types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Llama 2: exchanges as sequences of their own, the system in the first."""
+"""Llama 2: each exchange is a sequence of its own, and the system message is in the first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Llama 3 and its successors: headers, trimmed texts, tools in the first user message."""
+"""Llama 3 and its successors: headers, trimmed texts, and tools in the first user message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mistral: five forms of one idea, which differ in spaces, in tools and in where the system speaks."""
+"""Mistral: five versions of one format, with different spaces, tools and places of the system message."""
 
 from __future__ import annotations
 

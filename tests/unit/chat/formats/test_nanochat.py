@@ -1,4 +1,4 @@
-"""nanochat: nine special tokens, Python and its output within the assistant's turn."""
+"""nanochat: nine special tokens, and Python code and its output within the assistant's turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Qwen: default system prompts, tools, results in a turn of the user, thinking that earlier turns lose."""
+"""Qwen: default system prompts, tools, tool results in a user turn, and reasoning dropped from earlier turns."""
 
 from __future__ import annotations
 

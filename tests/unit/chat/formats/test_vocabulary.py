@@ -1,4 +1,4 @@
-"""A built-in template is fitted to a vocabulary: who writes the space of SentencePiece, and what is missing."""
+"""Fitting a built-in template to a vocabulary: who writes SentencePiece's space, and which tokens are missing."""
 
 from __future__ import annotations
 

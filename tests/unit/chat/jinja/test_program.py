@@ -1,4 +1,4 @@
-"""Compiled templates write what Jinja writes, and know where it is from."""
+"""Compiled templates write the same text as Jinja, and know the origin of each part."""
 
 from __future__ import annotations
 

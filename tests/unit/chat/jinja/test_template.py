@@ -185,7 +185,7 @@ def test_conversations_that_cannot_be_written_do_not_stop_the_others():
 
 def test_values_that_json_does_not_know_are_as_transformers_gives_them():
     class Picture:
-        """What a template is not to touch."""
+        """A value that JSON cannot express."""
 
     [rendered] = JinjaTemplate("mine", "{{ messages[0].content }}").render(
         [asked([Picture(), numpy.float64(1.5), asked("Hi")])]
