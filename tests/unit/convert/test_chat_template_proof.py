@@ -1,4 +1,4 @@
-"""Chat templates are rendered in a process of their own, which is bounded."""
+"""Chat templates are rendered in a separate process with limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Converting: refused with the reason, or proved and written whole; never anything between."""
+"""Converting: either refused with a reason, or proved and written completely."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ TEXTS = ("the cat", "", " the\n\n1234 東京 <|end|>", "isn't it?")
 
 @pytest.fixture
 def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Prove on few texts where it is not the proof that is tested."""
+    """Prove on few texts, for tests that are not about the proof."""
     monkeypatch.setattr(conversion, "prove", partial(prove, texts=TEXTS))
 
 
 @cache
 def source_named(name: str) -> Any:
-    """A small tokenizer of each kind."""
+    """Return a small tokenizer of the named kind."""
     if name in ("byte", "char", "word"):
         return tokbench.train(["some words, some words"], backend=name)
     if name in huggingface.DOCUMENTS:
@@ -100,7 +100,7 @@ def test_what_a_format_cannot_carry_is_refused_before_any_work(
 ) -> None:
     if target == "transformers":
         pytest.importorskip("transformers")
-    monkeypatch.setattr(conversion, "prove", None)  # what would be called is not a function
+    monkeypatch.setattr(conversion, "prove", None)  # a call of the proof would fail
     with pytest.raises(ConversionError) as refused:
         convert(source_named(name), to=target, out=tmp_path / "out")
     assert not isinstance(refused.value, ProofError)
@@ -209,7 +209,7 @@ def test_a_place_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
 
 
 def planted(source: Tokenizer, **changes: Any) -> Target:
-    """A format whose library does something else."""
+    """Return a format whose library gives other ids, or raises the given error."""
 
     def open(path: Path) -> Any:
         if "error" in changes:

@@ -1,4 +1,4 @@
-"""The proof: what differs is found, and shrunk to the smallest text that still shows it."""
+"""The proof: differences are found, and shrunk to the smallest text that still shows them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ BYTES = tuple(bytes([byte]) for byte in range(256))
 
 
 def merging(*pairs: bytes, backwards: bool = False) -> Tokenizer:
-    """A tokenizer of bytes that merges these pairs in their order, or in the opposite one to the same ids."""
+    """Return a byte tokenizer that merges these pairs in order, or in reverse order with the same ids."""
     merges = [(pair[0], pair[1], 256 + index) for index, pair in enumerate(pairs)]
     return running(
         ByteLevelBpe(
@@ -64,7 +64,7 @@ def difference(first: Tokenizer, second: Tokenizer | Peer, **options: Any) -> Di
         ("x", "x", "x"),
         ("aaaa x bbbb", "x", "x"),
         ("x" * 100, "x", "x"),
-        ("one, two, three", "1", "one, two, three"),  # it holds nowhere: the text is as small as it gets
+        ("one, two, three", "1", "one, two, three"),  # it holds for no text: the text cannot shrink
         ("a-b-c", "abc", "abc"),
         ("c b a", "abc", "cba"),
         ("東京 and 大阪", "京大", "京大"),

@@ -1,4 +1,4 @@
-"""What a plain call of the target gives is proved: template, truncation, padding, flags, special tokens."""
+"""Results of plain calls of the target are proved: template, truncation, padding, flags, special tokens."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def opened(tmp_path: Path) -> Callable[..., Any]:
-    """A byte-level BPE with a post-processor, opened from its file."""
+    """Return a function that opens a byte-level BPE with a post-processor from its file."""
 
     def opened(processor: Any, *, engine: str = "native", flags: tuple[str, ...] = (), **parts: Any) -> Any:
         ids = json.loads(json.dumps(processor).replace('", 2]', '", 338]').replace('", 3]', '", 339]'))
@@ -121,7 +121,7 @@ def test_transformers_does_it_when_asked(opened: Callable[..., Any], tmp_path: P
 
 
 def test_tokens_that_take_white_space_after_them_go_to_transformers_as_they_are(tmp_path: Path) -> None:
-    """As in Phi-3's file: special ones, and an end of the text that is none."""
+    """As in Phi-3's file: special tokens, and an end-of-text token that is not special."""
     transformers = pytest.importorskip("transformers")
     document = json.loads(huggingface.byte_fallback())
     flags = dict.fromkeys(("single_word", "lstrip", "normalized"), False) | {"rstrip": True}
@@ -165,7 +165,7 @@ def test_what_a_format_cannot_hold_is_reported(
 
 
 def test_tokens_that_listed_merges_do_not_lead_to_are_taken_whole_there(tmp_path: Path) -> None:
-    """As in Llama 3's file: "he" merges first, so that "the" comes from no merge of "th" and "e"."""
+    """As in Llama 3's file: "he" merges first, so that "th" and "e" never merge to "the"."""
     made = [(0x68, 0x65, 256), (0x74, 0x68, 257), (257, 0x65, 258)]
     source = running(
         ByteLevelBpe(
@@ -341,7 +341,7 @@ def test_what_stands_beside_a_vocabulary_decides_of_the_padding(
 
 
 def test_a_token_that_no_template_writes_is_reported(opened: Callable[..., Any], tmp_path: Path) -> None:
-    """transformers goes by the tokenizer.json where there is one, not by add_bos_token."""
+    """transformers follows the tokenizer.json if there is one, and not add_bos_token."""
     transformers = pytest.importorskip("transformers")
     opened(template([0, "</s>"], [0, 1]))
     beside = {"bos_token": "<s>", "eos_token": "</s>", "add_bos_token": True, "add_eos_token": True}

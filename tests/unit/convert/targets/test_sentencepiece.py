@@ -1,4 +1,4 @@
-"""SentencePiece models as a tokenizer.json, back from one, and as the tokenizer.bin of llama2.c."""
+"""SentencePiece models converted to a tokenizer.json, back from one, and to the tokenizer.bin of llama2.c."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_half_a_byte_fallback_is_refused() -> None:
 
 
 def reference(data: bytes) -> Callable[[str], list[int]]:
-    """run.c written out once more: scan all pairs, merge the best, begin again."""
+    """Reimplement run.c: scan all pairs, merge the best one, begin again."""
     (longest,) = struct.unpack_from("<i", data)
     vocab: list[tuple[bytes, float]] = []
     place = 4

@@ -1,4 +1,4 @@
-"""To tiktoken from what runs on another library: whatever is splitting by one pattern and merging bytes."""
+"""Converting tokenizers of other libraries to tiktoken, which need to split by one pattern and merge bytes."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 
 def tokenizer_with(*tokens: dict[str, Any], **parts: Any) -> HuggingFaceTokenizer:
-    """GPT-2's kind of BPE with more added tokens, numbered from 600."""
+    """Return a BPE like GPT-2's with more added tokens, numbered from 600."""
     document = json.loads(huggingface.byte_level())
     document["added_tokens"] += [token | {"id": 600 + number} for number, token in enumerate(tokens)]
     return HuggingFaceTokenizer(json.dumps(document | parts).encode(), name="mine", backend="bpe")
 
 
 def encoding_of(path: Path, notes: Sequence[str]) -> tiktoken.Encoding:
-    """The encoding, made from the file and from nothing but what the conversion's first note says."""
+    """Make the encoding from only the file and the conversion's first note."""
     pattern, special = notes[0].split("pat_str=")[1].split(", special_tokens=")
     return tiktoken.Encoding(
         "converted",
@@ -49,7 +49,7 @@ def encoding_of(path: Path, notes: Sequence[str]) -> tiktoken.Encoding:
 
 @pytest.mark.usefixtures("short_proofs")
 def test_a_special_token_with_a_flag_does_not_make_it_another_kind_of_tokenizer(tmp_path: Path) -> None:
-    """RoBERTa's <mask> takes the space before it; ordinary text does not know."""
+    """RoBERTa's <mask> takes the space before it, which does not affect ordinary text."""
     source = tokenizer_with(added("<mask>", 0, lstrip=True))
     result = convert(source, to="tiktoken", out=tmp_path / "mine.tiktoken")
     assert any("'<mask>' has the flag lstrip" in note for note in result.notes)
@@ -85,7 +85,7 @@ def test_the_flag_is_what_the_proof_leaves_out_and_nothing_else(tmp_path: Path) 
 def test_added_tokens_that_are_not_special_are_named_to_tiktoken(
     parts: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Whisper's time stamps: they are looked for after the others, which makes no difference to such texts."""
+    """Whisper's time stamps are matched after the other added tokens, which makes no difference to these texts."""
     source = tokenizer_with(*TIMES)
     encoding = encoding_of(*_timed(tmp_path_factory))
     text = "".join(parts)
@@ -98,7 +98,7 @@ _TIMED: list[tuple[Path, tuple[str, ...]]] = []
 
 
 def _timed(factory: pytest.TempPathFactory) -> tuple[Path, tuple[str, ...]]:
-    """The converted file and its notes; made once."""
+    """Return the converted file and its notes, which are made once."""
     if not _TIMED:
         result = convert(
             tokenizer_with(*TIMES), to="tiktoken", out=factory.mktemp("timed") / "timed.tiktoken"

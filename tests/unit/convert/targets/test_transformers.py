@@ -1,4 +1,4 @@
-"""A folder for transformers has the special tokens, the roles and the chat templates of its source."""
+"""Folders for transformers have the special tokens, roles and chat templates of their source."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def few_texts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def rendered_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Render chat templates in this process, which has transformers; `test_chat_templates.py` has the other one."""
+    """Render chat templates in this process; `test_chat_template_proof.py` tests them in a process of their own."""
 
     def rendered_differently(folder: Path, config: TokenizerConfig) -> dict[str, str] | None:
         return next(iter(differences(job_of(folder, config))), None)
@@ -137,7 +137,7 @@ def test_notes_say_what_was_proved_and_what_is_left(tmp_path: Path) -> None:
 
 
 def spoiled(monkeypatch: pytest.MonkeyPatch, name: str, change: Any) -> None:
-    """Write another file than the source asks for."""
+    """Make the conversion write a file that differs from what the source asks for."""
     before = target.config_files
 
     def files(config: Any, **options: Any) -> dict[str, bytes]:
@@ -214,7 +214,7 @@ def test_a_template_that_is_none_is_the_same_error_in_both(tmp_path: Path) -> No
 def test_the_unknown_piece_in_a_text_is_left_out_of_the_proof(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is special to transformers, whose role unk it has, and to SentencePiece nothing that a text can spell."""
+    """To transformers it is special by its role unk; in SentencePiece no text can spell it."""
     monkeypatch.setattr("tokbench.convert.proof.input_texts", lambda *_, **__: ["<unk> hi", "hi <s>"])
     folder = FOLDERS["mistral"](tmp_path / "mistral")
     result = convert(tokbench.load(folder), to="transformers", out=tmp_path / "out")
