@@ -1,4 +1,4 @@
-"""Batches: rows of one length for a model, and what is refused."""
+"""Batches: rows of equal length for a model, and refusals."""
 
 from __future__ import annotations
 

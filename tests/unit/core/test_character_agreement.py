@@ -1,4 +1,4 @@
-"""When texts are looked at before they are encoded, and when meanwhile."""
+"""When texts are checked before they are encoded, and when during encoding."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tokbench.core.character_agreement import CharacterAgreement, only_ascii, un
 
 
 class AllBut(CharacterAgreement):
-    """The two agree on everything but one character."""
+    """Agreement on every character but one."""
 
     def __init__(self, disputed: str) -> None:
         super().__init__(only_ascii(), unmarked=unmarked_in_python)
@@ -19,7 +19,7 @@ class AllBut(CharacterAgreement):
 
 
 class Encoder:
-    """An encoder that looks for characters on its way, and counts how often it encodes."""
+    """An encoder that looks for unmarked characters while it encodes, and counts its calls."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -31,7 +31,7 @@ class Encoder:
 
 
 def encoded(agreement: CharacterAgreement, encoder: Encoder, *texts: str) -> tuple[bool, bool]:
-    """Whether texts are encoded at once, and whether they are all covered where they are not."""
+    """Return whether texts are encoded at once, and if they are not, whether all of them are covered."""
     found: Any = agreement.encoded(encoder.encode_marked, list(texts), 2)
     assert found in (None, ("ids", "offsets"))
     return found is not None, found is None and agreement.covers_all(texts, 2)

@@ -1,4 +1,4 @@
-"""Chunks: they join to the text, hold at most so many tokens, and end where a reader would cut."""
+"""Chunks: they join to the text, have at most the given number of tokens, and end where a reader would split."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_chunks_are_the_text_in_parts(
 
 
 def ends(text: str) -> set[int]:
-    """The byte offsets between grapheme clusters."""
+    """Return the byte offsets of the boundaries of grapheme clusters."""
     found, place = {0}, 0
     for cluster in clusters(text):
         place += len(cluster.encode())

@@ -1,4 +1,4 @@
-"""Words in arrays: what leaves a counter of either kernel, and what reaches it."""
+"""Words in arrays: the output of a counter of either kernel, and the input of one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 counted = st.dictionaries(words | texts.filter(bool), st.integers(1, 2**40), max_size=12)
 
-# Written down once: words of other versions and machines are added up by them.
+# Fixed values, as words that other versions and machines counted are added up by part.
 KNOWN_PARTS = {
     b"a": 39,
     b" the": 50,
@@ -135,7 +135,7 @@ def test_a_long_source_is_emptied_on_the_way(kernel: Kernel) -> None:
 
 
 def test_words_of_one_part_crowd_no_table(kernel: Kernel) -> None:
-    """Under the same seed they did: their hashes begin alike, and the time was quadratic."""
+    """With one seed for parts and tables it took quadratic time, as the hashes of a part begin alike."""
     import time
 
     number = 400_000 if kernel.name == "native" else 400
@@ -200,7 +200,7 @@ class Given:
         yield WordArrays.of(self._words[2:])
 
 
-FOUR = [(b"ab", 1), (b"cd", 3), (b"ef", 5), (b"gh", 70)]  # a step each
+FOUR = [(b"ab", 1), (b"cd", 3), (b"ef", 5), (b"gh", 70)]  # each count has another bit length
 
 
 def test_too_many_words_are_reported_before_they_are_merged(kernel: Kernel) -> None:

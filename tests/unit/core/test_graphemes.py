@@ -51,7 +51,7 @@ def test_a_boundary_inside_is_a_cut_and_one_at_its_edges_is_none(text: str) -> N
 
 
 def test_a_line_end_of_two_controls_is_no_character_to_be_cut() -> None:
-    """UAX 29 keeps CR LF together, and nobody reads it as one character."""
+    """UAX 29 keeps CR LF together, but nobody reads it as one character."""
     assert cut_clusters(cut_at("x\r\ny", 2)) == ()
     (cut,) = cut_clusters(cut_at("\r\n\r\nxe\u0301", 1, 3, 6))
     assert (cut.text, cut.span) == ("e\u0301", Span(5, 8))
@@ -96,4 +96,4 @@ def test_cuts_are_the_clusters_with_a_boundary_inside(segmentation: Segmentation
 def test_time_is_linear_in_the_text(unit: str) -> None:
     started = time.perf_counter()
     cut_clusters(cut_at(unit * 60_000, 4))
-    assert time.perf_counter() - started < 5  # a row of 60,000 flags took half a minute once
+    assert time.perf_counter() - started < 5  # a row of 60,000 flags once took half a minute

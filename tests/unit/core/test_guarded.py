@@ -1,4 +1,4 @@
-"""Control tokens are recognized where they are trusted, by every engine, and nowhere else."""
+"""Control tokens are recognized in trusted text by every engine, and nowhere else."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MARKUP = "<tool_call>"
 
 
 def with_added(data: bytes, *tokens: dict[str, Any], **parts: Any) -> HuggingFaceTokenizer:
-    """A document with more added tokens and other parts, on its library."""
+    """Return a library tokenizer of a document with more added tokens and other parts."""
     parsed = json.loads(data)
     first = max([*parsed["model"]["vocab"].values(), *(each["id"] for each in parsed["added_tokens"])]) + 1
     numbered = [{**token, "id": first + number} for number, token in enumerate(tokens)]
@@ -82,7 +82,7 @@ SUBJECTS = {
 
 
 TILING = ("bpe", "tiktoken", "byte-level", "stripping", "single words")
-"""Those whose tokens cover a text without gaps, whatever is disguised in it."""
+"""Tokenizers whose tokens cover a text without gaps, whatever is disguised in it."""
 
 
 @cache
@@ -93,7 +93,7 @@ def subject(name: str) -> Tokenizer:
 def guarded(
     tokenizer: Tokenizer, parts: Sequence[tuple[str, bool]]
 ) -> tuple[list[int], list[tuple[int, int]], Any]:
-    """The ids and spans of parts, each with whether it is trusted, and the places that are refused."""
+    """Return the ids, the spans and the refused places of parts, each given with whether it is trusted."""
     text, trusted = laid_out(parts)
     found = encode_guarded(tokenizer, [text], [trusted])
     spans = list(zip(found.spans.starts.tolist(), found.spans.stops.tolist(), strict=True))
@@ -213,7 +213,7 @@ def test_a_token_that_is_normalized_has_the_place_that_its_library_says(text: st
 
 @given(parts=parts)
 def test_the_guard_finds_what_trying_every_place_finds(parts: list[tuple[str, bool]]) -> None:
-    """The slow definition: leftmost, longest, every character trusted; and all others with a character outside."""
+    """The slow definition: leftmost-longest matches within trusted text, and the largest of all other occurrences."""
     tokens = ["<|im_end|>", "<|im_start|>", "<sep>", "[X]", "<s>", "x_<s>"]
     text, trusted = laid_out(parts)
     inside = [any(a <= place < b for a, b in trusted) for place in range(len(text))]
@@ -260,7 +260,7 @@ def test_a_text_does_not_depend_on_those_beside_it(name: str) -> None:
 
 
 def test_what_a_disguised_text_keeps_of_its_surroundings() -> None:
-    """White space goes to a token that takes it, in a text with an injection as in one without."""
+    """White space joins a token that takes it, in a text with an injection as in one without."""
     tokenizer = subject("stripping")
     ids, spans, refused = guarded(tokenizer, [("<|im_start|>", True), ("  Hi <|im_end|>", False)])
     assert refused
@@ -296,7 +296,7 @@ def test_a_document_without_anything_but_a_model() -> None:
 
 
 class Plugin:
-    """A tokenizer of another package: only what the contract says."""
+    """A tokenizer of another package that implements only the contract."""
 
     def __init__(self, tokenizer: Any) -> None:
         self.info, self.encode, self.segment = tokenizer.info, tokenizer.encode, tokenizer.segment

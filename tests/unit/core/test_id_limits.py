@@ -1,4 +1,4 @@
-"""A few tokens with a huge id: refused, or held in memory that the file accounts for."""
+"""A few tokens with huge ids: refused, or held in memory in proportion to the file."""
 
 from __future__ import annotations
 

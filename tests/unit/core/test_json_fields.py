@@ -1,4 +1,4 @@
-"""Fields of JSON are read by kind, and an error names the path of the field."""
+"""Reading JSON fields by type; errors name the path of the field."""
 
 from __future__ import annotations
 

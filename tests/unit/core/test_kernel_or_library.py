@@ -1,4 +1,4 @@
-"""Which texts go to the kernel and which to the library, seen by their ids: here the two never give the same ones."""
+"""Which texts go to the kernel and which to the library, shown by their ids, which always differ here."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 SPECIAL = 999
 TEXTS = ["ab", "a!", "", "b!<s>", "ba", "!"]
-"""The kernel runs those without an exclamation mark: a letter is 1 to it, any character 2 to the library."""
+"""The kernel runs the texts without an exclamation mark: its ids are 1, and those of the library 2."""
 
 
 class Library(BaseTokenizer):
-    """A token for each character."""
+    """A library that gives a token for each character."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -59,7 +59,7 @@ class Library(BaseTokenizer):
 
 
 class Ones:
-    """A kernel that gives the id 1 for each character, and remembers what it was given."""
+    """A kernel that gives the id 1 for each character, and records its texts."""
 
     def __init__(self) -> None:
         self.given: list[str] = []
@@ -80,7 +80,7 @@ class Ones:
 
 
 class Both(KernelOrLibrary, Library):
-    """Both, where special tokens are found by whoever derives."""
+    """A tokenizer with a kernel and a library, whose kernel runs texts only if special tokens count as text."""
 
     tells_spans = False
 
@@ -106,20 +106,20 @@ class Both(KernelOrLibrary, Library):
 
 
 class TellsSpans(Both):
-    """The same with the kernel's spans."""
+    """The same with spans from the kernel."""
 
     tells_spans = True
 
 
 class FindsSpecials(Both):
-    """A kernel that runs texts under every policy, and is not given those with a special token that raises."""
+    """A kernel that runs texts under every policy, but gets none whose special tokens must raise an error."""
 
     def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
         return KernelUse(covers, self.kernel)
 
 
 class Needless(Both):
-    """A tokenizer whose library must not be asked for."""
+    """A tokenizer whose library must not be opened."""
 
     @property
     def _library(self) -> Any:
@@ -127,7 +127,7 @@ class Needless(Both):
 
 
 class SeesAllAtOnce(Both):
-    """A kernel that is told of no text by itself that it may run it."""
+    """A kernel that covers no text according to the check of one, but answers for whole batches."""
 
     def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
         return KernelUse(
@@ -136,7 +136,7 @@ class SeesAllAtOnce(Both):
 
 
 class LooksOnTheWay(SeesAllAtOnce):
-    """A kernel that finds out while it encodes whether all characters of all texts have a mark."""
+    """A kernel that finds out while it encodes whether it covers all characters of all texts."""
 
     def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
         use = super()._kernel_use(special)

@@ -1,4 +1,4 @@
-"""Merging by ranks gives what the textbook gives; what dropout leaves out comes back, or does not."""
+"""Merging by ranks equals the textbook; merges that are dropped come back later, or do not."""
 
 from __future__ import annotations
 
@@ -36,5 +36,5 @@ def test_a_merge_that_was_left_out_may_come_after_another_one() -> None:
 
 
 def test_with_another_neighbour_a_merge_is_another_one() -> None:
-    drawn = iter("nyy")  # "ab" is left out, then "bc" made; "a" with "bc" is not a merge
+    drawn = iter("nyy")  # "ab" is dropped, then "bc" merged; "a" with "bc" is not a merge
     assert merge_symbols("abc", MERGES.get, is_dropped=lambda: next(drawn) == "n") == ["a", "bc"]

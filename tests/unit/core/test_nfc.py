@@ -1,4 +1,4 @@
-"""NFC is that of Unicode 14 on any Python."""
+"""NFC follows Unicode 14 on every Python."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def test_what_came_later_composes_with_nothing() -> None:
 @given(text=st.text(st.deferred(lambda: st.sampled_from("ae가ᄀ字" + MARKS + later()))))
 @example(text="")
 def test_it_is_that_of_unicode_14(version: str, text: str) -> None:
-    """What is later is a starter alone: it takes the place of one that every Unicode leaves alone, and comes back."""
+    """Later characters are starters that never compose: in the expected text, U+1F642 stands in for them meanwhile."""
     stand_ins = text.translate(dict.fromkeys(map(ord, later()), "\U0001f642"))
     with pytest.MonkeyPatch.context() as patch:
-        if unicodedata.unidata_version == "14.0.0":  # any other would not do without what "15.1.0" does
+        if unicodedata.unidata_version == "14.0.0":  # with newer data, NFC needs the path of newer versions
             patch.setattr(unicodedata, "unidata_version", version)
         made = nfc(text)
     places = iter([each for each in text if is_later(each)])

@@ -1,4 +1,4 @@
-"""Tokenizers in other processes: copies, pickles, and workers that are started anew."""
+"""Tokenizers in other processes: copies, pickles, and newly started workers."""
 
 from __future__ import annotations
 

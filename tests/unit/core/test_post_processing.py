@@ -1,4 +1,4 @@
-"""What a model gets: our law of templates, truncation and padding is what `tokenizers` does with a file."""
+"""Inputs of models: our templates, truncation and padding equal those of `tokenizers` for the same file."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ LIMITS: dict[str, dict[str, Any]] = {
 
 @cache
 def word_level(processor: str, limits: str) -> tuple[tokenizers.Tokenizer, PostProcessing]:
-    """A tokenizer of letters, and what we read of its file."""
+    """Return a tokenizer of letters, and the post-processing read from its file."""
     found = json.loads(json.dumps(LIMITS[limits]))
     if "padding" in found:
         found["padding"] |= {"pad_id": 4, "pad_type_id": 6, "pad_token": "<pad>"}
@@ -140,7 +140,7 @@ def test_what_is_written_is_read_again_and_does_the_same(processor: str, limits:
 
 
 def outcome(library: tokenizers.Tokenizer, texts: list[str], with_template: Any) -> Any:
-    """What the library makes of texts, or what it says that it cannot."""
+    """Return the library's result for texts, or the message of its error."""
     try:
         found = library.encode(*texts, add_special_tokens=with_template)
     except Exception as error:
@@ -184,7 +184,7 @@ def test_templates_are_spelled_as_the_library_does() -> None:
 
 @cache
 def both(processor: str, flags: tuple[str, ...] = (), limits: str = "none") -> tuple[Any, Any]:
-    """A byte-level BPE with a post-processor on our kernel, and on its library."""
+    """Return a byte-level BPE with a post-processor, opened on our kernel and on its library."""
     from pathlib import Path
     from tempfile import TemporaryDirectory
 
@@ -219,7 +219,7 @@ def test_the_template_is_written_on_either_engine(processor: str, limits: str) -
 
 
 def asked(tokenizer: Any, *texts: str | None, **options: Any) -> Any:
-    """What a model gets, or that it gets nothing."""
+    """Return the input for a model, or that the texts cannot be truncated."""
     try:
         return tokenizer.model_input(*texts, **options)
     except TextError:

@@ -1,4 +1,4 @@
-"""How far documents are read: in bytes of their text where that is known, else of their files."""
+"""Progress in reading documents: in bytes of their text if that is known, otherwise of their files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FORMS = ["a.jsonl", "a.jsonl.gz", "a.parquet"]
 
 
 class Told:
-    """Keeps what it is told, by phase."""
+    """A callback that records its reports by phase."""
 
     def __init__(self) -> None:
         self.phases: dict[str, list[tuple[int, int | None]]] = {}
@@ -40,7 +40,7 @@ class Told:
         self.phases.setdefault(phase, []).append((done, total))
 
     def shares(self, phase: str) -> list[float]:
-        """Done by total of each report; no total may be missing, and none may go back."""
+        """Return done / total of each report; assert that no total is missing and that progress never goes back."""
         told = [(done, total) for done, total in self.phases[phase] if (done, total) != (0, None)]
         assert {total for _, total in told} == {told[-1][1]}, told
         shares = [done / total for done, total in told if total is not None]
@@ -51,7 +51,7 @@ class Told:
 
 
 def moves(shares: list[float]) -> bool:
-    """Whether more is shown than the beginning and the end."""
+    """Whether progress shows more than its beginning and its end."""
     return len({share for share in shares if 0.02 < share < 0.98}) > 2
 
 
@@ -61,7 +61,7 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 
 def written(path: Path) -> Path:
-    """The rows as records of a file."""
+    """Write the rows as records of a file."""
     if path.suffix == ".parquet":
         pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
         pq.write_table(pa.table({"text": ROWS, "other": list(range(len(ROWS)))}), path)
@@ -78,9 +78,9 @@ def tokenizer() -> Tokenizer:
 
 @pytest.fixture
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reports after some kilobytes, as after some megabytes of a large text."""
+    """Report after kilobytes, as for large texts after megabytes."""
     monkeypatch.setattr("tokbench.corpus.bytes.BLOCK_BYTES", 4096)
-    monkeypatch.setattr(gzip, "READ_BUFFER_SIZE", 1024, raising=False)  # a name from Python 3.12 on
+    monkeypatch.setattr(gzip, "READ_BUFFER_SIZE", 1024, raising=False)  # exists from Python 3.12 on
     monkeypatch.setattr("tokbench.libraries.sentencepiece.training._BLOCK_BYTES", 4096)
     monkeypatch.setattr("tokbench.core.training._BATCH_CHARACTERS", 4096)
     monkeypatch.setattr("tokbench.core.progress._SECONDS_BETWEEN_REPORTS", 0.0)
@@ -94,7 +94,7 @@ def test_the_place_in_all_files_moves_to_the_end(tmp_path: Path, often: None, ho
     corpus = open_corpus(*paths)
     size = sum(path.stat().st_size for path in paths)
     assert corpus.files_read == (0, size)
-    for _ in range(2):  # each reading begins anew
+    for _ in range(2):  # each reading starts at zero
         done = []
         for _ in read(corpus, how):
             assert corpus.files_read is not None
@@ -108,7 +108,7 @@ def test_the_place_in_all_files_moves_to_the_end(tmp_path: Path, often: None, ho
 
 
 def read(corpus: Corpus, how: str) -> Iterator[Any]:
-    """All that a way of reading gives."""
+    """Yield everything that a way of reading gives."""
     match how:
         case "texts":
             yield from corpus
@@ -133,7 +133,7 @@ def test_trainings_tell_how_far_files_of_records_are_read(path: Path, often: Non
 
 
 def test_plain_files_beside_records_are_reported_in_one_total(tmp_path: Path, often: None) -> None:
-    """What a kernel counts where it lies, and what is unpacked; that of Python tells of each megabyte."""
+    """The kernel counts plain files in place and unpacks others; the one in Python reports each megabyte."""
     (tmp_path / "b.txt").write_text("\n".join(ROWS * 10), encoding="utf-8")
     corpus, told = open_corpus(written(tmp_path / "a.jsonl.gz"), tmp_path / "b.txt"), Told()
     backend = get_backend("bpe")

@@ -1,4 +1,4 @@
-"""The roles of special tokens: from whatever says them, asked in one way."""
+"""The roles of special tokens, from every source that states them, through one interface."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Well-known sets of special tokens, trained with and added to bare vocabularies."""
+"""Well-known sets of special tokens, trained into and added to vocabularies."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_set_fits_together(preset: Any) -> None:
 def test_the_sets_are_those_of_their_makers() -> None:
     llama = SPECIAL_PRESETS["llama3"].tokens
     assert len(llama) == 256
-    # Ids of Llama 3's generation_config.json and documentation, from 128000 on.
+    # Ids from Llama 3's generation_config.json and documentation, starting at 128000.
     assert [
         128_000 + llama.index(f"<|{name}|>") for name in ("begin_of_text", "end_of_text", "eom_id", "eot_id")
     ] == [*(128_000, 128_001, 128_008, 128_009)]

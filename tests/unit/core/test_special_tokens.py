@@ -1,4 +1,4 @@
-"""Special tokens: sets that leave one way to cut a text, and the cuts."""
+"""Special tokens: sets that allow only one way to split a text, and the splits."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_what_looks_like_a_pattern_is_text() -> None:
 
 @given(texts=st.lists(st.text("ab🙂", min_size=1, max_size=6), max_size=8))
 @example(texts=["abab", "ba", "a"])  # the suffix of a suffix
-@example(texts=["aab", "ab", "b", "aab"])  # one that is given twice is not within itself
+@example(texts=["aab", "ab", "b", "aab"])  # a text given twice does not contain itself
 def test_texts_are_found_in_others_as_by_looking_for_each_in_each(texts: list[str]) -> None:
     expected = {text for text in texts for other in texts if text != other and text in other}
     assert contained_texts(texts) == expected
@@ -91,4 +91,4 @@ def test_sixty_five_thousand_special_tokens_take_a_second_and_not_minutes() -> N
     special_tokens = [f"<|reserved_{number}|>" for number in range(65_300)]
     started = process_time()
     assert contained_texts([*special_tokens, "_65299|"]) == {"_65299|"}
-    assert process_time() - started < 10  # half a second on an idle machine; each in each takes three minutes
+    assert process_time() - started < 10  # half a second on an idle machine; all pairs take three minutes

@@ -43,7 +43,7 @@ def test_nothing_after_the_end_is_given_out(
     assert streamed(decoder, [*first, specials[end], *last], sizes) == tokenizer.decode(first)
     assert decoder.finished
     assert decoder.stop_id == specials[end]
-    assert streamed(decoder, first, sizes) == tokenizer.decode(first)  # a new text
+    assert streamed(decoder, first, sizes) == tokenizer.decode(first)  # starts a new text
     assert not decoder.finished
     assert decoder.stop_id is None
 

@@ -1,4 +1,4 @@
-"""Decoders of tokenizer.json in pieces: those that are known come as they go, all others whole, each exactly."""
+"""Streaming the decoders of tokenizer.json: known ones piece by piece, all others at the end, each exactly."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def streamed(decoder: StreamingDecoder, ids: Sequence[int], size: int) -> list[s
 def test_any_decoder_gives_the_text_of_all_ids(name: str, ids: list[int], size: int) -> None:
     tokenizer = TOKENIZERS[name]
     decoder = StreamingDecoder(tokenizer)
-    for _ in range(2):  # `finish` begins anew
+    for _ in range(2):  # `finish` resets the decoder
         assert "".join(streamed(decoder, ids, size)) == tokenizer.decode(ids)
 
 

@@ -1,4 +1,4 @@
-"""The text of the first or last tokens: as long as may be, never too many tokens, whole characters."""
+"""The text of the first or last tokens: as long as possible, never too many tokens, and whole characters."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_what_cannot_be_is_refused(tokenizer: Any) -> None:
 
 
 def test_what_has_more_tokens_alone_is_shortened(tokenizer: Any) -> None:
-    """The end of a word may be one token inside it, and several by itself."""
+    """The end of a word may be one token within it, but several on its own."""
     for text in ("lowest newest widest houses", "the widesting lowerest houseer", "xthe 1the .the"):
         for most in range(1, 8):
             for side in ("left", "right"):

@@ -1,4 +1,4 @@
-"""Timing: figures computed by hand, rounds by a clock that is moved by hand."""
+"""Timing: figures computed by hand, and rounds on a clock that is moved by hand."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tokbench.core.time_and_memory import (
 
 
 class HandClock:
-    """Stands still until it is moved."""
+    """A clock that stands still until it is moved."""
 
     def __init__(self):
         self.now = 0.0
@@ -36,7 +36,7 @@ def test_a_spread_is_the_middle_and_the_ends():
 
 
 def test_ratios_are_taken_round_by_round():
-    # Everything is ten times as slow in the second round, and the ratio stays.
+    # Everything is ten times as fast in the second round, and the ratio stays.
     assert ratios([20.0, 2.0, 30.0], [10.0, 1.0, 10.0]) == Spread(median=2.0, low=2.0, high=3.0, runs=3)
 
 

@@ -1,4 +1,4 @@
-"""Tokens of many texts in arrays: the fallback, the arrays themselves, and that what can be fast is."""
+"""Tokens of many texts in arrays: the fallback, the arrays themselves, and the fast paths."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ awkward_texts = st.text(st.sampled_from(AWKWARD) | characters, max_size=20)
 
 
 class Letters(BaseTokenizer):
-    """A tokenizer of somebody else, without `SupportsSpans`: a token for each letter, one for every other character."""
+    """A third-party tokenizer without `SupportsSpans`: a token for each letter, and one for all other characters."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -86,7 +86,7 @@ def assert_same(found: EncodedSpans, expected: EncodedSpans) -> None:
 
 
 def segmented_texts(tokenizer: Tokenizer, batch: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The texts of a batch that are segmented one by one."""
+    """Return the texts of a batch that are segmented one by one."""
     seen: list[str] = []
     for name in ("segment", "segment_ordinary"):
         original = getattr(tokenizer, name)
@@ -162,7 +162,7 @@ def test_characters_have_their_places_in_bytes(text: str) -> None:
     assert character_offsets(text).tolist() == [len(text[:index].encode()) for index in range(len(text) + 1)]
 
 
-# What is fast
+# Fast paths
 
 
 BATCH = ["the cat\n", "", "東京 1234", "naïve — дом"]
@@ -208,7 +208,7 @@ def test_every_kind_of_model_places_any_text(name: str, batch: list[str]) -> Non
 
 
 def test_a_piece_may_end_inside_a_symbol() -> None:
-    # "ab" is taken for one thing by the normalizer, and still "bc" is the better piece.
+    # The normalizer treats "ab" as one symbol, and still "bc" is the better piece.
     pieces = [unknown(), ModelPiece("ab", 0.0, PieceType.USER_DEFINED)]
     scores = {"bc": -1.0, "a": -1.0, "b": -9.0, "c": -900.0, "x": -2.0, "▁": -1.0}
     model = written([*pieces, *scored(scores)], normalizer={"add_dummy_prefix": False})
@@ -250,12 +250,12 @@ def test_every_kind_of_document_places_every_text(name: str, threads: int | None
 
 
 def awkward_batch() -> list[str]:
-    """Texts of few characters in every order: what a normalizer changes side by side with what it does not."""
+    """Return random texts of a few characters, in which ones that a normalizer changes are next to ones it keeps."""
     generator = random.Random(0)
     return ["".join(generator.choices(AWKWARD, k=generator.randrange(9))) for _ in range(300)]
 
 
-# What runs another
+# Tokenizers that wrap another
 
 
 def test_only_what_the_kernel_does_not_cover_goes_to_the_library(

@@ -1,4 +1,4 @@
-"""The bytes of each id in one block, and rank files that are read into one."""
+"""The bytes of all ids in one block, and rank files that are read into one."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_an_encoder_gives_the_same_ids_before_and_after_much_text(
     tokens = [token for token, _ in BYTES] + words
     first, ready = native.encoder_from_ranks(tokens, None), native.encoder_from_ranks(tokens, None)
     ready.complete()
-    assert first.encode(text) == ready.encode(text)  # two of them, as words that were seen are remembered
+    assert first.encode(text) == ready.encode(text)  # two encoders, as each remembers words
 
 
 def test_an_encoder_gives_the_same_ids_while_it_gets_ready(native: Kernel) -> None:

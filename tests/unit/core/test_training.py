@@ -1,4 +1,4 @@
-"""What every training does alike."""
+"""Rules that all trainings share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A near miss of a name suggests the right one, whatever is named."""
+"""A misspelled name suggests the right one, whatever it names."""
 
 from __future__ import annotations
 
