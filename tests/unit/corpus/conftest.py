@@ -1,4 +1,4 @@
-"""A folder for the files of a corpus, and standard input."""
+"""Fixtures of the tests of corpora: a folder for files, and standard input."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder of its own to be in, so that paths in messages are short."""
+    """Change into an empty folder, so that paths in messages are short."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -1,4 +1,4 @@
-"""Documents as bytes, and how much memory reading takes."""
+"""Documents as bytes, and the memory that reading takes."""
 
 from __future__ import annotations
 

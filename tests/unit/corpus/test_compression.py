@@ -1,4 +1,4 @@
-"""Compressed files: unpacked as they are read, and refused where damaged."""
+"""Compressed files: unpacked while they are read, and refused if damaged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A document may have so many bytes: what is longer is an error that names it, or is left out."""
+"""The size limit of documents: a longer one is an error that names it, or is left out."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tokbench.errors import ConfigError, CorpusError, TrainingError
 PACK = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
 CASES = [
-    # name, unit, text, bytes of its longest document, the line that it begins on
+    # name, unit, text, bytes of the longest document, and the line where it begins
     ("a.txt", "file", "ééé é", 9, None),
     ("a.txt", "lines", "short\n\nééé é\nend", 9, 3),
     ("a.txt", "lines", "short\r\nééé é\r\n", 9, 2),
@@ -36,7 +36,7 @@ CASES = [
 
 
 def read(path: Path, *, most: int, how: str = "texts", **options: Any) -> tokbench.Corpus:
-    """Read a corpus in one of the ways that there are."""
+    """Read a corpus in one of the possible ways."""
     corpus = tokbench.open_corpus(path, max_document_bytes=most, **options)
     [file] = corpus.files
     match how:
@@ -64,7 +64,7 @@ def test_one_that_is_too_long_is_named(tmp_path: Path, packed: str, how: str, ca
     read(path, most=longest, how=how, documents=unit)
     is_plain = not packed and name == "a.txt"
     if is_plain and how in ("byte_sources", "identity")[: 1 + (unit == "file")] and unit != "paragraphs":
-        read(path, most=longest - 1, how=how, documents=unit)  # nothing holds it whole
+        read(path, most=longest - 1, how=how, documents=unit)  # no document is held whole
         return
     with pytest.raises(CorpusError) as told:
         read(path, most=longest - 1, how=how, documents=unit)
@@ -96,7 +96,7 @@ def test_it_can_be_left_out(tmp_path: Path, case: Any) -> None:
     unit=st.sampled_from(["file", "lines", "paragraphs"]),
 )
 def test_what_is_left_out_is_what_is_too_long(text: str, size: int, most: int, unit: Any) -> None:
-    # Of a line that is too long nobody knows whether it is blank.
+    # If a line is too long, it is unknown whether it is blank.
     assume(all(line.strip() or len(line) <= most for line in text.split("\n")))
     blocks = [text[start : start + size] for start in range(0, len(text), size)]
     kept = list(documents_of(blocks, unit, bound=Bound(most, "a.txt", "skip")))
@@ -155,7 +155,7 @@ def test_a_bound_of_nothing_is_refused(tmp_path: Path) -> None:
         tokbench.open_corpus(tmp_path / "a.txt", max_document_bytes=0)
 
 
-# What a hostile file costs
+# The cost of hostile files
 
 MEGABYTES = 1 << 20
 BOMB = 200 * MEGABYTES
@@ -212,7 +212,7 @@ def test_a_record_that_is_too_long_does_not_hide_the_next(tmp_path: Path) -> Non
     assert [document.source for document in corpus.documents()] == [f"{path}:1", f"{path}:3"]
 
 
-# What is not a file
+# Paths that are not files
 
 
 @pytest.mark.skipif(os.name == "nt", reason="makes a pipe")
@@ -252,7 +252,7 @@ def test_what_is_too_much_for_the_kernel_is_reported(monkeypatch: pytest.MonkeyP
     from tokbench.backends.bpe import training
 
     class Full:
-        """A kernel whose numbers do not reach."""
+        """A kernel with more words than its numbers can count."""
 
         def __init__(self) -> None:
             self._kernel = real()

@@ -1,4 +1,4 @@
-"""What a text file becomes: one document, its lines or its paragraphs."""
+"""The units of a text file: one document, its lines, or its paragraphs."""
 
 from __future__ import annotations
 

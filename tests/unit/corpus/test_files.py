@@ -1,4 +1,4 @@
-"""Finding files: folders, patterns, links, and what is left out."""
+"""Finding files: folders, patterns, links, and the files that are left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which documents a text is made of: the fingerprint, the sample, and what two texts have in common."""
+"""The identity of a text's documents: the fingerprint, the sample, and the overlap of two texts."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def fingerprint(texts) -> str:
-    """The definition."""
+    """Compute the fingerprint by its definition."""
     return f"{sum(int(hashlib.sha256(text.encode()).hexdigest(), 16) for text in texts) % 2**256:064x}"
 
 
 def sample(texts) -> tuple[str, ...]:
-    """The definition."""
+    """Compute the sample by its definition."""
     return tuple(sorted({hashlib.sha256(text.encode()).hexdigest()[:16] for text in texts})[:1024])
 
 
@@ -81,7 +81,7 @@ class TestOverlap:
         assert overlap(identity(numbered(0, 30)), identity(numbered(10, 20))) == 1.0
 
     def test_of_large_texts_is_an_estimate(self):
-        # Of 20,000 documents half were among the 20,000 trained on: about 512 of 1,024 comparable hashes.
+        # Half of the 20,000 documents are among the 20,000 trained on: about 512 of 1,024 comparable hashes.
         share = overlap(identity(numbered(0, 20_000)), identity(numbered(10_000, 30_000)))
         assert share == pytest.approx(0.5, abs=0.08)
 
@@ -101,7 +101,7 @@ class TestOverlap:
 
 
 class TestJoining:
-    """What was counted elsewhere is counted as though it had been here, whatever the samples leave out."""
+    """Joining identities from elsewhere equals reading everything here, whatever the samples leave out."""
 
     @pytest.mark.parametrize("cut", [0, 1, 1_500, 6_000])
     def test_parts_are_the_whole(self, cut: int) -> None:

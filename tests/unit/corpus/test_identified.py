@@ -1,4 +1,4 @@
-"""Documents that are identified while they are read: the identity of reading them for it, and no second reading."""
+"""Identifying documents while they are read: the same identity as a reading of its own, without a second reading."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TEXT = "one two\r\n\n \x1c\u3000\n  three\u00a0\nbe\rfore\n\u2028\n" + "word " *
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Files of every kind, empty and blank ones among them."""
+    """Write files of every kind, including empty and blank ones."""
     folder = tmp_path / "corpus"
     folder.mkdir()
     for name, data in {
@@ -73,7 +73,7 @@ def test_it_is_the_identity_of_the_documents(
 
 
 class Blocks:
-    """Sources of bytes, cut anywhere."""
+    """Byte sources with blocks cut anywhere."""
 
     num_bytes = 0
 
@@ -91,7 +91,7 @@ class Blocks:
 
 
 def documents_of(unit: str, text: str) -> list[str]:
-    """The definition."""
+    """Split a text into documents by the definition."""
     if unit == "file":
         return [text] if text else []
     return [line.removesuffix("\r") for line in text.split("\n") if line and not line.isspace()]

@@ -1,4 +1,4 @@
-"""Which lines a text is made of: the same whatever documents they are in."""
+"""The identity of a text's lines: the same whatever documents they are in."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_the_share_of_lines_is_an_estimate_for_large_ones() -> None:
     trained = identity(numbered(range(40_000)))
     assert len(trained.sample) == 4096
     assert line_overlap(trained, identity(numbered(range(30_000, 50_000)))) == pytest.approx(0.5, abs=0.05)
-    assert line_overlap(trained, identity(numbered(range(50_000, 50_020)))) is None  # two of them or so
+    assert line_overlap(trained, identity(numbered(range(50_000, 50_020)))) is None  # about two hashes
 
 
 def test_the_smallest_are_kept() -> None:

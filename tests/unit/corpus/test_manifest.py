@@ -1,4 +1,4 @@
-"""A folder that lists its texts in a MANIFEST.toml is those texts, and nothing else that lies there."""
+"""A folder with a MANIFEST.toml consists of the texts that are listed there, and of nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents that are kept in memory: read once, the same as before, and never more than there is room for."""
+"""Documents kept in memory: read once, unchanged, and never more than there is room for."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def corpus(tmp_path: Path) -> Corpus:
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often each file is opened to be read."""
+    """Count how often each file is opened for reading."""
     found: Counter[str] = Counter()
     read = corpus_module.read_blocks
 
@@ -62,7 +62,7 @@ def test_what_is_too_large_is_read_again_each_time(corpus: Corpus, opened: Count
     expected = list(corpus.documents())
     size = sum(document.text.__sizeof__() for document in expected)
     opened.clear()
-    with corpus.in_memory(most_bytes=size):  # which is without the objects around the texts
+    with corpus.in_memory(most_bytes=size):  # too little for the objects around the texts
         for _ in range(3):
             assert list(corpus.documents()) == expected
     assert set(opened.values()) == {3}

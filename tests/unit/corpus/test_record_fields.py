@@ -1,4 +1,4 @@
-"""Records with their text in several fields, and groups from a field that not all of them have."""
+"""Records with text in several fields, and groups by a field that some records lack."""
 
 from __future__ import annotations
 

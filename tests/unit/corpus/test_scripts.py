@@ -1,4 +1,4 @@
-"""The script of a text, and the kind of an entry: each against its definition, letter by letter."""
+"""The script of a text and the kind of an entry, each compared with its definition letter by letter."""
 
 from __future__ import annotations
 

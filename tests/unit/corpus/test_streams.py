@@ -1,4 +1,4 @@
-"""Standard input and pipes, which are read once; files are closed as soon as reading ends."""
+"""Standard input and pipes, which are read once; and files, which are closed as soon as reading ends."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def kept(files, file):
 
 
 class TestClosing:
-    """A file is closed at once when its reading ends early, not when its objects are collected."""
+    """A file is closed at once when reading it ends early, not when its objects are collected."""
 
     @pytest.mark.parametrize("unit", ["file", "lines", "paragraphs"])
     @pytest.mark.parametrize("name", ["a.txt.gz", "a.jsonl.gz"])
@@ -109,4 +109,4 @@ class TestClosing:
             with pytest.raises(CorpusError) as caught:
                 read(corpus)
             assert [file.closed for file in opened] == [True]
-            assert caught.value.__traceback__ is not None  # which would keep what was being read
+            assert caught.value.__traceback__ is not None  # the traceback keeps what was being read

@@ -1,4 +1,4 @@
-"""Bytes that are not UTF-8, byte order marks, and what --errors makes of them."""
+"""Bytes that are not UTF-8, byte order marks, and the effect of --errors on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Corpora by URL: the documents that the same files give as paths."""
+"""Corpora by URL: the same documents as those of the same files by path."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def parquet_of(path: Path, texts: list[str]) -> bytes:
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    """A folder of all kinds of files."""
+    """Write a folder with all kinds of files."""
     folder = tmp_path / "corpus"
     (folder / "parallel").mkdir(parents=True)
     (folder / "parallel/cs.txt").write_text(LINES, encoding="utf-8")
@@ -47,7 +47,7 @@ def files(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["memory", pytest.param("s3", marks=pytest.mark.slow)])
 def place(request: pytest.FixtureRequest, files: Path, tmp_path: Path) -> Place:
-    """The same folder elsewhere."""
+    """Copy the folder to a remote place."""
     root = "memory:/" if request.param == "memory" else request.getfixturevalue("bucket")
     folder = place_of(f"{root}/{tmp_path.name}/corpus")
     for path in files.rglob("*"):

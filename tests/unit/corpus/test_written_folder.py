@@ -1,4 +1,4 @@
-"""What a run writes is not what the next one reads."""
+"""Files that a run writes are not read by the next run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_files_of_a_folder_that_is_written_are_left_out(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     corpus = open_corpus(folder)
-    assert len(corpus.files) == 4  # one of them by its link
+    assert len(corpus.files) == 4  # one of them through its link
     (folder / "way").symlink_to("out")
     monkeypatch.chdir(folder)
     for written in (folder / "out", "out", "./outer/../out", "way", (folder / "out").as_uri()):
