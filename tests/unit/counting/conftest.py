@@ -1,4 +1,4 @@
-"""Texts whose words are counted."""
+"""Fixtures of the tests of counting: texts with words to count."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def texts(tmp_path: Path) -> list[Path]:
-    """Two files of 300 kB together, one of text and one of records."""
+    """Write two files of 300 kB in total, one of text and one of records."""
     folder = corpora_directory() / "parallel"
     lines = [line for path in sorted(folder.rglob("*.txt"))[:12] for line in path.read_text().splitlines()]
     (tmp_path / "a.txt").write_text("\n".join(lines))

@@ -1,4 +1,4 @@
-"""Words as Spark, DuckDB and others write them: types of columns, row groups, files beside them, lines."""
+"""Words as Spark, DuckDB and others write them: column types, row groups, files in addition, and lines."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_counts_that_are_none(tmp_path: Path, counts: list[Any], message: str) -
 
 
 def test_files_beside_them(tmp_path: Path) -> None:
-    """A job of Spark leaves marks and checksums, and a folder for each value of a column."""
+    """A Spark job leaves marker files and checksums, and a folder for each value of a column."""
     (tmp_path / "lang=de").mkdir()
     written(tmp_path / "lang=de", WORDS, COUNTS)
     (tmp_path / "_SUCCESS").touch()

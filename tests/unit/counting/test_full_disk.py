@@ -1,4 +1,4 @@
-"""A disk without room: told with what to do, nothing half-written, and continued when there is some."""
+"""A full disk: the error says what to do, nothing is half-written, and counting continues once there is room."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits as POSIX
 
 @contextmanager
 def largest_file(num_bytes: int) -> Iterator[None]:
-    """Files cannot grow beyond this, as on a full disk."""
+    """Limit the size of files, as a full disk does."""
     import resource
 
     before = resource.getrlimit(resource.RLIMIT_FSIZE)

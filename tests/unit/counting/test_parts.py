@@ -1,4 +1,4 @@
-"""A corpus in parts has the documents and the words of the corpus, wherever its files are cut."""
+"""A corpus in parts has the documents and the words of the whole, wherever its files are cut."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 SPECIAL_TOKENS = ("<e>", "x\ny", "end\n")
 
-# Letters, marks, digits, line ends and white space of several kinds; BOMs and what only looks like a line end.
+# Letters, marks, digits, line ends and white space of several kinds; BOMs, and characters like line ends.
 fragments = st.sampled_from(
     [
         "a", "b", "Wort", "日本", "é", "e\u0301", "1", "'s", " ", "  ", "\t", "\n", "\n\n", "\r\n", "\r", "\u2028",
@@ -39,7 +39,7 @@ some_text = st.lists(fragments, max_size=30).map("".join)
 
 
 def counted(corpus: Corpus, counting: PretokenCounting) -> tuple[Counter[bytes], int, int]:
-    """The words of a corpus, its documents and their bytes."""
+    """Return the words of a corpus, and the number of its documents and of their bytes."""
     counter = counting.new_counter(threads=1, seed=0)
     try:
         counting.count(counter, corpus, progress=no_progress)
@@ -53,7 +53,7 @@ def counted(corpus: Corpus, counting: PretokenCounting) -> tuple[Counter[bytes],
 def check_parts(
     corpus: Corpus, *, part_bytes: int, pattern: str = "gpt4", special: tuple[str, ...] = ()
 ) -> int:
-    """Hold the parts of a corpus to the whole; how many there are."""
+    """Compare the parts of a corpus with the whole; return the number of parts."""
     counting = PretokenCounting(BpeConfig(pattern=pattern, special_tokens=special))
     plan = make_plan(
         corpus, backend="bpe", options={}, cuts_at_lines=counting.cuts_at_lines, part_bytes=part_bytes

@@ -1,4 +1,4 @@
-"""A counting from the plan to the folder: the same bytes however it is divided, interrupted and continued."""
+"""A counting run from the plan to the folder: the same bytes however it is divided, interrupted and continued."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_little_memory_changes_nothing(
 def test_several_processes_each_count_their_share(texts: list[Path], tmp_path: Path) -> None:
     special = {"special_tokens": ("<e>",)}
     counted(texts, tmp_path / "whole", options=special)
-    for number in (3, 1, 2, 1):  # one of them twice
+    for number in (3, 1, 2, 1):  # share 1 runs twice
         result = count_words_share(
             open_corpus(*texts), out=str(tmp_path / "shared"), share=Share(number, 3), threads=1,
             options=special, part_bytes=40_000,
@@ -74,7 +74,7 @@ def test_several_processes_each_count_their_share(texts: list[Path], tmp_path: P
     with pytest.raises(StoreError, match="an unfinished count of words"):
         training_words(str(tmp_path / "shared"))
     for name in (".words-00000.parquet.tmp-0", ".plan.json.tmp-0", "parts/.part-00000.parquet.tmp-0"):
-        (tmp_path / "shared" / name).write_bytes(b"half")  # as a process leaves it that is killed
+        (tmp_path / "shared" / name).write_bytes(b"half")  # as a killed process leaves it
     counted(texts, tmp_path / "shared", part_bytes=40_000, options=special, resume=True)
     assert files_of(tmp_path / "whole") == files_of(tmp_path / "shared")
 
@@ -104,7 +104,7 @@ def test_what_is_counted_is_not_counted_again(
     from tokbench.counting import part_task
 
     class Stopped(InProcessEngine):
-        """As one that is killed after its third part."""
+        """An engine that is interrupted after its third part."""
 
         def run(self, task: str, slices: Any, **options: Any) -> Any:
             yield from super().run(task, slices[:3], **options)
@@ -131,7 +131,7 @@ def test_what_is_counted_is_not_counted_again(
 
 def test_a_file_that_changes_meanwhile_is_refused(texts: list[Path], tmp_path: Path) -> None:
     class Late(InProcessEngine):
-        """Runs when somebody has written to the files."""
+        """An engine that runs after somebody has written to the files."""
 
         def run(self, *arguments: Any, **options: Any) -> Any:
             os.utime(texts[1], (1, 1))

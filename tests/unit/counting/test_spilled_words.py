@@ -1,4 +1,4 @@
-"""Training within a bound on memory: the same tokenizer as without, and never more memory than allowed."""
+"""Training within a memory limit: the same tokenizer as without it, and never more memory than allowed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MEMORY = 2_000_000_000
 
 @pytest.fixture
 def texts() -> list[Path]:
-    """Four files in as many scripts."""
+    """Return four files, each in another script."""
     return bundled()[:4]
 
 
@@ -39,7 +39,7 @@ def bundled() -> list[Path]:
 
 @pytest.fixture
 def spills(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Tables are written out at each look, and this grows with them."""
+    """Write tables out at each check; the returned list grows with each time."""
     written: list[int] = []
     write = spill.Spill.write
     monkeypatch.setattr(spill.Spill, "write", lambda self: (written.append(1), write(self)))
@@ -48,7 +48,7 @@ def spills(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def trained(paths: list[Path], directory: Path, **options: Any) -> dict[str, bytes]:
-    """The files of a tokenizer, whatever the folder above it is called."""
+    """Train, and return the tokenizer's files, whose content does not depend on the folder above."""
     directory /= "tokenizer"
     train_and_save(
         open_corpus(*paths), directory=directory, options={"vocab_size": 700, "threads": 2}, **options
@@ -63,7 +63,7 @@ def test_the_tokenizer_is_that_without_a_bound(texts: list[Path], spills: list[i
 
 
 def test_rare_words_are_left_out_of_the_whole(texts: list[Path], spills: list[int], tmp_path: Path) -> None:
-    """As `count-words` and `train --counts` leave them out: not of what is written each time."""
+    """Rare words are left out of the total, as by `count-words` and `train --counts`, not of each table written."""
     from tokbench.distributed.engines.in_process import InProcessEngine
     from tokbench.workbench.count_words import count_words, training_words
 
@@ -103,7 +103,7 @@ def test_other_backends_are_refused(texts: list[Path], tmp_path: Path) -> None:
 
 
 def write_distinct_words(path: Path, number: int) -> None:
-    """A text of random words, of which nearly all occur once."""
+    """Write a text of random words, nearly all of which occur once."""
     random = np.random.default_rng(7)
     with path.open("wb") as file:
         for _ in range(number >> 18):
@@ -114,7 +114,7 @@ def write_distinct_words(path: Path, number: int) -> None:
 
 
 def train_in_process(*arguments: object) -> tuple[subprocess.CompletedProcess[str], int]:
-    """What `tokbench train` says, and the most bytes of memory that it had."""
+    """Run `tokbench train`; return the finished process and its peak memory in bytes."""
     program = (
         "import resource, subprocess, sys\n"
         "code = subprocess.run([sys.executable, '-m', 'tokbench', 'train', *sys.argv[1:]]).returncode\n"
@@ -167,7 +167,7 @@ def test_parts_are_counted_and_added_up_in_the_memory_that_is_said(tmp_path: Pat
         "    words, _ = count_all(plan, folder, engine=engine, resume=True, progress=no_progress)\n"
         "    distinct = words.index.distinct\n"
         "most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
-        "if sys.platform == 'linux':\n"  # where that of the process that started it counts, too
+        "if sys.platform == 'linux':\n"  # where ru_maxrss includes the process that started it
         "    lines = Path('/proc/self/status').read_text().splitlines()\n"
         "    most = next(int(line.split()[1]) for line in lines if line.startswith('VmHWM:'))\n"
         "print(distinct, most)\n"
@@ -180,7 +180,7 @@ def test_parts_are_counted_and_added_up_in_the_memory_that_is_said(tmp_path: Pat
         return distinct, most * (1 if sys.platform == "darwin" else 1024)
 
     write_distinct_words(tmp_path / "a.txt", 2 << 20)
-    table = 30_000_000  # all words take 100 MB at once
+    table = 30_000_000  # all words at once take 100 MB
     assert peak(table)[1] < PROCESS_BYTES + table
     distinct, most = peak(0)
     assert PROCESS_BYTES < most < PROCESS_BYTES + 120 * distinct

@@ -1,4 +1,4 @@
-"""A training on counted words learns what a training on their text does."""
+"""Training on counted words learns the same as training on their text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytest.importorskip("pyarrow")
 
 
 def trained(words: Any, directory: Path, **options: Any) -> dict[str, bytes]:
-    """The files of a tokenizer but its manifest, which tells what it was trained on."""
+    """Train, and return the tokenizer's files without its manifest, which records the training data."""
     train_and_save(words, directory=directory, options={"vocab_size": 700, **options})
     return {name: data for name, data in files_of(directory).items() if name != "tokbench.json"}
 
@@ -90,7 +90,7 @@ def test_more_words_than_pieces_can_be_learned_from(
 def test_more_characters_than_can_be_learned_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernel: str, backend: str
 ) -> None:
-    """The smallest --min-count is named: with one less they are still too many."""
+    """The hint names the smallest --min-count that works: with one less there are still too many."""
     monkeypatch.setenv("TOKBENCH_KERNEL", kernel_named(kernel).name)
     words = ["".join("abcde"[rank // 5**i % 5] for i in range(4)) for rank in range(1, 400)]
     text = " ".join(word for rank, word in enumerate(words, start=1) for _ in range(1 + 400 // rank))
@@ -129,7 +129,7 @@ def test_rare_words_are_left_out_after_all_is_added_up(texts: list[Path], tmp_pa
 
 
 def test_words_that_others_counted(texts: list[Path], tmp_path: Path) -> None:
-    """As Spark or DuckDB writes them: in any order, in several files, as texts, and twice."""
+    """Words as Spark or DuckDB writes them: in any order, in several files, as strings, and some of them twice."""
     import pyarrow
     import pyarrow.parquet
 
