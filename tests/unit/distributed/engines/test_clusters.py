@@ -1,4 +1,4 @@
-"""Dask and Ray: what they run is what the local engine runs, to the byte, whatever happens to their workers."""
+"""Dask and Ray: their results equal the local engine's to the byte, whatever happens to their workers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_progress_is_of_all_slices(engine: Engine, tmp_path: Path) -> None:
     list(engine.run(task, sized, phase="counting", progress=lambda *report: told.append(report)))
     assert told[0][1:] == (0, 60, "bytes")
     assert told[-1][1:] == (60, 60, "bytes")
-    assert re.fullmatch(r"counting on \d workers?", told[0][0])  # one may just be starting again
+    assert re.fullmatch(r"counting on \d workers?", told[0][0])  # one may just be restarting
 
 
 @pytest.mark.slow
@@ -101,7 +101,7 @@ def test_it_is_as_good_as_before_when_it_was_left_early(engine: Engine, tmp_path
 
 
 class Beside(Thread):
-    """A run on another thread, so that a test can meanwhile do something to those who work."""
+    """A run on another thread, so that the test can do something to its workers meanwhile."""
 
     def __init__(self, engine: Engine, folder: Path) -> None:
         super().__init__(daemon=True)
@@ -119,7 +119,7 @@ class Beside(Thread):
             self.error = error
 
     def process(self) -> int:
-        """The one that works on slice 0."""
+        """Return the id of the process that works on slice 0, once it runs."""
         wait_until(lambda: self._pid.exists() and self._pid.read_text())
         return int(self._pid.read_text())
 

@@ -145,7 +145,7 @@ def test_what_is_left_early_is_stopped(tmp_path: Path) -> None:
         )
         next(running)
         running.close()
-        # And the engine is as good as before.
+        # The engine still works afterwards.
         assert len(run(engine, "square", tmp_path)) == 6
 
 
@@ -179,7 +179,7 @@ def test_workers_end_with_whoever_started_them(
     while _runs(worker):
         assert time.monotonic() < until, "the worker still runs"
         time.sleep(0.05)
-    if how == signal.SIGINT:  # it could clean up
+    if how == signal.SIGINT:  # SIGINT leaves time to clean up
         assert not (tmp_path / "half").exists()
 
 

@@ -1,4 +1,4 @@
-"""A Ray cluster whose head is lost: Ray ends the process a minute later without a word, so that is told before."""
+"""The loss of a Ray cluster's head: Ray silently ends the process a minute later, so it is reported before that."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ with ray.RayEngine.at(sys.argv[1]) as engine:
 
 
 def environment() -> dict[str, str]:
-    """Of a cluster of this machine alone, that asks nobody who they are."""
+    """Return the environment of a cluster on this machine alone, without authentication and usage statistics."""
     return module_environment() | {"RAY_AUTH_MODE": "disabled", "RAY_USAGE_STATS_ENABLED": "0"}
 
 
 @contextmanager
 def head(folder: Path) -> Iterator[str]:
-    """A head of one worker; its address."""
+    """Start a head with one worker; yield its address."""
     with subprocess.Popen(
         [
             *(sys.executable, "-P", "-m", "ray.scripts.scripts", "start", "--head", "--block"),
@@ -66,7 +66,7 @@ def head(folder: Path) -> Iterator[str]:
 
 
 def pid_of_head(folder: Path) -> int:
-    """The process that knows the cluster."""
+    """Return the id of the process that keeps the cluster's state."""
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             arguments = path.read_bytes()
@@ -86,7 +86,7 @@ def test_a_head_that_is_lost_is_reported(tmp_path: Path) -> None:
     with (
         TemporaryDirectory(
             prefix="ray-", dir="/tmp", ignore_cleanup_errors=True
-        ) as folder,  # short, for sockets
+        ) as folder,  # a short path, for sockets
         head(Path(folder)) as address,
         subprocess.Popen(
             [sys.executable, "-c", DRIVER, address, str(out)], env=environment(), stdout=subprocess.PIPE
