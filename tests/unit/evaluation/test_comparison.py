@@ -43,7 +43,7 @@ def compared(*tokenizers: Toy, documents: Sequence[Document], **options: Any) ->
 
 @pytest.fixture(scope="module")
 def documents() -> list[Document]:
-    """Forty texts of a and b, in two groups."""
+    """Return forty texts of a, b and spaces, in two groups."""
     generator = random.Random(4)
     texts = ["".join(generator.choices("ab ", k=generator.randint(20, 60))) for _ in range(40)]
     return [*documents_of(*texts[:25], group="x"), *documents_of(*texts[25:], group="y")]
@@ -55,7 +55,7 @@ def comparison(documents: list[Document]) -> Comparison:
 
 
 def printed(comparison: Comparison) -> str:
-    """As the terminal shows it."""
+    """Return the comparison as the terminal shows it."""
     text = StringIO()
     render_comparison(comparison, console=Console(file=text, width=300, color_system=None, highlight=False))
     return text.getvalue()
@@ -107,7 +107,7 @@ def test_differences_are_to_the_baseline(comparison: Comparison, documents: list
     turned = compared(LETTERS, PAIRS, documents=documents, baseline="pairs")
     assert by_name(turned, "letters").figures["bytes_per_token"].difference == pytest.approx(1 / ratio - 1)
     dropping = by_name(comparison, "dropping").figures["roundtrip_rate"]
-    assert dropping.difference == dropping.value - 1  # of shares the difference itself
+    assert dropping.difference == dropping.value - 1  # for shares, the difference itself
     assert dropping.difference_interval is not None
     assert dropping.is_distinguishable
 
@@ -161,7 +161,7 @@ def test_premiums_are_over_english_on_the_same_lines() -> None:
 
 
 def test_without_english_all_are_over_the_language_that_is_cheapest_for_the_baseline() -> None:
-    """Though another one is for the second tokenizer: their premiums stand in one table."""
+    """One language is the reference of all, though another is the cheapest for the second tokenizer."""
     documents = parallel_documents(de=["ab"] * 5, ta=["aac"] * 5)
     found = compared(
         Toy("a", "b", "c", "ab", name="one"),
@@ -253,7 +253,7 @@ def test_the_fairest_is_one_that_keeps_the_text() -> None:
 
 
 def slimmed(document: dict[str, Any], names: set[str]) -> dict[str, Any]:
-    """A full document with only these metrics, wherever metrics stand."""
+    """Return a full document with only these metrics, wherever it has metrics."""
 
     def chosen(metrics: dict[str, Any]) -> dict[str, Any]:
         return {name: one for name, one in metrics.items() if name in names}
@@ -375,7 +375,7 @@ def test_a_baseline_is_not_trained_twice() -> None:
     assert [one.tokenizer.info.backend for one in trained.candidates] == ["byte", "bpe", "char"]
 
 
-# --- beside the figures -------------------------------------------------------------------------
+# --- in addition to the figures -----------------------------------------------------------------
 
 
 def test_tokens_are_relative_to_the_baselines() -> None:

@@ -1,4 +1,4 @@
-"""Notes of parts: which documents of each are encoded twice."""
+"""Notes of parts: which documents of each part are encoded twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One reading of documents answers more than one question, and no document is read twice for it."""
+"""One reading of the documents answers several questions, and no document is read twice for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One pass over a corpus: what it counts, whatever the order, the batches and the groups."""
+"""One pass over a corpus: its counts, whatever the order, the batches and the groups."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def tokenizer(request: pytest.FixtureRequest) -> Tokenizer:
 
 @cache
 def some_documents() -> tuple[Document, ...]:
-    """Beginnings of bundled texts in four groups, hard cases among them, in no order."""
+    """Return beginnings of bundled texts in four groups, with hard cases among them, in random order."""
     found = []
     for name, text in bundled_texts().items():
         group = name.partition("/")[0] if "python" not in name else "python"
@@ -69,7 +69,7 @@ def frequencies_of(evaluation: Evaluation, group: str) -> list[int]:
 
 
 def everything(evaluation: Evaluation) -> dict[str, object]:
-    """All that must not depend on how the documents came."""
+    """Return everything that must not depend on the order and the batches of the documents."""
     return {
         "groups": {
             name: (tally.as_counts(), tally.words, tally.numbers.tolist(), frequencies_of(evaluation, name))
@@ -86,12 +86,12 @@ def everything(evaluation: Evaluation) -> dict[str, object]:
 
 
 def counted_in(document: Document, counts: Mapping[str, int]) -> dict[str, int]:
-    """What counts of a document: identifiers of program code alone."""
+    """Return the counts that a document contributes: identifiers are counted only in program code."""
     return {name: n for name, n in counts.items() if document.is_code or not name.startswith("identifier")}
 
 
 def test_identifiers_are_those_of_program_code() -> None:
-    """Each word of prose looks like one, and none of them has a boundary that could be cut."""
+    """Prose has words that look like identifiers, with and without boundaries inside them."""
     prose = [Document("the getName", "all", "a.md"), Document("only prose", "prose", "b.md")]
     code = Document("getName x", "all", "a.py", is_code=True)
     for threads in (1, 2):
@@ -105,7 +105,7 @@ def test_identifiers_are_those_of_program_code() -> None:
 
 
 def test_it_is_what_is_counted_document_by_document(tokenizer: Tokenizer) -> None:
-    """Against `segment` and the definition of every count."""
+    """The counts are compared with `segment` and the definition of each count."""
     documents = some_documents()
     evaluation = evaluate(tokenizer, documents)
     sums: Counter[str] = Counter()
@@ -272,7 +272,7 @@ def test_what_does_not_is_reported_with_its_place() -> None:
 
 
 def test_a_lossless_tokenizer_that_lies_is_found_out() -> None:
-    """What it says of itself only lets whole batches be decoded at once."""
+    """The flag `lossless` only allows decoding whole batches at once; it is not trusted."""
 
     class Liar(Toy):
         def decode(self, ids: Sequence[int], *, errors: str = "replace") -> str:

@@ -1,4 +1,4 @@
-"""States of counting: what was counted in parts, kept in files, is what one pass counts."""
+"""Files of counting states: what was counted in parts and saved equals the counts of one pass."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TOYS = {
 
 
 def plain(value: Any) -> Any:
-    """What can be compared by `==`."""
+    """Convert a value to one that `==` can compare."""
     if isinstance(value, np.ndarray):
         return (value.dtype.kind, value.tolist())
     if isinstance(value, Tally | UnitCounts | Evaluation | CountingState | GroupState):
@@ -49,7 +49,7 @@ def plain(value: Any) -> Any:
 def in_parts(
     tokenizer: Toy, parts: Sequence[Sequence[Document]], *, means: bool, whole_groups: Sequence[str] = ()
 ) -> Evaluation:
-    """What is counted in parts, each written to a file and read again."""
+    """Count in parts, writing the state of each to a file and reading it again."""
     together = Counting(tokenizer, means=means, whole_groups=whole_groups)
     size = tokenizer.info.vocab_size
     for part in parts:
@@ -110,7 +110,7 @@ def test_more_units_than_are_kept_apart(cut: int) -> None:
 
 
 def test_what_is_kept_does_not_grow_with_the_documents() -> None:
-    """Of twice as many documents of the same words, but for some more digits."""
+    """The state of twice as many documents of the same words only has some more digits."""
 
     def size(documents: int) -> int:
         counting = Counting(TOYS["unknown"])
@@ -151,7 +151,7 @@ def test_the_same_counts_are_the_same_bytes() -> None:
 @pytest.mark.parametrize("flag", [1, 0x20, 0x40], ids=["encrypted", "patched", "strongly encrypted"])
 def test_a_damaged_flag_is_reported(flag: int) -> None:
     whole = bytearray(some_file())
-    for signature, at in ((b"PK\3\4", 6), (b"PK\1\2", 8)):  # of each entry, and of the directory
+    for signature, at in ((b"PK\3\4", 6), (b"PK\1\2", 8)):  # in each entry, and in the directory
         start = -1
         while (start := whole.find(signature, start + 1)) >= 0:
             whole[start + at] |= flag

@@ -1,4 +1,4 @@
-"""Figures over many documents: each aggregation by hand, and its resamples against resampling documents for real."""
+"""Figures over many documents: each aggregation by hand, and its resamples compared with resampled documents."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ WORDS = METRICS["tokens_per_word"]
 
 
 def grouped(**texts: list[str]) -> list[Document]:
-    """Documents of groups, in turns, as a corpus may have them."""
+    """Return documents of groups in turns, as a corpus may have them."""
     found = [
         Document(text, group, f"{group}:{number}", is_code=True)
         for group, documents in texts.items()
@@ -67,7 +67,7 @@ def grouped(**texts: list[str]) -> list[Document]:
 
 
 def three_groups() -> Evaluation:
-    """Bytes over tokens: x 3/2, 4/3; y 9/7; z 5/4, 2/2, 6/5 (an é is two bytes and one token)."""
+    """Evaluate bytes / tokens: x 3/2, 4/3; y 9/7; z 5/4, 2/2, 6/5 (an é is two bytes and one token)."""
     documents = grouped(x=["aé", "ab é"[:3]], y=["aaaaa é b"[:8]], z=["aaaé", "ab", "aaaa é"[:5]])
     return with_means(Toy("a", "b"), documents)
 
@@ -131,7 +131,7 @@ def test_resamples_are_what_the_figure_would_be_of_the_drawn_documents(
 
 
 def by_hand(evaluation: Evaluation, weights: np.ndarray, complement: bool, aggregation: Aggregation) -> float:
-    """Of documents in the order of their keys, each as often as it is drawn."""
+    """Compute the figure from the documents in the order of their keys, each as often as it is drawn."""
     of_groups = evaluation.group_units
     keys = sorted(key for units in of_groups.values() for key in units.keys.tolist())
     rows = {
@@ -188,7 +188,7 @@ def test_a_group_is_compared_with_the_baseline_on_its_own_documents() -> None:
 
 
 def test_documents_of_a_file_are_drawn_together() -> None:
-    """Lines of six files that differ, each by what all its lines have: not forty-eight independent texts."""
+    """Lines are alike within each of six different files, and so are not forty-eight independent texts."""
     lines = [
         Document("a" * (1 + file % 3) + "é" * (file % 4), "x", f"{file}.txt:{number}", unit)
         for file in range(6)
@@ -207,7 +207,7 @@ def test_documents_of_a_file_are_drawn_together() -> None:
 
 
 def test_frequencies_have_the_interval_of_the_jackknife() -> None:
-    """Against counting anew what is left without each document, in the order of their keys."""
+    """The resamples are compared with counting without each of the documents in turn."""
     texts = ["aab", "abab b", "ccc a", "b", "aé aé a", "abc cba"]
     toy = Toy("a", "b", "c", " ", "ab")
     aggregate = Aggregate(evaluate(toy, documents_of(*texts)))
@@ -237,7 +237,7 @@ def test_more_units_than_sets_are_dealt_by_their_keys() -> None:
 
 
 def test_resamples_of_lines_are_moved_to_the_figure_of_the_files() -> None:
-    """The figure is that of the files with their line ends; what is drawn are the lines without them."""
+    """The figure is that of the files with their line ends; the resamples draw lines without them."""
     documents = parallel_documents(de=["ab a", "b", "abab", "é", "b a"], en=["a", "bb", "ab b", "a", "é"])
     toy = Toy("a", "b", " ", "ab")
     files = evaluate(toy, documents)
@@ -249,7 +249,7 @@ def test_resamples_of_lines_are_moved_to_the_figure_of_the_files() -> None:
     assert lines.units == {"aligned lines": 5}
     assert found.estimate == Aggregate(files).value(TOKENS) != expected.estimate
     assert found.values - found.estimate == pytest.approx(expected.values - expected.estimate)
-    # Two files are not a sample of files, and their lines no files.
+    # Two files are too few to resample, and lines are no substitute for files.
     assert Aggregate(files, lines=lines).resampled(METRICS["roundtrip_rate"]) is None
     [in_german] = Aggregate(files, lines=lines).group_resampled([TOKENS], "de")
     assert in_german is not None

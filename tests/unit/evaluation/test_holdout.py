@@ -1,4 +1,4 @@
-"""A tenth of a corpus is held out: of everything, and the same lines of every language."""
+"""Holding out a tenth of a corpus: of everything, and the same lines of every language."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def numbered(count: int, *, mark: str = "") -> str:
 
 
 def held_lines(holdout: Holdout) -> dict[str, list[str]]:
-    """The numbers of the lines that are held out, by group."""
+    """Return the numbers of the lines that are held out, by group."""
     found: dict[str, list[str]] = defaultdict(list)
     for document in holdout.held_out:
         found[document.group] += [line.split()[0] for line in document.text.splitlines()]
@@ -83,7 +83,7 @@ def test_both_parts_are_the_whole_and_share_no_line(tmp_path: Path) -> None:
 
 
 def dealt_again(plan: Plan, corpus: Corpus) -> tuple[list[tuple[str, Part]], Counts]:
-    """What a plan says of each document by its text alone, and its sums."""
+    """Apply a plan to each document by its text alone; return the parts and their counts."""
     counts, parts = Counts(), []
     for document, part in replace(plan, sides=None).parts(corpus.documents()):
         counts.add(
@@ -154,7 +154,7 @@ def test_the_seed_decides_what_is_held_out(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("unit", ["file", "lines", "paragraphs"])
 def test_a_tenth_of_every_group_is_held_out_by_its_bytes(tmp_path: Path, unit: str) -> None:
-    """Dealt out together, a group of few documents could be on one side, and large documents decide alone."""
+    """Dealt out together, a small group could end up on one side, and large documents would decide alone."""
     words = {group: Random(group) for group in ("one", "few", "many", "heavy")}
     text = {group: lambda size, draw=draw: prose(draw, size) for group, draw in words.items()}
     files = {
@@ -178,7 +178,7 @@ def test_a_tenth_of_every_group_is_held_out_by_its_bytes(tmp_path: Path, unit: s
 
 
 def prose(draw: Random, lines: int) -> str:
-    """Lines of words, with a blank one now and then."""
+    """Return lines of words, with occasional blank lines."""
     return "".join(
         " ".join(f"w{draw.randrange(9999)}" for _ in range(draw.randrange(3, 15)))
         + ("\n\n" if draw.randrange(5) == 0 else "\n")
@@ -187,7 +187,7 @@ def prose(draw: Random, lines: int) -> str:
 
 
 def test_large_documents_are_as_likely_as_small_ones(tmp_path: Path) -> None:
-    """Held out wherever they fit what is missing, large ones never would be: small ones are there before them."""
+    """If documents were held out wherever they fit, small ones would fill the share before any large one."""
     draw = Random(0)
     files = {f"code/x/{number}.txt": prose(draw, 30 if number % 4 == 0 else 1) for number in range(240)}
     corpus = open_corpus(write(tmp_path, files))
@@ -245,7 +245,7 @@ def test_the_same_lines_of_every_language_are_held_out(tmp_path: Path, seed: int
 
 
 def test_a_line_of_many_characters_is_a_line_in_translations(tmp_path: Path) -> None:
-    """A line that is longer than what others are cut at would put all lines after it out of step."""
+    """Cutting a line at the length where other texts are cut would shift all lines after it."""
     long = numbered(100).replace("3 \n", "3 " + "word " * 900 + "\n")
     corpus = open_corpus(write(tmp_path, {"parallel/de.txt": long, "parallel/en.txt": numbered(100)}))
     for seed in range(4):
@@ -255,7 +255,7 @@ def test_a_line_of_many_characters_is_a_line_in_translations(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("unit", ["lines", "paragraphs"])
 def test_lines_that_are_documents_stay_aligned(tmp_path: Path, unit: str) -> None:
-    """Dealt out by what they say, each language would have its own held-out lines, often as many of them."""
+    """Dealt out by its content, each language would have other held-out lines, though often as many."""
     text = {"lines": numbered, "paragraphs": lambda count, mark: numbered(count, mark=f"{mark}\n")}[unit]
     files = {f"parallel/{name}.txt": text(200, mark=name) for name in ("de", "en")}
     corpus = open_corpus(write(tmp_path, files), documents=unit)  # type: ignore[arg-type]
@@ -276,7 +276,7 @@ def test_a_hundred_languages_are_cut_into_lines_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("unit", ["file", "lines"])
 def test_no_translation_of_a_held_out_line_is_learned_from(tmp_path: Path, unit: str) -> None:
-    """Also where a folder holds two sets of translations, of which one alone can be compared."""
+    """This holds even if a folder has two sets of translations, only one of which can be compared."""
     long = {f"parallel/{name}.txt": numbered(260, mark=name * 3) for name in ("de", "en", "fr")}
     short = {f"parallel/{name}.txt": numbered(170, mark=name) for name in ("ja", "zh")}
     holdout = hold_out(open_corpus(write(tmp_path, {**long, **short}), documents=unit))  # type: ignore[arg-type]
@@ -290,7 +290,7 @@ def test_no_translation_of_a_held_out_line_is_learned_from(tmp_path: Path, unit:
 
 
 def test_a_language_with_another_number_of_lines_is_not_aligned(tmp_path: Path) -> None:
-    """Though what is held out of it may have as many."""
+    """It is left out even if as many of its lines are held out."""
     files = {
         "parallel/de.txt": numbered(100),
         "parallel/en.txt": numbered(100),
@@ -334,7 +334,7 @@ def test_many_documents_are_dealt_out_whole(tmp_path: Path) -> None:
 
 
 def test_blocks_of_records_are_drawn_as_documents_and_those_of_files_as_files(tmp_path: Path) -> None:
-    """Every part of a record is of one document, however many records a file has."""
+    """All parts of a record are one document, however many records a file has."""
     records = [{"text": numbered(400, mark=f"of {name}"), "kind": name} for name in "abcdef"]
     lines = "".join(f"{json.dumps(record)}\n" for record in records)
     write(

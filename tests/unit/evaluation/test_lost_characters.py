@@ -1,4 +1,4 @@
-"""What is lost in decoding: how many characters, and by what cause."""
+"""Characters that are lost in decoding: how many, and for which cause."""
 
 from __future__ import annotations
 

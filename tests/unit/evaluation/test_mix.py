@@ -1,4 +1,4 @@
-"""A mix of groups: what it costs, how sure that is, and which tokenizer is the cheapest for it."""
+"""A mix of groups: its cost, how certain that is, and which tokenizer is the cheapest for it."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_the_figure_is_the_weighted_sum_of_tokens_per_byte(documents: list[Docum
 
 
 def test_each_part_is_drawn_by_itself(documents: list[Document]) -> None:
-    """Against adding up what is drawn of each group, one with another seed than the other."""
+    """The resamples are compared with adding up those of each group, which have different seeds."""
     evaluation = evaluate(PAIRS, documents, threads=1)
     _, found = mixed(HALF, evaluation, None, seed=7)
     assert found is not None
@@ -138,7 +138,7 @@ def test_an_interval_is_as_wide_as_the_part_of_the_fewest_units_asks_for(few: st
 
 
 def test_languages_of_the_same_lines_are_drawn_together() -> None:
-    """Two languages that say the same: the mix of both varies as each does, and not by its root of two less."""
+    """The mix of two languages with equal lines varies as much as each, not less by the square root of two."""
     generator = random.Random(3)
     lines = ["".join(generator.choices(["ab", "a", "b"], k=12)) for _ in range(40)]
     documents = parallel_documents(de=lines, en=lines)
@@ -221,7 +221,7 @@ def test_the_mix_is_in_every_form(documents: list[Document]) -> None:
     assert float(by_metric["pairs", "embedding_bytes"]["value"]) == 5 * 16 * 2
 
 
-# --- tokens beside the baseline's -------------------------------------------------------------
+# --- tokens compared with the baseline --------------------------------------------------------
 
 
 def test_relative_tokens_have_the_interval_of_the_ratio(documents: list[Document]) -> None:

@@ -1,4 +1,4 @@
-"""What gets a star, a bold name or a rank: only what is more than chance, and keeps the text."""
+"""Stars, bold names and ranks: only for tokenizers that keep the text, and for more than chance."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def printed(comparison: Comparison) -> str:
 
 
 def starred(comparison: Comparison) -> dict[str, bool]:
-    """Whether the best of `pairs` stands out in each form."""
+    """Return whether the best figure, of `pairs`, is marked in each form."""
     chosen = [TOKENS]
     [row] = [row for row in summary_table(comparison, metrics=chosen).rows if row[0].text == "pairs"]
     [figures] = [row for row in figures_table(comparison).rows if row[0].text == TOKENS.title]
@@ -89,7 +89,7 @@ def starred(comparison: Comparison) -> dict[str, bool]:
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
 def test_the_best_has_a_star_in_every_form(documents: list[Document], aggregation: Aggregation) -> None:
-    """However documents become one figure, what loses text has none, though it has the fewest tokens."""
+    """Whatever the aggregation, a tokenizer that loses text gets no star, though it has the fewest tokens."""
     found = compared(LETTERS, PAIRS, DROPPING, documents=documents, aggregation=aggregation)
     values = {one.name: one.figures["bytes_per_token"].value or 0 for one in found.tokenizers}
     assert max(values, key=lambda name: values[name]) == "dropping"
@@ -142,7 +142,7 @@ def test_what_has_no_direction_or_no_interval_is_not_ranked(documents: list[Docu
 
 
 def five_languages() -> list[Document]:
-    """Forty lines in five languages; what a language costs differs far more than the two tokenizers do."""
+    """Return forty lines in five languages, whose costs differ far more than those of the two tokenizers."""
     generator = random.Random(3)
     lines = ["".join(generator.choices(["ab", "a", "b"], [6, 2, 2], k=25)) for _ in range(40)]
     letters = dict(zip(("de", "en", "fr", "ka", "zh"), ("", "", "c", "ccc", "c" * 12), strict=True))
@@ -205,7 +205,7 @@ def test_premiums_and_gini_have_intervals_in_every_form() -> None:
 
 
 def test_resamples_of_premiums_and_gini_are_those_of_the_drawn_lines() -> None:
-    """Against adding up the drawn lines one by one."""
+    """The resamples are compared with adding up the drawn lines one by one."""
     languages = {
         "de": ["a", "bb", "", "abab", "b b", "aaaa", "", "ab", "b"],
         "en": ["ab", "b", "x", "ab a", "b", "a", "", "a", "b"],
@@ -216,7 +216,7 @@ def test_resamples_of_premiums_and_gini_are_those_of_the_drawn_lines() -> None:
     alignment = Alignment(("de", "en", "ta"), 9)
     toy = Toy("a", "b", " ", "ab")
     found = fairness_of(evaluate(toy, AlignedLines(documents, alignment)), alignment, reference="en", seed=5)
-    assert found.incomplete_lines == 2  # the line without text in any language is none of them
+    assert found.incomplete_lines == 2  # the line that is empty in all languages does not count
     # Lines are drawn in the order of their keys.
     lines = [Document("x", "en", "", aligned_unit(number + 1)) for number in complete]
     complete = [complete[position] for position in np.argsort(UnitKeys().of(lines)).tolist()]
@@ -318,7 +318,7 @@ def test_groups_are_ordered_only_where_their_figures_can_be_compared() -> None:
 
 
 def test_groups_of_digits_are_neither_starred_nor_ranked() -> None:
-    """Cutting numbers in threes is one way of many: no tokenizer is better for it."""
+    """Splitting numbers into groups of three is one way of many, and no tokenizer is better for it."""
     documents = documents_of(
         *(f"{number} 1234567" for number in range(1000, 1040)), group="x"
     ) + documents_of(*(f"{number} 12" for number in range(10, 50)), group="a")

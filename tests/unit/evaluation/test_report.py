@@ -114,14 +114,14 @@ def test_numbers_by_length_are_all_numbers(found: Report) -> None:
 
 
 def test_the_last_row_of_lengths_says_that_it_holds_longer_ones(tmp_path: Path) -> None:
-    """A row 16 that counts numbers of twenty digits, too, would be taken for what it says."""
+    """The row also counts numbers of twenty digits, so its label must not be just 16."""
     (tmp_path / "a.txt").write_text(f"{'1' * 15} {'2' * 16} {'3' * 20} " * 9, encoding="utf-8")
     found = report(open_corpus(tmp_path / "a.txt"), tokenizer=Toy("1", "2", "3" * 20, " "), times=False)
     assert [(one.label, one.numbers) for one in found.numbers] == [("15", 9), ("16+", 18)]
     rows = [line.split()[:2] for line in shown(found).splitlines()]
     assert ["15", "9"] in rows
     assert ["16+", "18"] in rows
-    assert ["16+", "9"] in rows  # tokens of twenty bytes, beside those of one
+    assert ["16+", "9"] in rows  # tokens of twenty bytes; all others have one
     document: Any = report_document(found)
     assert [(one["digits"], one["or_more"]) for one in document["numbers"]] == [(15, False), (16, True)]
 

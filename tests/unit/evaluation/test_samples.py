@@ -1,4 +1,4 @@
-"""Sample lines: which ones are drawn, and that every tokenizer cuts them."""
+"""Sample lines: which ones are drawn, and that every tokenizer splits them."""
 
 from __future__ import annotations
 
@@ -88,5 +88,5 @@ def test_samples_are_of_what_was_evaluated(tmp_path: Path) -> None:
         (tmp_path / f"{language}.txt").write_text(text)
     corpus = open_corpus(tmp_path)
     found = samples_of(compared(named("byte"), NUMBERED), corpus)
-    assert len(found) == PER_GROUP  # all three are Latin
+    assert len(found) == PER_GROUP  # all three languages have Latin script
     assert all(len(sample.segmentations) == 1 for sample in found)

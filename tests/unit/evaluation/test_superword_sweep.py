@@ -1,4 +1,4 @@
-"""Compression by where superwords begin: worked out by hand, and that of trainings of their own."""
+"""Compression by the size at which superwords begin: worked out by hand, and compared with separate trainings."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def tokens_of(tokenizer: Tokenizer, holdout: Holdout) -> int:
 
 
 def test_a_phrase_is_one_token_as_on_paper(tmp_path: Path) -> None:
-    # Each text is "ab ab " and two digits of its own, too rare to be learned. Plain: ab, then " ab", and no pair is
-    # left in a word; ab, " ab", a space and two digits are five tokens for eight bytes. Across spaces after the first
-    # merge: "ab " (twice a text), then "ab ab "; with two digits, three tokens.
+    # Each text is "ab ab " and two digits of its own, too rare to be learned. Plain: ab, then " ab", and no word has
+    # a pair left; ab, " ab", a space and two digits are five tokens for eight bytes. Across spaces after the first
+    # merge: "ab " (twice per text), then "ab ab "; with two digits, three tokens.
     path = tmp_path / "texts.jsonl"
     path.write_text("".join(f'{{"text": "ab ab {number}"}}\n' for number in range(10, 50)))
     found = sweep_superwords(

@@ -1,4 +1,4 @@
-"""Compression against vocabulary size: the curve is that of retraining, and what it says follows from it."""
+"""Compression against vocabulary size: the curve equals retraining, and its conclusions follow from it."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def points_of(*values: tuple[int, float]) -> list[SweepPoint]:
 
 
 def curve(*gains: float, first: int = 1000) -> list[SweepPoint]:
-    """Doublings from a first size, each with its gain."""
+    """Return the points of doublings from a first size, each with its gain."""
     points, value = [(first, 1.0)], 1.0
     for number, gain in enumerate(gains, start=1):
         value *= 1 + gain
@@ -166,7 +166,7 @@ GAINS = (0.25, 0.2, 0.12, 0.08, 0.045, 0.03, 0.015, 0.01)
 
 
 def test_the_knee_does_not_move_with_the_range() -> None:
-    """The fifth doubling is the first that adds less than 5 %: it is one of 16,000 tokens, whatever is around."""
+    """The fifth doubling, from 16,000 tokens, is the first to add less than 5 %, whatever range is swept."""
     points = curve(*GAINS)
     found = {
         (first, last): knee_of(points[first:last])
@@ -210,7 +210,7 @@ def test_the_smallest_size_is_recommended_whose_doubling_no_longer_pays() -> Non
 
 
 def test_steps_that_are_no_doublings_count_as_what_they_are() -> None:
-    """Twice 3 % for 4,000 times four, and half a doubling that adds 1.5 %."""
+    """The gain is counted per doubling: a step from 4,000 to 16,000 tokens counts as two of them."""
     assert recommend(points_of((4000, 2.0), (16000, 2.0 * 1.03**2)), model=Model()).vocab_size == 16000
     assert recommend(points_of((4000, 2.0), (16000, 2.0 * 1.019**2)), model=Model()).vocab_size == 4000
     found = recommend(points_of((4096, 2.0), (65536, 2.0 * 1.1**4)), model=Model())
@@ -219,7 +219,7 @@ def test_steps_that_are_no_doublings_count_as_what_they_are() -> None:
 
 
 def test_the_width_of_the_model_decides() -> None:
-    """12 · 64² parameters and 64 for a token: 1,000 tokens more cost more than 25 % longer tokens save."""
+    """With 12 · 64² parameters and 64 per token, 1,000 more tokens cost more than 25 % longer tokens save."""
     points = curve(0.25, 0.2, 0.18, 0.17)
     small, large = (
         recommend(points, model=Model(dim=dim, layers=layers)) for dim, layers in ((64, 1), (4096, 32))

@@ -1,4 +1,4 @@
-"""Bounds that tokenizers are held to: how they are written, when they are kept, what is told of them."""
+"""Bounds on the figures of tokenizers: how they are written, when they are kept, and how they are reported."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def test_the_same_again_passes_without_tolerance() -> None:
     held = {threshold.figure for threshold in thresholds}
     assert {"bytes_per_token", "unk_rate", "x:unk_rate", "de:bytes_per_token"} <= held
     assert {"premium", "de:premium", "gini"} <= held
-    assert "en:premium" not in held  # the reference: always 1
+    assert "en:premium" not in held  # the reference, whose premium is always 1
     assert not {threshold.metric for threshold in thresholds} & {
         name for name, metric in METRICS.items() if metric.direction == "neither"
     }
@@ -350,7 +350,7 @@ def test_junit_is_xml_whatever_the_names() -> None:
         compared(odd),
         [parse_threshold("unk_rate=0", bound="max"), parse_threshold("x:unk_rate=1", bound="max")],
     )
-    suite = ET.fromstring(as_junit(found))  # it is our own
+    suite = ET.fromstring(as_junit(found))  # written by us
     assert suite.attrib["tests"] == "2"
     assert suite.attrib["failures"] == "1"
     failed, kept = suite.findall("testcase")

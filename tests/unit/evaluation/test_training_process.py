@@ -34,7 +34,7 @@ needs_proc = pytest.mark.skipif(
 
 @pytest.fixture
 def holdout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Holdout:
-    """Of files that are named as one does, relative to the current folder."""
+    """Hold out part of files that are named relative to the current folder, as users do."""
     monkeypatch.chdir(tmp_path)
     for name in ("parallel/x/de.txt", "parallel/x/en.txt", "code/c/a.txt"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -61,14 +61,14 @@ def test_it_is_the_same_tokenizer(holdout: Holdout) -> None:
 
 @needs_proc
 def test_the_peak_is_that_of_the_training_whatever_this_process_did(holdout: Holdout) -> None:
-    """Of what it has freed, another training would take its memory, and the high-water mark would not move."""
+    """In this process, a training would reuse freed memory, and the high-water mark would not move."""
     peaks = []
     for _ in range(2):
         found = apart(holdout, vocab_size=400)
         peaks.append(found.peak_bytes)
         ballast = [bytes(1000) for _ in range(100_000)]
         del ballast
-    assert min(peaks) > 15_000_000  # no interpreter takes less
+    assert min(peaks) > 15_000_000  # every interpreter takes more
     assert max(peaks) < 1.2 * min(peaks)
     own = peak_bytes()
     assert own is not None
@@ -77,7 +77,7 @@ def test_the_peak_is_that_of_the_training_whatever_this_process_did(holdout: Hol
 
 @needs_proc
 def test_the_peak_is_that_of_the_process_which_trains() -> None:
-    """Libraries that train in a process of their own, which the one that was started starts."""
+    """Some libraries train in a process of their own, a child of the process that was started."""
     program = (
         "import subprocess, sys;"
         "from tokbench.core.time_and_memory import peak_bytes, training_peak_bytes;"
@@ -97,7 +97,7 @@ def test_the_peak_is_that_of_the_process_which_trains() -> None:
 def test_the_peak_of_a_library_is_that_of_its_process(
     holdout: Holdout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The process in which the library trains takes 200 MB, whatever the text is: it is the larger by far."""
+    """The process in which the library trains takes 200 MB whatever the text, by far more than its parent."""
     monkeypatch.syspath_prepend(tmp_path / "first")
     (tmp_path / "first").mkdir()
     (tmp_path / "first" / "sitecustomize.py").write_text(
