@@ -1,4 +1,4 @@
-"""Splitting a pattern at its top level, and finding what matched."""
+"""Splitting a pattern at its top level, and finding the alternative that matched."""
 
 from __future__ import annotations
 

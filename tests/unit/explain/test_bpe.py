@@ -1,4 +1,4 @@
-"""Merging by hand, and the causes of boundaries, shown by merging anew without them."""
+"""Merging by hand, and the causes of boundaries, shown by merging again without them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tokbench.explain.bpe import ListedMerges, RankedTokens, merge, trace_merges
 from tokbench.explain.causes import EarlierMerge, NoMerge
 from tokbench.explain.symbols import Symbol
 
-# a b, b c, ab c: "abc" is a token, "bc" never wins over "ab".
+# The merges a b, b c, ab c: "abc" is a token, and "bc" never wins over "ab".
 MERGES = {(97, 98): (0, 256), (98, 99): (1, 257), (256, 99): (2, 258)}
 
 
@@ -43,7 +43,7 @@ def test_an_earlier_merge_is_named_that_took_a_part() -> None:
 
 
 def test_two_earlier_merges_are_named_where_either_would_do() -> None:
-    # x a and b y both come before a b: one of them alone still takes a part.
+    # The merges x a and b y both come before a b: if only one of them is removed, the other still takes a part.
     merges = ListedMerges({(120, 97): (0, 256), (98, 121): (1, 257), (97, 98): (2, 258)})
     found = why_kept(list(b"xaby"), merges, 2)
     assert found is not None

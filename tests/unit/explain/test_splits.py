@@ -1,4 +1,4 @@
-"""Words that are cut at a place or by a cause, on a text small enough to count by hand."""
+"""Words that are split at a place or for a cause, on a text small enough to count by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A lattice small enough to add up by hand, and one that is added up by trying every segmentation."""
+"""A lattice small enough to add up by hand, and one that is compared with trying every segmentation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tokbench.explain.unigram import (
 )
 
 PIECES = {"a": 0.4, "b": 0.3, "ab": 0.2, "c": 0.1, "bc": 0.05}
-"""Of "abc": a b c 0.012, ab c 0.02, a bc 0.02; in all 0.052."""
+"""The segmentations of "abc": a b c 0.012, ab c 0.02, a bc 0.02; in total 0.052."""
 
 
 def lattice_of(text, pieces):

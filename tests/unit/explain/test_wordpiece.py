@@ -1,4 +1,4 @@
-"""Longest matches by hand; with a missing piece added the cut changes."""
+"""Longest matches by hand; adding a missing piece changes the split."""
 
 from __future__ import annotations
 
