@@ -1,4 +1,4 @@
-"""A folder appears whole or not at all: every step made to fail, to be interrupted, to be killed."""
+"""A folder appears whole or not at all: every step is made to fail, to be interrupted, and to be killed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 OLD = {"a.txt": b"old", "b.txt": b"kept only in the old one"}
 NEW = {"a.txt": b"new", "c.txt": b"x" * 10_000}
-STEPS = ("mkdir", "fsync", "rename", "open")  # the functions of `os` that a write goes through
+STEPS = ("mkdir", "fsync", "rename", "open")  # the functions of `os` that a write calls
 
 
 def contents(directory: Path) -> dict[str, bytes]:
@@ -36,7 +36,7 @@ def names(directory: Path) -> list[str]:
 
 @pytest.fixture(params=["exchange", "renames"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """How two folders change places: by the system's one step, or by three renames."""
+    """Return how two folders are exchanged: by one system call, or by three renames."""
     if request.param == "renames":
         monkeypatch.setattr(atomic, "_renameat2_exchange", no_exchange)
     return str(request.param)
@@ -47,7 +47,7 @@ def no_exchange(one: Path, other: Path) -> None:
 
 
 class Fault:
-    """Raises at the n-th of the steps, before it is done or after; counts them all."""
+    """A fault that raises an error before or after the n-th step, and counts all steps."""
 
     def __init__(
         self, monkeypatch: pytest.MonkeyPatch, *, at: int, error: BaseException, after: bool
@@ -77,7 +77,7 @@ class Fault:
 def faulty_write(
     place: Path, *, replace: bool, at: int, error: BaseException, after: bool
 ) -> tuple[bool, bool]:
-    """Writes NEW with a fault: whether the write failed, and whether it has as many steps."""
+    """Write NEW with a fault; return whether the write failed, and whether it reached that step."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         fault = Fault(monkeypatch, at=at, error=error, after=after)
         try:
@@ -143,7 +143,7 @@ def test_an_error_at_any_step_changes_nothing(tmp_path: Path, way: str, replace:
         error = OSError(code, os.strerror(code))
         failed, reached = faulty_write(place, replace=replace, at=at, error=error, after=False)
         failures += failed
-        if not failed:  # none, or one that did not matter: making a parent that is there
+        if not failed:  # no fault, or a harmless one: making a parent that exists
             assert contents(place) == NEW
         elif replace:
             assert contents(place) == OLD
@@ -366,7 +366,7 @@ except StoreError as error:
     print(error)
 """
     environment = os.environ | {"PYTHONPATH": str(Path(atomic.__file__).parents[2])}
-    # -B: what Python compiles would be cut off, too.
+    # -B: the limit would also truncate the bytecode that Python writes.
     command = [sys.executable, "-B", "-c", script, str(place)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
     assert "was not written: File too large; nothing was changed" in done.stdout

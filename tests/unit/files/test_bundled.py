@@ -1,4 +1,4 @@
-"""The bundled texts are all there, listed, free to use, and wide enough to compare tokenizers on."""
+"""The bundled texts are complete, listed, free to use, and varied enough to compare tokenizers on."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class TestResources:
         monkeypatch.setattr(bundled, "_PACKAGE", package)
         assert corpora_directory() == package / "corpora"
         with pytest.raises(TokbenchError, match="the bundled configs are not in") as caught:
-            configs_directory()  # a folder of that name beside an installed package is not ours
+            configs_directory()  # one beside an installed package is not ours
         assert "pip install" in caught.value.hint
         (tmp_path / "pyproject.toml").touch()
         assert configs_directory() == tmp_path / "configs"

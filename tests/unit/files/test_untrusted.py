@@ -1,4 +1,4 @@
-"""Files that somebody else wrote: what is not a file is refused before it is opened, and JSON has bounds."""
+"""Files from others: anything but a regular file is refused before it is opened, and JSON has limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A folder is held by one run, or shared by those that share it; a run that is killed holds nothing."""
+"""A folder is held by one run, or shared by runs that agree to share it; a killed run holds nothing."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_what_goes_wrong_under_it_is_not_its_own(tmp_path: Path) -> None:
 def test_one_that_was_deleted_meanwhile_holds_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its holder deletes it at the end: whoever had opened it before would hold what nobody else sees."""
+    """The holder deletes the lock at the end: a run that opened it before would hold a file that nobody else sees."""
     import fcntl
 
     flock, opened = fcntl.flock, []

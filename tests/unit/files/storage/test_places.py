@@ -1,4 +1,4 @@
-"""Places: the same for a folder of this machine, a store in memory, and one that is reached by HTTP as S3 is."""
+"""Places: the same behaviour of a local folder, a store in memory, and one reached by HTTP as S3 is."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KINDS = ("local", "file", "memory", pytest.param("s3", marks=pytest.mark.slow))
 
 @pytest.fixture(params=KINDS)
 def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    """An empty folder."""
+    """Return an empty folder."""
     match request.param:
         case "local":
             return place_of(tmp_path / "folder")
@@ -119,7 +119,7 @@ def test_a_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
 
 @pytest.fixture
 def memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    """A place in memory, whose store a test may break; nobody sleeps."""
+    """Return a place in memory, whose store a test may break; retries do not wait."""
     pytest.importorskip("fsspec")
     monkeypatch.setattr(remote.time, "sleep", lambda seconds: None)
     place = place_of(f"memory://{tmp_path.name}/a.txt")
@@ -128,7 +128,7 @@ def memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
 
 
 class Failing:
-    """A call that fails some times before it does what it did."""
+    """A call that fails a number of times before it does what the original does."""
 
     def __init__(self, call: Any, error: Exception, times: int) -> None:
         self.call, self.error, self.times = call, error, times
@@ -174,7 +174,7 @@ def test_what_surely_stays_wrong_is_not_tried_again(memory: Any, monkeypatch: py
 
 def test_missing_credentials_are_reported(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     class NoCredentialsError(Exception):
-        """As botocore has it."""
+        """An exception with the name of botocore's."""
 
     monkeypatch.setattr(memory.store, "info", Failing(None, NoCredentialsError("Unable to locate"), 99))
     with pytest.raises(PermissionError, match="no credentials were found"):
@@ -243,7 +243,7 @@ def test_the_package_for_one_kind_of_url_is_named(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_server_that_does_not_answer_is_not_a_missing_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For the web, fsspec says that there is no such file, whatever went wrong."""
+    """On the web, fsspec reports a missing file whatever went wrong."""
 
     def info() -> None:
         try:
