@@ -1,4 +1,4 @@
-"""Rank files: what tiktoken reads, and an error with a line number for everything else."""
+"""Rank files: everything that tiktoken reads, and an error with a line number for everything else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""tokbin files: what is written is what is read, opening reads little, and a damaged file is refused."""
+"""tokbin files: written data is read back, opening reads little, and damaged files are refused."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_opening_checks_only_what_it_needs() -> None:
 
 
 def large() -> Any:
-    """A byte-level BPE of 100,000 entries, by its ranks: the bytes, and every merge of two entries before it."""
+    """Return a byte-level BPE of 100,000 entries, by its ranks: the bytes, and joined pairs of earlier entries."""
     pairs = ((left, right) for right in range(97, 488) for left in range(97, 353))
     tokens = [bytes([byte]) for byte in range(256)]
     known = set(tokens)
@@ -231,7 +231,7 @@ def test_what_does_not_fit_together_is_not_written(changes: dict[str, Any], erro
 
 
 def with_checksums(data: bytes) -> bytes:
-    """The same file with every checksum made right again."""
+    """Return the file with all checksums corrected."""
     changed = bytearray(data)
     (count,) = struct.unpack_from("<I", changed, 28)
     for index in range(count):
@@ -282,7 +282,7 @@ def test_a_hostile_header_is_refused(offset: int, value: bytes, expected: str) -
         (Section.SPECIAL, 4, b"\xff", "a text of"),
         (Section.KINDS, 0, b"\x09", "kinds that are known"),
         (Section.KINDS, 0, b"\x04", "the special tokens among the kinds"),
-        (Section.TEXT, 31, b"\x01", "the checksum of section 1"),  # the filling after it
+        (Section.TEXT, 31, b"\x01", "the checksum of section 1"),  # the padding after it
         (Section.OFFSETS, 0, b"\x01", "ascending offsets"),
         (Section.OFFSETS, 4, b"\xff", "ascending offsets"),
         (Section.OFFSETS, 20, b"\x08", "ascending offsets"),

@@ -1,4 +1,4 @@
-"""What stands beside a vocabulary: read as transformers reads it, and never believed unchecked."""
+"""The files beside a vocabulary: read as transformers reads them, and always checked."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def parsed(**document: Any) -> TokenizerConfig:
 
 
 def written(folder: Path, **files: Any) -> Path:
-    """A folder with files, named without their endings: text as .jinja, anything else as .json."""
+    """Write files named without their suffixes: strings as .jinja, anything else as .json; return their folder."""
     for name, content in files.items():
         if isinstance(content, str):
             (folder / f"{name}.jinja").write_bytes(content.encode())
@@ -41,7 +41,7 @@ def written(folder: Path, **files: Any) -> Path:
 
 
 def entry(content: str, **flags: bool) -> dict[str, Any]:
-    """A token of added_tokens_decoder, every flag written out."""
+    """Return an entry of added_tokens_decoder with every flag written out."""
     plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
     return {"content": content, **plain, "special": True, **flags}
 

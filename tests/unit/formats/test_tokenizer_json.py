@@ -1,4 +1,4 @@
-"""`tokenizer.json`: a small BPE, trained by the textbook loop, has the same ids in every library."""
+"""`tokenizer.json`: a small BPE trained by the textbook loop has the same ids in every library."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ GPT4 = (
     r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
     r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s"
 )
-GPT4_FOR_ONIGURUMA = GPT4.replace("{1,3}+", "{1,3}")  # its {1,3}+ repeats the group
+GPT4_FOR_ONIGURUMA = GPT4.replace("{1,3}+", "{1,3}")  # there, {1,3}+ repeats the group
 TRAINING_TEXT = (
     "the cat, the hat and the 1234 mat; aaaa aaab das Haus, дом дома, 東京 東京都 तमिल\n    if x:\n" * 3
 )
@@ -163,7 +163,7 @@ def test_the_file_is_what_tokenizers_itself_would_write(tmp_path: Path) -> None:
     data = document(special_tokens=specials(), normalization="nfc")
     theirs = json.loads(opened(data).to_str())
     ours = json.loads(data)
-    for part in ("pre_tokenizer", "decoder"):  # they fill in options that do nothing there
+    for part in ("pre_tokenizer", "decoder"):  # the library fills in options without effect here
         assert ours.pop(part).keys() == theirs.pop(part).keys()
     assert ours == theirs
 
@@ -204,7 +204,7 @@ def test_transformers_opens_a_folder_without_special_tokens(tmp_path: Path, tran
 
 
 def test_an_empty_token_keeps_its_id() -> None:
-    """Whisper has one: no text becomes it, and it decodes to nothing."""
+    """Whisper's vocabulary has an empty token: no text is encoded to it, and it decodes to nothing."""
     made = dump_byte_level_bpe(
         tokens=[*BYTES, b"", b"ab"], merges=[(97, 98)], special_tokens={}, pattern=None
     )
@@ -214,7 +214,7 @@ def test_an_empty_token_keeps_its_id() -> None:
     assert tokenizer.encode("").ids == []
 
 
-# What cannot be exact
+# Conversions that cannot be exact
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""SentencePiece's `.model` and the wire format below it: read as written, refused where damaged."""
+"""SentencePiece's `.model` and the wire format below it: read as written, and refused if damaged."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_the_options_are_those_that_the_library_ships() -> None:
 
 
 def dict_of(message):
-    """A message of a file descriptor: its name, and its fields' numbers by name."""
+    """Return the name of a message of a file descriptor, and the numbers of its fields by name."""
     parts = list(fields(message))
     described = [dict(fields(value)) for number, value in parts if number == 2]
     return dict(parts)[1], {field[1].decode(): field[3] for field in described}
@@ -164,7 +164,7 @@ def test_a_normalization_table_that_points_outside_itself_is_refused(table: byte
 
 
 def test_cut_models_are_refused_or_whole() -> None:
-    """Cut anywhere, a model either is refused, or the cut took only what follows the pieces wanted."""
+    """A model that is cut at any of these lengths is refused."""
     proto = variant("bpe").proto
     for size in [*range(60), *range(60, len(proto), 97), len(proto) - 1]:
         with pytest.raises(ModelFormatError):

@@ -1,4 +1,4 @@
-"""Pieces that are read at once are those that are read field by field, whatever the bytes are."""
+"""Reading all pieces at once equals reading them field by field, whatever the bytes are."""
 
 from __future__ import annotations
 

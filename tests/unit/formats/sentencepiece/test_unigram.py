@@ -1,4 +1,4 @@
-"""A tokenizer.json with a Unigram as a SentencePiece model: what comes back, what is the same, what is refused."""
+"""A tokenizer.json with a Unigram as a SentencePiece model: the way back, equal results, and refusals."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_what_was_written_comes_back(options: dict[str, Any]) -> None:
 
 @cache
 def as_t5(style: str = "split") -> bytes:
-    """The Unigram in the manner of T5 ("split") or of XLM-RoBERTa ("strip")."""
+    """Return a Unigram document in the style of T5 ("split") or of XLM-RoBERTa ("strip")."""
     model = variant("unigram as t5").model
     document = json.loads(dump_sentencepiece(model))
     table = base64.b64encode(model.normalizer["precompiled_charsmap"]).decode()

@@ -1,4 +1,4 @@
-"""Scores of a Unigram: when two libraries add them up to the same sums, and what rounding explains."""
+"""Scores of a Unigram: when two libraries compute the same sums, and which differences rounding explains."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ A, B, AB, ABC, C, BC, X = range(1, 8)
         ([A, B], [A, C], False),  # another text
         ([A, B], [A], False),
         ([A, 0], [A, 0], True),
-        ([A, 0], [A, C], False),  # what is unknown is known to both or to none
+        ([A, 0], [A, C], False),  # an unknown token must be unknown to both
     ],
 )
 def test_sums_that_rounding_can_turn_are_reported_from_others(
