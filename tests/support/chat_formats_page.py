@@ -17,41 +17,41 @@ HEAD = """\
 
 <!-- Made of tokbench/chat/formats/ by `python tests/golden/test_readme.py`: change that, not this page. -->
 
-Each writes a conversation as its maker's code does, or refuses it: always where that refuses, and where something has
-no place in it, as tools in ChatML. What the makers leave out is left out: thinking (in Qwen 3 and harmony that of
-earlier turns alone; Mistral refuses it), calls of tools before the last question (Mistral v2), content beside a call
-(Llama 3.1).
+Each template renders a conversation like its maker's code, or refuses it: it refuses what that code refuses, and
+content that the format cannot express, such as tools in ChatML. Parts that the maker's code leaves out are left out:
+thinking (in Qwen 3 and harmony only that of earlier turns; Mistral refuses it), tool calls before the last question
+(Mistral v2), and content beside a call (Llama 3.1).
 
 """
 TOKENS = """
 ## Tokens
 
-A vocabulary needs those of the first column for every conversation, and those of the second where there are tools,
-images or Python. The end of a turn is what the assistant says last; it belongs to the EOS ids of a model.
+A vocabulary needs the tokens of the first column for every conversation, and those of the second for conversations with
+tools, images or Python. The end of a turn is the last token of the assistant's turn; it belongs to a model's EOS ids.
 
 """
 VARIABLES = """
 ## Variables
 
-What a conversation may set beside its messages and tools.
+Variables that a conversation can set in addition to its messages and tools.
 
 """
 NOTES = """
 ## What differs between makers
 
-- **System messages** become part of a user message in Llama 2 and in Mistral up to v3 (of the first one in Llama 2 and
-  Mistral v1, of the last one in v2 and v3), in Gemma and in nanochat (of the first one). In harmony they are the
-  developer's.
-- **White space** at the ends of texts is dropped by Llama 2, 3 and Gemma; spaces at the end of answers by Mistral from
-  v2 on. All others keep it.
+- **System messages** become part of a user message in Llama 2 and in Mistral up to v3 (the first one in Llama 2 and
+  Mistral v1, the last one in v2 and v3), in Gemma and in nanochat (the first one). In harmony they become the developer
+  message.
+- **White space** at the ends of texts is removed by Llama 2, 3 and Gemma; spaces at the end of answers by Mistral since
+  v2. All others keep it.
 - **SentencePiece's space** before each text is written by `mistral-v1`, `-v2`, `-v3` and `-v7`, unless the tokenizer
-  adds it by itself; those for Tekken have none.
-- **Arguments of calls** may be an object or its JSON text. Llama and Qwen 2.5 quote a text, as the libraries do; Qwen 3
-  and harmony write it as it is; Mistral reads it and writes its value.
-- **Ids of calls** are nine letters and digits in Mistral from v3 on; the others do not write them.
-- **Parts**: Gemma, nanochat's assistant, Mistral and harmony take a list of parts as content; the others refuse it.
-- **Marks that are ordinary text**, as `[INST]` in Llama 2 and Mistral v1, cannot be told from the same text in content:
-  there no rendering is safe from who types them.
+  adds it itself; the templates for Tekken have none.
+- **Arguments of calls** can be an object or its JSON text. For a text, Llama and Qwen 2.5 write a quoted string, like
+  the libraries; Qwen 3 and harmony write it unchanged; Mistral parses it and writes its value.
+- **Ids of calls** are nine letters and digits in Mistral since v3; the others do not write them.
+- **Parts**: Gemma, nanochat's assistant, Mistral and harmony accept a list of parts as content; the others refuse it.
+- **Markers that are ordinary text**, such as `[INST]` in Llama 2 and Mistral v1, cannot be distinguished from the same
+  text in content: with these templates, no rendering is safe from users who type them.
 """
 
 
@@ -71,7 +71,7 @@ def chat_formats_page() -> str:
     return "".join(
         (
             HEAD,
-            table(("template", "what it writes", "tools", "source"), sources),
+            table(("template", "format", "tools", "source"), sources),
             TOKENS,
             table(("template", "always", "in some conversations", "end of a turn"), tokens),
             VARIABLES,

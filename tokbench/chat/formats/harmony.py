@@ -182,8 +182,8 @@ HARMONY = Format(
     variables={
         "reasoning_effort": "low, medium (the default) or high",
         "model_identity": "the first line of the system message",
-        "knowledge_cutoff": "2024-06 unless given",
-        "conversation_start_date": "today's date; none unless given",
+        "knowledge_cutoff": "default: 2024-06",
+        "conversation_start_date": "today's date; left out by default",
         "builtin_tools": "browser and python",
         "auto_drop_analysis": "false: analysis before the first final answer is kept",
     },

@@ -99,7 +99,7 @@ def _write_part(writer: Writer, part: object, index: int, field: str) -> None:
 
 NANOCHAT = Format(
     name="nanochat",
-    description="nanochat: user and assistant by turns, Python and its output",
+    description="nanochat: alternating user and assistant, Python and its output",
     source="nanochat, render_conversation (92d63d4, 2026-07)",
     write=_write,
     control_tokens=(BOS, USER, USER_END, ASSISTANT, ASSISTANT_END),

@@ -241,7 +241,7 @@ _RESPONSE_TAGS = ("<tool_response>", "</tool_response>")
 QWEN = (
     Format(
         name="qwen3",
-        description="Qwen 3: ChatML with tools and thinking, which earlier turns lose",
+        description="Qwen 3: ChatML with tools and thinking, which is removed from earlier turns",
         source="Alibaba, Qwen3-8B (2025-07)",
         write=_write_3,
         control_tokens=(START, END),
