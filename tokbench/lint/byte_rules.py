@@ -112,26 +112,26 @@ RULES = (
     _rule(
         name="missing-byte",
         severity=Severity.ERROR,
-        breaks="A character with a byte that has no token is lost, although every text should be encodable.",
-        found="Where the tokenizer is byte-level or falls back to bytes, each of the 256 is looked for: a warning "
-        "where no printed character has the missing ones.",
-        remedy="Train with the whole byte alphabet as the initial one, or add the missing bytes.",
+        breaks="A character that contains a byte without a token is lost, although every text should be encodable.",
+        found="Each of the 256 bytes is looked up if the tokenizer is byte-level or has byte fallback; a warning if no "
+        "printable character contains the missing bytes.",
+        remedy="Train with all 256 bytes as the initial alphabet, or add the missing bytes.",
         check=_missing_bytes,
     ),
     _rule(
         name="missing-continuation",
         severity=Severity.WARNING,
-        breaks="A word with a character that has a piece only at the beginning of words becomes unknown as a whole.",
-        found="For each letter and digit that begins words the piece inside words is looked for.",
-        remedy="Add the missing pieces, or train with an alphabet that has each character in both places.",
+        breaks="A whole word becomes unknown if one of its inner characters only has a piece for the start of words.",
+        found="For each letter and digit with a piece for the start of words, the piece inside words is looked up.",
+        remedy="Add the missing pieces, or train with an alphabet that has both forms of each character.",
         check=_missing_continuations,
     ),
     _rule(
         name="vanishing-character",
         severity=Severity.WARNING,
-        breaks="Text with such a character cannot be told from text without it, and decodes to other text.",
-        found="Characters of many kinds are encoded between two letters; those that leave no trace are named.",
-        remedy="Change the normalizer; if the characters are meant to go, take them out of the data too.",
+        breaks="Text with such a character has the ids of text without it, and decodes to different text.",
+        found="Characters of many kinds are encoded between two letters; those without any effect are reported.",
+        remedy="Change the normalizer; if the characters are dropped on purpose, remove them from the data, too.",
         check=_vanishing_characters,
     ),
 )

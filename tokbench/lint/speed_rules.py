@@ -78,9 +78,9 @@ RULES = (
         name="slow-input",
         group="speed",
         severity=Severity.WARNING,
-        breaks="A few hundred kilobytes of repeated characters take seconds or minutes: a way to stall a service.",
-        found="Repeated characters are encoded at two lengths, one four times the other, and timed in turns.",
-        remedy="Limit the length of inputs before they are encoded, or of runs in them; or use another engine.",
+        breaks="A few hundred kilobytes of repeated characters take seconds or minutes, which can stall a service.",
+        found="Runs of a character at two lengths, one four times the other, are encoded and timed in turns.",
+        remedy="Limit the length of inputs, or of runs in them, before encoding; or use another engine.",
         check=_slow_inputs,
     ),
 )

@@ -233,16 +233,16 @@ def _trailing_spaces(text: str) -> Iterator[Danger]:
 
 
 REMEDIES = {
-    "special-token": "Encode the text with special tokens read as text, or leave the document out.",
-    "special-token-look-alike": "Leave the document out, or clean it: normalization can make it the token.",
+    "special-token": "Encode special tokens in the text as ordinary text, or leave the document out.",
+    "special-token-look-alike": "Leave the document out, or clean it: normalization can turn it into the token.",
     "hidden-text": "Remove it: a model reads tag characters that nobody sees.",
     "direction-mark": "Remove it outside of right-to-left text.",
-    "invisible-character": "Remove it: a word with one becomes other tokens than the word.",
-    "control-character": "Remove it, and ask whether the file is text.",
-    "replacement-character": "Decode the original again with its own encoding.",
-    "not-nfc": "Normalize to NFC: the same text has other tokens in each form.",
-    "mixed-normal-forms": "Normalize to NFC: the same text has other tokens in each form.",
-    "homoglyph": "Replace the letters by those of the word's own script.",
-    "trailing-space": "Strip it: a space at the end keeps the next word from its token.",
+    "invisible-character": "Remove it: a word with it is encoded differently than without.",
+    "control-character": "Remove it, and check whether the file is text.",
+    "replacement-character": "Decode the original again with its actual encoding.",
+    "not-nfc": "Normalize to NFC: the same text has different tokens in each form.",
+    "mixed-normal-forms": "Normalize to NFC: the same text has different tokens in each form.",
+    "homoglyph": "Replace the letters with those of the word's own script.",
+    "trailing-space": "Strip it: after a space at the end, the next word cannot be encoded as its usual token.",
 }
 """Check → what to do about its findings."""
