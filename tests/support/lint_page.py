@@ -18,17 +18,17 @@ HEAD = """\
 <!-- Made of tokbench/lint/catalogue.py by `python tests/golden/test_readme.py`: change that, not this page. -->
 
 `tokbench lint -t NAME` checks a tokenizer by the rules below, and ends with exit code 3 if a finding is an error
-(`--fail-on` says otherwise). [Debug](debug.md) and [When a model misbehaves](misbehaving.md) show it at work.
+(or by `--fail-on`). [Debug](debug.md) and [When a model misbehaves](misbehaving.md) show it at work.
 
-- `--select` and `--ignore` take names of rules, of groups, or what either begins with.
-- Rules marked *corpus* run with PATH, those marked *reference* with `--reference NAME`; the training rules take the
-  training text, or `--word-counts`. A rule that does not apply says why, after "skipped".
-- `--template NAME|FILE` checks that chat template alone.
-- An **error** gives wrong ids or loses text. A **warning** wastes capacity, or breaks in a use that is not rare. A
-  **note** is worth knowing. Some findings are more, or less, severe than their rule.
-- `--json` and `--sarif FILE` are for programs; `--verdicts FILE` writes what is known of each token.
-- `--fix OUT` writes a copy with the repairs that are certain, proves it by opening it again, and says what it left and
-  why.
+- `--select` and `--ignore` accept names of rules and groups, and prefixes of these names.
+- Rules marked *corpus* run with PATH, those marked *reference* with `--reference NAME`; the training rules need the
+  training text, or `--word-counts`. Rules that do not apply are listed as "skipped", with the reason.
+- `--template NAME|FILE` only checks that chat template.
+- An **error** gives wrong ids or loses text. A **warning** wastes capacity, or breaks a common use. A **note** is worth
+  knowing. Some findings are more or less severe than their rule.
+- `--json` and `--sarif FILE` are for programs; `--verdicts FILE` writes what is known about each token.
+- `--fix OUT` writes a copy with all certain repairs, verifies it by opening it again, and reports what it did not
+  repair and why.
 """
 
 GROUPS = {

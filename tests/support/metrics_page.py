@@ -21,16 +21,16 @@ HEAD = """\
 `tokbench compare`, `report`, `sweep` and `check` compute these figures. `--metrics` takes their names, and
 `tokbench compare --metrics help` prints this list.
 
-- A figure is a ratio of sums over all text, unless it says otherwise. `compare --aggregate macro` takes the mean
+- A figure is a ratio of sums over all text, unless stated otherwise. `compare --aggregate macro` takes the mean
   over groups instead, `per_document` the mean over documents.
-- With nothing to divide by, a figure is `null` in JSON and `–` in a table, never 0.
-- A share is between 0 and 1 in JSON, and in percent in a table.
-- "Better" says which way a figure is ranked; one that is ranked neither way has no star.
-- An interval is a 95 % paired bootstrap over what was drawn independently: aligned lines with all their languages,
-  files with all their parts, or documents. Below five of those there is none. Two tokenizers are compared on the
-  same resamples. Figures that are not ratios of counts have no interval, but for the two entropies.
-- Up to 4,096 units are drawn one by one. Of more, those are drawn together whose keys, hashes of a document's file and
-  place there, leave the same rest: memory does not grow with the text, and intervals are as wide as they would be.
+- A figure with a zero denominator is `null` in JSON and `–` in a table, never 0.
+- A share is between 0 and 1 in JSON, and a percentage in a table.
+- "Better" is the direction in which a figure is ranked; a figure with "neither" has no star.
+- An interval is a 95 % paired bootstrap interval over independently sampled units: aligned lines with all their
+  languages, files with all their parts, or documents. With fewer than five units there is no interval. Two tokenizers
+  are compared on the same resamples. Figures that are not ratios of counts have no interval, except the two entropies.
+- Up to 4,096 units are resampled individually. Beyond that, units are combined by a hash of the document's file and
+  position, so that memory does not grow with the text; the expected width of intervals is unchanged.
 """
 
 THEMES = {
@@ -44,14 +44,14 @@ THEMES = {
 COUNTED = """
 ## What is counted
 
-The counts of "computed as", each a sum over documents. A boundary is a position where a token starts or stops; a
-token touches a word when the two share a byte. Documents of a comparison have theirs in JSON, as `counts`.
+The counts used in "computed as", each summed over documents. A boundary is a position where a token starts or stops; a
+token touches a word if they share a byte. The JSON of a comparison has them for each document, as `counts`.
 
 """
 BESIDE_THEM = """
 ## Beside the metrics
 
-Shown where there is something to tell; `--metrics` does not take them.
+These figures are shown where they apply; `--metrics` does not accept them.
 
 """
 NOT_A_RATIO = {

@@ -86,7 +86,7 @@ _ALL = (
     Metric(
         name="tokens_per_word",
         title="tokens/word",
-        meaning="tokens over words (fertility); a character is a word where none are written apart",
+        meaning="tokens over words (fertility); in scripts without spaces, each letter is a word",
         direction="lower",
         theme="compression",
         numerator=("tokens",),
@@ -104,7 +104,7 @@ _ALL = (
     Metric(
         name="split_word_rate",
         title="split words",
-        meaning="share of words that two tokens or more touch",
+        meaning="share of words touched by two or more tokens",
         direction="lower",
         theme="compression",
         share=True,
@@ -114,7 +114,7 @@ _ALL = (
     Metric(
         name="single_token_word_types",
         title="whole words",
-        meaning="share of distinct words that are always one token; distinct within each group, and not compared",
+        meaning="share of distinct words that are always one token; counted within each group, and not compared",
         direction="higher",
         theme="compression",
         share=True,
@@ -123,7 +123,7 @@ _ALL = (
     Metric(
         name="character_coverage",
         title="coverage",
-        meaning="share of the letters, marks and numbers that one token holds whole, neither unknown nor fallback",
+        meaning="share of letters, marks and numbers within a single token that is neither unknown nor byte fallback",
         direction="higher",
         theme="vocabulary",
         share=True,
@@ -133,7 +133,7 @@ _ALL = (
     Metric(
         name="vocab_coverage",
         title="covered bytes",
-        meaning="share of the text's bytes that become neither an unknown token nor fallback bytes, nor are dropped",
+        meaning="share of the text's bytes that are not dropped or encoded as unknown or byte-fallback tokens",
         direction="higher",
         theme="vocabulary",
         share=True,
@@ -154,7 +154,7 @@ _ALL = (
     Metric(
         name="byte_fallback_rate",
         title="fallback",
-        meaning="tokens that are one byte of a character without a token of its own, over tokens",
+        meaning="byte-fallback tokens (one byte of a character that has no token) over tokens",
         direction="lower",
         theme="vocabulary",
         share=True,
@@ -164,7 +164,7 @@ _ALL = (
     Metric(
         name="byte_token_rate",
         title="lone bytes",
-        meaning="tokens that are a single byte outside ASCII, over tokens",
+        meaning="single-byte tokens outside ASCII, over tokens",
         direction="lower",
         theme="vocabulary",
         share=True,
@@ -183,7 +183,7 @@ _ALL = (
     Metric(
         name="reachable_utilization",
         title="used of reachable",
-        meaning="share of the vocabulary that text can reach (no special tokens, no gaps) that occurred; not compared",
+        meaning="share of the reachable vocabulary (without special tokens and gaps) that occurred; not compared",
         direction="higher",
         theme="vocabulary",
         share=True,
@@ -212,7 +212,7 @@ _ALL = (
     Metric(
         name="average_rank",
         title="mean rank",
-        meaning="the mean over token occurrences of the token's frequency rank",
+        meaning="mean frequency rank over all token occurrences",
         direction="neither",
         theme="vocabulary",
         compute=_average_rank,
@@ -230,7 +230,7 @@ _ALL = (
     Metric(
         name="character_error_rate",
         title="lost chars",
-        meaning="edits between the text and what it decodes to, over its characters; of the first megabytes",
+        meaning="edit distance between the text and its decoded ids, over its characters; of the first megabytes",
         direction="lower",
         theme="fidelity",
         share=True,
@@ -240,7 +240,7 @@ _ALL = (
     Metric(
         name="id_stability",
         title="stable ids",
-        meaning="share of documents whose ids are those of the text that they decode to; of the first megabytes",
+        meaning="share of documents whose decoded text is encoded as the same ids; of the first megabytes",
         direction="higher",
         theme="fidelity",
         share=True,
@@ -271,7 +271,7 @@ _ALL = (
     Metric(
         name="incomplete_utf8_token_rate",
         title="incomplete",
-        meaning="tokens whose bytes are not whole characters, over tokens",
+        meaning="tokens whose bytes are not complete characters, over tokens",
         direction="lower",
         theme="fidelity",
         share=True,
@@ -281,7 +281,7 @@ _ALL = (
     Metric(
         name="split_char_rate",
         title="cut chars",
-        meaning="share of the characters of several bytes that are cut over two tokens or more",
+        meaning="share of multi-byte characters that are split across two or more tokens",
         direction="lower",
         theme="fidelity",
         share=True,
@@ -291,7 +291,7 @@ _ALL = (
     Metric(
         name="digit_boundary_f1",
         title="digit groups",
-        meaning="F1 of the cuts in numbers against groups of three from the right",
+        meaning="F1 of the boundaries inside numbers compared with groups of three digits from the right",
         direction="neither",
         theme="numbers",
         share=True,
@@ -301,7 +301,7 @@ _ALL = (
     Metric(
         name="whole_number_rate",
         title="whole numbers",
-        meaning="share of the numbers of one to three digits that are one token",
+        meaning="share of numbers of one to three digits that are one token",
         direction="higher",
         theme="numbers",
         share=True,
@@ -320,7 +320,7 @@ _ALL = (
     Metric(
         name="identifier_precision",
         title="identifier precision",
-        meaning="share of the cuts in identifiers of program code that are at camelCase or snake_case boundaries",
+        meaning="share of the boundaries inside identifiers of program code at camelCase or snake_case boundaries",
         direction="higher",
         theme="code",
         share=True,
@@ -330,7 +330,7 @@ _ALL = (
     Metric(
         name="identifier_recall",
         title="identifier recall",
-        meaning="share of the camelCase and snake_case boundaries in identifiers of program code that are cut",
+        meaning="share of camelCase and snake_case boundaries in identifiers of program code that are token boundaries",
         direction="neither",
         theme="code",
         share=True,
@@ -340,7 +340,7 @@ _ALL = (
     Metric(
         name="identifier_alignment",
         title="identifiers",
-        meaning="F1 of the cuts in identifiers of program code against their camelCase and snake_case boundaries",
+        meaning="F1 of the boundaries inside identifiers of program code at camelCase and snake_case boundaries",
         direction="higher",
         theme="code",
         share=True,
@@ -350,7 +350,7 @@ _ALL = (
     Metric(
         name="operator_isolation",
         title="operators",
-        meaning="share of operators of several characters that are one token and nothing else",
+        meaning="share of multi-character operators that are exactly one token",
         direction="higher",
         theme="code",
         share=True,
