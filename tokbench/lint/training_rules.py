@@ -131,7 +131,7 @@ RULES = (
     _rule(
         name="merge-without-count",
         severity=Severity.ERROR,
-        breaks="A merge whose pair never occurs in the training text was not learned: it was inserted or moved.",
+        breaks="A merge whose pair does not occur in the training text at its turn was inserted or moved, not learned.",
         found="The merges are replayed on the training text; the pair does not occur at the merge's turn.",
         remedy="Find out where the merge comes from before using the vocabulary.",
         check=_without_count,
