@@ -247,9 +247,9 @@ def cheapest(mix: Mix, alternatives: Sequence[Alternative], *, price: float | No
     among = (
         ""
         if len(kept) == len(known)
-        else "of those that keep the text, "
+        else "of the lossless tokenizers, "
         if kept
-        else "though all lose text, "
+        else "all tokenizers lose text; "
     )
     (value, best), *others = ranked
     at = "" if price is None else f", {significant(value * price)} for a million bytes"
@@ -261,10 +261,10 @@ def cheapest(mix: Mix, alternatives: Sequence[Alternative], *, price: float | No
     if best.mixed.resampled is None:
         yield (f"{sentence}; no interval: a part was drawn in fewer than {FEWEST_UNITS} units")
     elif same:
-        yield f"{sentence}; on this text {listed(same)} cannot be told apart from it"
+        yield f"{sentence}; no significant difference to {listed(same)} on this text"
     else:
         second, following = others[0]
-        yield f"{sentence}, {_less(best, following, 1 - value / second)} than {following.name}, which comes next"
+        yield f"{sentence}, {_less(best, following, 1 - value / second)} than {following.name}, the second best"
 
 
 def _less(best: Alternative, following: Alternative, share: float) -> str:

@@ -132,7 +132,7 @@ def _why_largest(points: Sequence[SweepPoint], kept: Sequence[SweepPoint], model
     if len(points) < 2:
         return "it is the only size that was tried"
     if len(kept) < 2:
-        return "it is the only size that was tried, that the text fills and that keeps the text"
+        return "it is the only size that was tried, that the text fills and that is lossless"
     more = (
         "a larger vocabulary may pay as well"
         if points[-1].is_filled

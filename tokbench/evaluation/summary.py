@@ -41,14 +41,14 @@ def _compression(evaluated: Sequence[EvaluatedTokenizer]) -> Iterator[str]:
         return
     best, *others = faithful or ranked  # a tokenizer that loses text is not called the best
     if not others:
-        yield f"{best.name} alone keeps the text: {values[best.name]:.3f} bytes per token"
+        yield f"only {best.name} is lossless: {values[best.name]:.3f} bytes per token"
         return
     among = (
         ""
         if len(faithful) == len(ranked)
-        else "of those that keep the text, "
+        else "of the lossless tokenizers, "
         if faithful
-        else "though all lose text, "
+        else "all tokenizers lose text; "
     )
     sentence = f"{among}{best.name} compresses best: {values[best.name]:.3f} bytes per token"
     if best.aggregate.resampled(metric) is None:
@@ -56,7 +56,7 @@ def _compression(evaluated: Sequence[EvaluatedTokenizer]) -> Iterator[str]:
         return
     same = [tokenizer.name for tokenizer in others if not differ(best, tokenizer, metric)]
     if same:
-        yield f"{sentence}; on this text {listed(same)} cannot be told apart from it"
+        yield f"{sentence}; no significant difference to {listed(same)} on this text"
     else:
         yield f"{sentence}{_more_than(best, others[0], metric)}"
 
@@ -69,7 +69,7 @@ def _more_than(best: EvaluatedTokenizer, second: EvaluatedTokenizer, metric: Met
     if ahead is None or interval is None or interval.spans_zero:
         return ""
     ends = f"{interval.low * 100:.1f}…{interval.high * 100:.1f}"
-    return f", {ahead * 100:.1f} % ({ends}) more than {second.name}, which comes next"
+    return f", {ahead * 100:.1f} % ({ends}) more than {second.name}, the second best"
 
 
 def interval_gap(num_units: int) -> str | None:
@@ -102,7 +102,7 @@ def losses(evaluated: Sequence[EvaluatedTokenizer]) -> Iterator[str]:
         total = tokenizer.evaluation.total
         rate, unknown = total["roundtrips"] / total["documents"], total["unknown_tokens"]
         why = f", and {percent(unknown / total['tokens'])} of its tokens are unknown" if unknown else ""
-        yield f"{tokenizer.name} {_loss(total)}: {percent(rate)} of the documents come back as they were{why}"
+        yield f"{tokenizer.name} {_loss(total)}: {percent(rate)} of the documents are preserved{why}"
 
 
 def _loss(total: Tally) -> str:
@@ -140,7 +140,7 @@ def _languages(evaluated: Sequence[EvaluatedTokenizer]) -> Iterator[str]:
     if not others:
         who = f"the languages have a Gini of {gini:.3f} under {name}"
     elif even:
-        who += f", from which {listed(even)} cannot be told apart"
+        who += f", without a significant difference to {listed(even)}"
     yield (
         f"{who}: {found.worst_language} needs the most tokens, {found.max_premium or 0:.2f} times those of "
         f"{found.reference}"

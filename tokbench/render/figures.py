@@ -107,8 +107,8 @@ def legend_of(comparison: Comparison, *, mark: str) -> str:
     if len(comparison.tokenizers) < 2:  # nothing to compare with
         return f"± 95 % (bootstrap over {drawn}){gaps}"
     return (
-        f"{mark} best of those that keep the text, beyond chance; ± 95 % (paired bootstrap over {drawn}), "
-        f"≈ not distinguishable{gaps}"
+        f"{mark} best lossless tokenizer, if significant; ± 95 % (paired bootstrap over {drawn}), "
+        f"≈ no significant difference{gaps}"
     )
 
 

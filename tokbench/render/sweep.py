@@ -232,7 +232,7 @@ def intervals_of(sweep: SweptText) -> str:
     """Explain the intervals, or why there are none."""
     return (
         sweep.interval_gap
-        or f"± 95 % (paired bootstrap over {drawn_from(sweep.units)}), ≈ not distinguishable"
+        or f"± 95 % (paired bootstrap over {drawn_from(sweep.units)}), ≈ no significant difference"
         f"{named_gaps(sweep.group_interval_gaps)}"
     )
 

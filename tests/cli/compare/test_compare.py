@@ -188,7 +188,7 @@ def test_tables_for_documents(run, trained, byte, texts):
     text = "\n".join(others)
     assert "| language | mine | byte |" in text
     assert "| group | bytes | mine | byte |" in text
-    assert "best of those that keep the text" in text
+    assert "best lossless tokenizer" in text
     assert "40 aligned lines and 1 document" in text
     data = run(*arguments, "--json").good().json
     summary = data["summary"]

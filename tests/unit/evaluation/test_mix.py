@@ -162,14 +162,14 @@ def test_languages_of_the_same_lines_are_drawn_together() -> None:
 def test_the_cheapest_is_named_only_beyond_chance(documents: list[Document]) -> None:
     found = compared(documents, LETTERS, PAIRS, DROPPING, model=Model(price=2.0))
     [sentence] = found.mix_summary
-    assert sentence.startswith("for x 75 %, y 25 %: of those that keep the text, pairs is the cheapest: ")
+    assert sentence.startswith("for x 75 %, y 25 %: of the lossless tokenizers, pairs is the cheapest: ")
     assert "for a million bytes" in sentence
-    assert sentence.endswith("less than letters, which comes next")
+    assert sentence.endswith("less than letters, the second best")
     value = found.tokenizers[1].mixed
     assert value is not None
     assert f"{(value.tokens_per_byte.value or 0) * 2:.4g} for a million bytes" in sentence
     tie = compared(documents, PAIRS, Toy("a", "b", " ", "ab", name="same"))
-    assert tie.mix_summary[0].endswith("on this text same cannot be told apart from it")
+    assert tie.mix_summary[0].endswith("no significant difference to same on this text")
 
 
 def test_too_few_units_give_the_reason_instead_of_an_interval(documents: list[Document]) -> None:

@@ -95,14 +95,14 @@ def test_the_best_has_a_star_in_every_form(documents: list[Document], aggregatio
     assert max(values, key=lambda name: values[name]) == "dropping"
     assert best_of(found.tokenizers, TOKENS) == "pairs"
     assert starred(found) == dict.fromkeys(starred(found), True)
-    assert found.summary[0].startswith("of those that keep the text, pairs compresses best")
+    assert found.summary[0].startswith("of the lossless tokenizers, pairs compresses best")
     assert found.summary[1].startswith("dropping loses ")
     alone = compared(DROPPING, LETTERS, documents=documents, aggregation=aggregation)
-    assert alone.summary[0] == f"letters alone keeps the text: {values['letters']:.3f} bytes per token"
+    assert alone.summary[0] == f"only letters is lossless: {values['letters']:.3f} bytes per token"
     assert not any("best" in sentence for sentence in alone.summary)
     unknown = Toy("a", "b", otherwise="nothing", name="unknown")
     none = compared(DROPPING, unknown, documents=documents, aggregation=aggregation)
-    assert none.summary[0].startswith("though all lose text, dropping compresses best")
+    assert none.summary[0].startswith("all tokenizers lose text; dropping compresses best")
     [only] = compared(DROPPING, documents=documents, aggregation=aggregation).summary
     assert only.startswith("dropping loses ")
 
@@ -295,7 +295,7 @@ def test_the_summary_gives_a_difference_with_its_paired_interval(documents: list
     pairs, letters = found.tokenizers[1], found.tokenizers[0]
     low, high = pairs.figures["bytes_per_token"].difference_interval or (0.0, 0.0)
     more = (pairs.figures["bytes_per_token"].difference or 0) * 100
-    said = f"{more:.1f} % ({low * 100:.1f}…{high * 100:.1f}) more than {letters.name}, which comes next"
+    said = f"{more:.1f} % ({low * 100:.1f}…{high * 100:.1f}) more than {letters.name}, the second best"
     assert found.summary[0].endswith(said)
     for form in (printed(found), comparison_forms(found, metrics=[TOKENS])["markdown"]().decode()):
         assert said in form.replace("\\", "")

@@ -104,7 +104,7 @@ def legend_lines(comparison: Comparison, *, metrics: Sequence[Metric] | None, ma
     names = names_of(chosen)
     if len(comparison.tokenizers) > 1 and any(metric.name == _COMPRESSION for metric in chosen):
         baseline = visible(comparison.baseline)
-        names = f"tokens is relative_tokens, those of all text against {baseline}'s; {names}"
+        names = f"tokens is relative_tokens, the total number relative to {baseline}; {names}"
     yield names
     model = model_of(comparison.model)
     if model is not None:
@@ -173,7 +173,7 @@ def _difference_column(comparison: Comparison, metric: Metric) -> Column:
         ],
         unit="pp" if metric.share else "%",
         meaning=f"difference of {metric.title} to the baseline, with its 95 % interval (paired bootstrap "
-        "over what was drawn independently); ≈ cannot be told apart",
+        "over independent units); ≈ no significant difference",
         first="descending",
     )
 
