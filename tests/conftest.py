@@ -1,8 +1,8 @@
-"""What every test may use: Hypothesis profiles, the kernels, and the material beside the project.
+"""Fixtures for all tests: Hypothesis profiles, the kernels, and the material beside the project.
 
-HYPOTHESIS_PROFILE=thorough draws a thousand examples where "fast", the default, draws twenty, and "brief" ten:
-enough for a kernel or a sanitizer that other tests have not met yet. Where CI is set, the examples are the same in
-each run, so that what is tested there does not depend on chance; elsewhere they are others each time.
+HYPOTHESIS_PROFILE=thorough draws a thousand examples, "fast" (the default) twenty, and "brief" ten, which is enough to
+repeat tests on another kernel or with a sanitizer. Where CI is set, each run draws the same examples, so that its
+result does not depend on chance; elsewhere each run draws others.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
-sys.path.append(str(Path(__file__).parent))  # so that a test can import `support`
-# Small matrices gain nothing from threads, which wait by spinning, beside other workers that have work.
+sys.path.append(str(Path(__file__).parent))  # tests import `support`
+# Threads do not speed up small matrices, and their busy waiting takes time from the other test workers.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from support.kernels import KERNEL_NAMES, kernel_named
@@ -38,20 +38,20 @@ settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
 
-gc.disable()  # nothing that is collected is garbage
+gc.disable()  # collection of tests creates no garbage
 
 
 def pytest_collection_finish() -> None:
-    """Leave what thousands of tests consist of out of what each search for garbage goes through: 15 % of the time."""
+    """Exclude the objects of thousands of collected tests from garbage collection, which saves 15 % of the time."""
     gc.enable()
     gc.freeze()
 
 
 def pytest_unconfigure() -> None:
-    """Let go of what tests have cached.
+    """Clear the caches of the test modules.
 
-    Hypothesis refers to test functions until the process ends, and these to the names of their modules: without this,
-    nanobind would tell of leaked tokenizers.
+    Hypothesis keeps test functions alive until the process ends, and with them the globals of their modules: without
+    this, nanobind would report leaked tokenizers.
     """
     gc.unfreeze()
     here = str(Path(__file__).parent)
@@ -64,7 +64,7 @@ def pytest_unconfigure() -> None:
 
 @pytest.fixture
 def ctrl_c_works() -> Iterator[None]:
-    """Whatever ran here before, or started this run in the background, a process that a test starts hears Ctrl-C."""
+    """Let processes that a test starts receive Ctrl-C, even if this run was started in the background."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before or signal.SIG_DFL)
@@ -72,9 +72,9 @@ def ctrl_c_works() -> Iterator[None]:
 
 @pytest.fixture
 def short_proofs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Proofs take a third of the time: they leave out most of the bundled texts, and no other ones.
+    """Shorten proofs to a third of their time: they leave out most of the bundled texts, and no other texts.
 
-    For tests of what a command writes. Its proofs are whole for real vocabularies, and in the sessions of docs/.
+    For tests of the output of commands. Proofs remain complete for real vocabularies and in the sessions of docs/.
     """
     from support.proofs import some_corpus_texts
 
@@ -86,7 +86,7 @@ def short_proofs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 
 @pytest.fixture(scope="session")
 def shared() -> Path:
-    """The folder of real vocabularies, vectors and texts; a test that needs it is marked `real`."""
+    """Return the folder of real vocabularies, vectors and texts; a test that needs it is marked `real`."""
     if not SHARED.is_dir():
         pytest.skip(f"the real vocabularies and texts are not at {SHARED}")
     return SHARED
@@ -94,13 +94,13 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session", params=KERNEL_NAMES)
 def kernel(request: pytest.FixtureRequest) -> Kernel:
-    """Each kernel; the native one is skipped where it is absent, unless TOKBENCH_KERNEL=native demands it."""
+    """Return each kernel in turn; the native one is skipped where absent, unless TOKBENCH_KERNEL=native demands it."""
     return kernel_named(request.param)
 
 
 @pytest.fixture(scope="session")
 def bucket() -> Iterator[str]:
-    """The URL of a bucket in a store that answers as S3 does; tests that use it are slow, as the store starts."""
+    """Yield the URL of a bucket in an S3-compatible store; tests that use it are slow because the store must start."""
     from support.object_store import object_store
 
     with object_store() as url:
@@ -109,5 +109,5 @@ def bucket() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def native() -> Kernel:
-    """The native kernel alone, for what only scanners, threads and big texts can show."""
+    """Return the native kernel alone, for properties of scanners, threads and big texts."""
     return kernel_named("native")

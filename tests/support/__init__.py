@@ -1,1 +1,1 @@
-"""What several tests share: texts to try, kernels by name, counting and learning in one call."""
+"""Helpers shared by several tests: sample texts, kernels by name, counting and learning in one call."""

@@ -1,4 +1,4 @@
-"""Benchmarks with libraries that are toys: a peer that agrees, one that does not, one that fails."""
+"""Toy libraries for benchmarks: a peer that agrees, one that does not, one that fails."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def add_peer(
     prepare: str = "",
     opened: str = "",
 ) -> None:
-    """A library of that name that can be imported, and a peer that it is, until the test ends."""
+    """Add an importable library of that name, registered as a peer, until the test ends."""
     folder.mkdir(exist_ok=True)
     text = textwrap.dedent(LIBRARY).format(name=name, encode=encode, prepare=prepare, opened=opened)
     (folder / f"{name}.py").write_text(text, encoding="utf-8")
-    monkeypatch.delitem(sys.modules, name, raising=False)  # one of another test
+    monkeypatch.delitem(sys.modules, name, raising=False)  # another test may have imported its own
     monkeypatch.syspath_prepend(folder)
     monkeypatch.setitem(PEERS, name, Peer(name, name))

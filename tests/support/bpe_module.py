@@ -1,4 +1,4 @@
-"""The compiled module of byte-level BPE, called as it is, with arguments that do not matter."""
+"""Calls of the compiled byte-level BPE module, with defaults for the arguments that do not matter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A headless Chromium that a test steers over its DevTools pipe: pages, keys, windows, what the console says."""
+"""A headless Chromium that a test controls over its DevTools pipe: pages, keys, windows, console messages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 PATIENCE = 60
-"""Seconds after which a browser is taken to hang."""
+"""Seconds after which a browser counts as hung."""
 
 # The browser reads commands from file 3 and writes answers to file 4.
 _ON_FILES_3_AND_4 = """if True:
@@ -45,7 +45,7 @@ _KEYS = {
 
 
 def find_browser() -> str:
-    """The path of a browser; without one the test is skipped."""
+    """Return the path of a browser, or skip the test if none is installed."""
     found = next((path for name in NAMES if (path := shutil.which(name))), None)
     if found is None:
         pytest.skip(f"no browser is installed: none of {', '.join(NAMES)} is found")
@@ -56,8 +56,8 @@ class Browser:
     """A browser with one page.
 
     Attributes:
-        complaints: what the console, the log and uncaught errors said.
-        requests: the addresses that were asked for.
+        complaints: the console messages, log entries and uncaught errors.
+        requests: the addresses that the page requested.
     """
 
     def __init__(self, path: str, profile: Path) -> None:
@@ -86,8 +86,8 @@ class Browser:
             self.call(f"{domain}.enable")
 
     def close(self) -> None:
-        """End it."""
-        os.close(self._commands)  # which the browser takes as its end
+        """End the browser."""
+        os.close(self._commands)  # the browser exits when its pipe is closed
         try:
             self._process.wait(10)
         except subprocess.TimeoutExpired:
@@ -96,7 +96,7 @@ class Browser:
         os.close(self._answers)
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """One command of the DevTools protocol, and its answer."""
+        """Send one command of the DevTools protocol and return its answer."""
         self._number += 1
         message = {"id": self._number, "method": method, "params": parameters}
         if self._session is not None:
@@ -130,7 +130,7 @@ class Browser:
                 self._events.append(event)
 
     def open(self, path: Path) -> None:
-        """Show a file, as from disk, and wait until it is there."""
+        """Open a file by its file URL, and wait until it has loaded."""
         self._events.clear()
         self.complaints.clear()
         self.requests.clear()
@@ -139,7 +139,7 @@ class Browser:
             self._note(self._receive())
 
     def resize(self, width: int, height: int = 900) -> None:
-        """Give the window another size."""
+        """Resize the window."""
         self.call(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -149,12 +149,12 @@ class Browser:
         )
 
     def prefer(self, *, dark: bool = False, paper: bool = False) -> None:
-        """What the user, or the medium, asks for."""
+        """Set the preferred colour scheme and the medium."""
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", media="print" if paper else "screen", features=[scheme])
 
     def ask(self, expression: str) -> Any:
-        """The value of a JavaScript expression on the page."""
+        """Return the value of a JavaScript expression on the page."""
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")

@@ -1,4 +1,4 @@
-"""A `tokenizer.json` of the 256 bytes and a few merges, with pre-tokenizers in steps as well-known models have them."""
+"""A `tokenizer.json` of the 256 bytes and a few merges, with the stepwise pre-tokenizers of well-known models."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ SPLITTING = {
     "spaces put before digits": sequence(DIGITS, BYTE_LEVEL | {"add_prefix_space": True}),
     "bytes": ONLY_BYTES | {"add_prefix_space": True},
 }
-"""Pre-tokenizers as well-known models have them, and such as try each kind of step."""
+"""The pre-tokenizers of well-known models, and others that try each kind of step."""
 
 
 def with_parts(splitting: dict[str, Any] | None, normalizer: dict[str, Any] | None, **model: Any) -> bytes:

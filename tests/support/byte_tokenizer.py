@@ -1,4 +1,4 @@
-"""The smallest tokenizer there is, with what a saved one has: a manifest and files."""
+"""The smallest possible tokenizer, with the manifest and files of a saved one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FILES = {"ranks.tiktoken": b"YQ== 0\n", "tokenizer.json": b"{}\n"}
 
 @dataclass(frozen=True)
 class ByteTokenizer:
-    """The smallest tokenizer there is: a text's ids are its bytes."""
+    """The smallest possible tokenizer: the ids of a text are its bytes."""
 
     info = TokenizerInfo("bytes", "byte", 256, {}, lossless=True, kernel="python")
 

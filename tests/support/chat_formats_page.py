@@ -1,4 +1,4 @@
-"""docs/chat-formats.md, made of the catalogue of built-in chat templates."""
+"""docs/chat-formats.md, generated from the catalogue of built-in chat templates."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ NOTES = """
 
 
 def chat_formats_page() -> str:
-    """The page: every template with its source, its tokens and its variables."""
+    """Return the page: every template with its source, its tokens and its variables."""
     formats = all_formats()
     sources = (
         (

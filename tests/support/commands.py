@@ -1,4 +1,4 @@
-"""The commands of the command line, those of its groups too."""
+"""The commands of the command line, including those of its groups."""
 
 from __future__ import annotations
 
@@ -25,4 +25,4 @@ def _commands(group: Group, before: tuple[str, ...]) -> Iterator[tuple[str, Comm
 
 
 COMMANDS: dict[str, Command] = dict(_commands(typer.main.get_group(app), ()))
-"""What is typed after `tokbench` → the command; "shards" is a group, "shards write" one of its commands."""
+"""The words after `tokbench` → the command; "shards" is a group, "shards write" one of its commands."""

@@ -27,7 +27,7 @@ HOSTILE = (
     "{{ 7 * 7 }}{% raw %}",
     "datum.value ? 'x' : 'y'",
 )
-"""What must stay text, as a name, a group or a line."""
+"""Texts that must not become markup or code when they are the name of a tokenizer, a group or a line."""
 
 TEXTS = {
     "en": "the cat sat on the mat with its hat\nand then the other cat came in\nfive\nsix\nseven of them\n",
@@ -38,7 +38,7 @@ TEXTS = {
 
 
 class Texts:
-    """Documents by group, each time anew."""
+    """Documents by group; each iteration creates new ones."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self._texts = texts
@@ -48,7 +48,7 @@ class Texts:
 
 
 def tokenizers() -> list[Tokenizer]:
-    """Two of different kinds, and bytes to compare with."""
+    """Return two tokenizers of different kinds, and the bytes as a baseline."""
     texts = list(TEXTS.values())
     return [
         tokbench.train(texts, vocab_size=300),
@@ -58,14 +58,14 @@ def tokenizers() -> list[Tokenizer]:
 
 
 def named(*names: str) -> list[Tokenizer]:
-    """Tokenizers of these names."""
+    """Return byte tokenizers with these names."""
     return [ByteTokenizer(name=name) for name in names]
 
 
 def compared(
     evaluated: Sequence[Tokenizer], texts: Mapping[str, str], *, parallel: Sequence[str] = ()
 ) -> Comparison:
-    """What is found on some texts, by group; those of `parallel` are translations of one another."""
+    """Compare tokenizers on some texts by group; the groups in `parallel` are translations of one another."""
     documents = Texts(texts)
     return compare_candidates(
         [Candidate(tokenizer) for tokenizer in evaluated],

@@ -1,4 +1,4 @@
-"""Files of a corpus in the current folder, and what is read of them."""
+"""Helpers that write corpus files into the current folder and read them as a corpus."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def groups(*paths: str, **options) -> list[str]:
 
 
 def texts_of(sources) -> list[str]:
-    """The documents of byte sources, by the plain meaning of `ByteSource`."""
+    """Return the documents of byte sources, by the definition of `ByteSource`."""
     return [text for source in sources for text in documents_by_definition(source)]
 
 
@@ -56,7 +56,7 @@ def documents_by_definition(source: ByteSource) -> list[str]:
 
 
 def fails(message: str, *paths: str, **options) -> CorpusError:
-    """Open and read; there must be this error, and the error must help."""
+    """Read a corpus, and return the error that it must raise with this message and a hint."""
     with pytest.raises(CorpusError) as caught:
         list(open_corpus(*paths, **options))
     assert message in caught.value.message
@@ -69,7 +69,7 @@ def zstd(data: bytes) -> bytes:
 
 
 def fingerprint(texts: Iterable[str]) -> str:
-    """What `Corpus.fingerprint` is, by definition."""
+    """Compute `Corpus.fingerprint` by its definition."""
     return f"{sum(int(hashlib.sha256(text.encode()).hexdigest(), 16) for text in texts) % 2**256:064x}"
 
 

@@ -1,4 +1,4 @@
-"""Words that are counted in this process, and the files of a folder."""
+"""Counting words in this process, and reading the files of a folder."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def wait_until(is_so: Any) -> None:
 
 @contextmanager
 def scheduler(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """A scheduler with two workers in processes of their own; its address."""
+    """Start a scheduler and two workers as separate processes; yield the scheduler's address and process."""
     pytest.importorskip("distributed", reason="the package distributed is not installed")
     file = folder / "scheduler.json"
     with ExitStack() as stack:

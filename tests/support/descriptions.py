@@ -1,4 +1,4 @@
-"""Small tokenizers to convert: a trained BPE, and what is left of it when one thing is changed."""
+"""Small tokenizers to convert: a trained BPE, and variants that change one part of it."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ SPECIALS = ("<|end|>", "<|pad|>")
 
 @cache
 def trained(pattern: str = "gpt4", vocab_size: int = 340) -> Any:
-    """A byte-level BPE with two special tokens."""
+    """Train a byte-level BPE with two special tokens."""
     return tokbench.train([TRAINING_TEXT], vocab_size=vocab_size, pattern=pattern, special_tokens=SPECIALS)
 
 
-atexit.register(trained.cache_clear)  # the kernel says so when encoders outlive it
+atexit.register(trained.cache_clear)  # nanobind reports encoders that are alive at exit as leaks
 
 
 def described(pattern: str = "gpt4") -> ByteLevelBpe:
-    """What it is made of."""
+    """Return the description of the trained BPE."""
     description: ByteLevelBpe = trained(pattern).description()
     return description
 
 
 def changed(pattern: str = "gpt4", **changes: Any) -> ByteLevelBpe:
-    """The same with other parts."""
+    """Return the same description with other parts."""
     return replace(described(pattern), **changes)
 
 
 def ranked(pattern: str = "gpt4", *, gap: int = 0) -> ByteLevelBpe:
-    """The same by its ranks alone, as tiktoken has it, with the special tokens `gap` ids further on."""
+    """Return the same description by ranks alone, as tiktoken has it, with the special tokens' ids raised by `gap`."""
     special = {text: id + gap for text, id in described(pattern).special_tokens.items()}
     return changed(pattern, merges=None, whole_tokens_first=True, special_tokens=special)
 
 
 def running(description: ByteLevelBpe, *, name: str = "mine") -> Tokenizer:
-    """A description as a tokenizer."""
+    """Build a tokenizer from a description."""
     return tokenizer_of(description, name=name, backend="bpe")

@@ -1,4 +1,4 @@
-"""Runs of the tasks for tests on an engine, and what they leave in a folder."""
+"""Runs of the test tasks on an engine, and the files that they leave in a folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tokbench.distributed.tasks import Engine
 
 SQUARES = {f"{number}.txt": str(number**2).encode() for number in range(6)}
-"""The files of the task `square` and of those like it."""
+"""The files that the task `square` and its variants write."""
 
 
 def slices(folder: Path, count: int = 6) -> list[Slice]:

@@ -1,4 +1,4 @@
-"""Tasks for the tests of engines: each writes a file whole, as real ones do, or fails in some way."""
+"""Tasks for the tests of engines: each writes a whole file, as real tasks do, or fails in some way."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def square(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
-    """Writes the square of a number into a file, and notes each run beside it."""
+    """Write the square of a number into a file, and append each run to a log beside it."""
     number, folder = arguments["number"], Path(arguments["folder"])
     with (folder / "runs").open("a") as runs:
         runs.write(f"{number}\n")
@@ -27,7 +27,7 @@ def square(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
 
 
 def square_or_die_once(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
-    """The same, but the first process that gets number 3 is killed in the middle, as by the system."""
+    """Do the same as `square`, but kill the first process that gets number 3, as the system may."""
     mark = Path(arguments["folder"]) / "died"
     if arguments["number"] == 3 and not mark.exists():
         mark.touch()
@@ -48,7 +48,7 @@ def die_on_three(arguments: dict[str, Any], context: TaskContext) -> dict[str, A
 
 
 def sleep(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
-    """Tells its process, and sleeps longer than any test; what is half written is removed at its end."""
+    """Write the process id, and sleep longer than any test; at its end the half-written file is removed."""
     folder = Path(arguments["folder"])
     try:
         (folder / "half").touch()
@@ -60,7 +60,7 @@ def sleep(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
 
 
 def wait_for(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
-    """Tells its process, and waits for a file."""
+    """Write the process id, and wait for a file."""
     folder = Path(arguments["folder"])
     (folder / f"pid-{arguments['number']}").write_text(str(os.getpid()))
     while not (folder / "go").exists():
@@ -69,7 +69,7 @@ def wait_for(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
 
 
 def tell_and_wait(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
-    """Tells that it is half done until somebody has heard it."""
+    """Report progress repeatedly until the test confirms that it has seen it."""
     while not (Path(arguments["folder"]) / "heard").exists():
         context.tell(5)
         time.sleep(0.05)
@@ -91,7 +91,7 @@ def return_much(arguments: dict[str, Any], context: TaskContext) -> dict[str, An
 
 
 def write_much(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
-    """Fills a disk, which is a limit of this process here."""
+    """Fill up a disk, simulated by a limit on this process's file size."""
     import resource
 
     hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]

@@ -1,4 +1,4 @@
-"""An engine for tests that is as unkind to tasks as the contract allows."""
+"""An engine for tests that treats tasks as badly as the contract allows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class HereEngine(ClosedOnExit):
-    """Runs tasks in this process, in the reverse order, and each of them twice; the first few fail if asked to."""
+    """Run tasks in this process, in reverse order, and each of them twice; the first `breaking` slices fail."""
 
     name = "here"
     workers = 1
@@ -39,4 +39,4 @@ class HereEngine(ClosedOnExit):
         ledger.raise_failures()
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there is nothing to close."""

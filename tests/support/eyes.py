@@ -1,10 +1,10 @@
-"""Colours as eyes see them: how far apart they are, and whether text can be read on them."""
+"""Colours as eyes perceive them: how far apart they are, and whether text is readable on them."""
 
 from __future__ import annotations
 
 Rgb = tuple[int, int, int]
 
-# Machado, Oliveira & Fernandes 2009, severity 1, on linear RGB.
+# Colour blindness as matrices on linear RGB: Machado, Oliveira & Fernandes 2009, severity 1.
 EYES = {
     "normal": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
     "protanopia": (
@@ -37,13 +37,13 @@ def luminance(color: Rgb) -> float:
 
 
 def contrast(one: Rgb, other: Rgb) -> float:
-    """The ratio that WCAG asks for: 4.5 for text, 3 for what is drawn."""
+    """Return the contrast ratio of WCAG, which requires 4.5 for text and 3 for graphics."""
     low, high = sorted((luminance(one), luminance(other)))
     return (high + 0.05) / (low + 0.05)
 
 
 def lab(color: Rgb, eye: str) -> tuple[float, float, float]:
-    """Where an eye sees a colour in CIE L*a*b*; distances are ΔE 1976."""
+    """Return a colour in CIE L*a*b* as an eye perceives it; Euclidean distances are ΔE 1976."""
     seen = [
         min(1.0, max(0.0, sum(a * b for a, b in zip(row, linear(color), strict=True)))) for row in EYES[eye]
     ]

@@ -1,8 +1,8 @@
 """Files of every kind that tokbench reads, damaged one at a time, in a process with little memory.
 
-As a program: `python hostile.py GOOD` makes good files in a folder, and `python hostile.py GOOD FOLDER SEED FIRST
-CASES` damages copies of them in another, opens them, and prints a line of JSON for each case that ended neither
-well nor in an error for the user.
+As a program: `python hostile.py GOOD` writes good files into a folder, and `python hostile.py GOOD FOLDER SEED FIRST
+CASES` damages copies of them in another folder, opens them, and prints a line of JSON for each case that raises
+anything but an error for the user.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from support.mutations import mutated, mutated_json
 from tokbench.errors import TokbenchError
 
 MEMORY = 2 << 30
-"""Beside what libraries have reserved once each kind has been opened."""
+"""Bytes available in addition to what the libraries have reserved once a file of each kind has been opened."""
 SECONDS = 60
 
 
 def case(good: Path, place: Path, name: str, *, source: Random) -> None:
-    """Damage the file of a kind, in a copy of its folder, and open it. Raises whatever is not an error for the user."""
+    """Damage the file of a kind in a copy of its folder, and open it; raise any error that is not one for the user."""
     kind = KINDS[name]
     shutil.rmtree(place, ignore_errors=True)
     shutil.copytree(good / name, place)
@@ -45,7 +45,7 @@ def case(good: Path, place: Path, name: str, *, source: Random) -> None:
 
 
 def main() -> None:
-    """Make good files, or try cases, each kind in turn."""
+    """Write good files, or run cases of each kind in turn."""
     good = Path(sys.argv[1])
     if len(sys.argv) == 2:
         good.mkdir()
@@ -53,7 +53,7 @@ def main() -> None:
         return
     folder, seed, first, cases = Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5])
     names = json.loads((good / "kinds.json").read_bytes())
-    for name in names:  # what is not damaged opens
+    for name in names:  # undamaged files open
         shutil.copytree(good / name, folder / "case")
         KINDS[name].open(folder / "case", folder / "case" / KINDS[name].file)
         shutil.rmtree(folder / "case")
@@ -65,7 +65,7 @@ def main() -> None:
         faulthandler.dump_traceback_later(SECONDS, exit=True)
         try:
             case(good, folder / "case", name, source=Random(f"{seed}:{number}"))
-        except BaseException as error:  # a panic of a library is none of Exception
+        except BaseException as error:  # a Rust library's panic is not an Exception
             print(
                 json.dumps({"case": number, "kind": name, "error": f"{type(error).__name__}: {error}"[:300]}),
                 flush=True,

@@ -1,4 +1,4 @@
-"""Good files of every kind that tokbench reads, to be damaged."""
+"""Good files of every kind that tokbench reads, to be damaged by tests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OPTIONS = {"vocab_size": 320, "special_tokens": ["<|end|>"]}
 
 
 def make(folder: Path) -> list[str]:
-    """A folder for each kind with good files; the kinds that there are here."""
+    """Write a folder of good files for each kind, and return the kinds that are available here."""
     for name in KINDS:
         (folder / name).mkdir()
     bpe = tokbench.train([TEXT], **_OPTIONS)

@@ -1,4 +1,4 @@
-"""The kinds of files that are damaged: how each is opened and used, and how its checksums are made to agree."""
+"""The kinds of files that tests damage: how each is opened and used, and how its checksums are repaired."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Kind:
     """A kind of file.
 
     Attributes:
-        file: the one that is damaged, below the folder of the kind.
-        open: opens the folder, or the file, and uses what it got.
-        is_json: whether its values are changed, too.
-        mend: makes checksums agree with what was damaged, so that more than they are tried.
+        file: the file to damage, relative to the folder of the kind.
+        open: opens the folder or the file, and uses the result.
+        is_json: whether its JSON values are damaged too.
+        mend: recomputes the checksums of a damaged file, so that tests reach the code behind them.
     """
 
     file: str
@@ -38,11 +38,11 @@ class Kind:
     mend: Callable[[Path], None] | None = None
 
 
-# --- checksums that agree ---------------------------------------------------------------------
+# --- recomputed checksums ---------------------------------------------------------------------
 
 
 def sum_folder(path: Path) -> None:
-    """The manifest beside a file says its sha256, and has no self-test."""
+    """Put the sha256 of a file into the manifest beside it, and remove the self-test."""
     manifest = path.with_name("tokbench.json")
     document = json.loads(manifest.read_bytes())
     document["files"][path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -51,7 +51,7 @@ def sum_folder(path: Path) -> None:
 
 
 def sum_tokbin(path: Path) -> None:
-    """Sizes and checksums of a tokbin file, as far as it has a header and a table."""
+    """Recompute the sizes and checksums of a tokbin file, as far as it has a header and a table."""
     data = bytearray(path.read_bytes())
     if len(data) < HEADER.size:
         return
@@ -70,11 +70,11 @@ def sum_tokbin(path: Path) -> None:
     path.write_bytes(data)
 
 
-# --- what is done with them -------------------------------------------------------------------
+# --- opening and using files ------------------------------------------------------------------
 
 
 def use(tokenizer: Any) -> None:
-    """Encode and decode, and look some tokens up."""
+    """Encode, decode and look up some tokens."""
     for text in TEXTS:
         for special in tokbench.SpecialPolicy:
             try:

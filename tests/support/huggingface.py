@@ -15,18 +15,18 @@ SPECIALS = ("<unk>", "<s>", "</s>")
 
 
 def added(content: str, id: int, *, special: bool = True, **flags: bool) -> dict[str, Any]:
-    """A token of `added_tokens`."""
+    """Build an entry of `added_tokens`."""
     plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
     return {"id": id, "content": content, "special": special} | plain | flags
 
 
 def dump(document: dict[str, Any]) -> bytes:
-    """The bytes of a document."""
+    """Return the bytes of a document."""
     return json.dumps(document).encode()
 
 
 def document(model: dict[str, Any], **parts: Any) -> dict[str, Any]:
-    """A document with a model, and nothing else but what is given."""
+    """Build a document that has a model and only the given other parts."""
     empty = dict.fromkeys(
         ("truncation", "padding", "normalizer", "pre_tokenizer", "post_processor", "decoder")
     )
@@ -35,7 +35,7 @@ def document(model: dict[str, Any], **parts: Any) -> dict[str, Any]:
 
 @cache
 def byte_level(*, add_prefix_space: bool = False) -> bytes:
-    """A byte-level BPE as GPT-2 has it, trained on a few bundled texts."""
+    """Train a byte-level BPE like GPT-2's on a few bundled texts."""
     made = tokenizers.Tokenizer(models.BPE())
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=add_prefix_space)
     made.decoder = decoders.ByteLevel()
@@ -53,7 +53,7 @@ def byte_level(*, add_prefix_space: bool = False) -> bytes:
 
 @cache
 def byte_fallback() -> bytes:
-    """A BPE on characters with byte fallback, in the manner of Llama 2."""
+    """Build a BPE over characters with byte fallback, like Llama 2's."""
     pieces = [*SPECIALS, *(f"<0x{byte:02X}>" for byte in range(256)), "▁", "a", "b", "é", "ab", "▁ab"]
     return dump(
         document(
@@ -88,7 +88,7 @@ def byte_fallback() -> bytes:
 
 @cache
 def unigram() -> bytes:
-    """A Unigram with the pieces </s> and <unk> in its vocabulary, in the manner of T5."""
+    """Build a Unigram with the pieces </s> and <unk> in its vocabulary, like T5's."""
     scores = {
         "<unk>": 0.0,
         "<s>": 0.0,
@@ -118,7 +118,7 @@ def unigram() -> bytes:
 
 @cache
 def word_level() -> bytes:
-    """A WordLevel whose special tokens are words to its pre-tokenizer."""
+    """Build a WordLevel whose pre-tokenizer sees its special tokens as words."""
     words = [*SPECIALS, "one", "two"]
     return dump(
         document(
@@ -135,7 +135,7 @@ def word_level() -> bytes:
 
 @cache
 def wordpiece() -> bytes:
-    """A WordPiece as BERT has it, trained on a few bundled texts."""
+    """Train a WordPiece like BERT's on a few bundled texts."""
     made = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
     made.normalizer = normalizers.BertNormalizer()
     made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -150,7 +150,7 @@ def wordpiece() -> bytes:
 
 @cache
 def with_suffix() -> bytes:
-    """A BPE on characters with an end of words, as the first BPE tokenizers had it."""
+    """Train a BPE over characters with an end-of-word suffix, like the first BPE tokenizers."""
     made = tokenizers.Tokenizer(models.BPE(unk_token="<unk>", end_of_word_suffix="</w>"))
     made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     made.decoder = decoders.BPEDecoder(suffix="</w>")

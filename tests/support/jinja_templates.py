@@ -1,4 +1,4 @@
-"""Chat templates in Jinja, written for the tests: between them they do what templates of models do."""
+"""Chat templates in Jinja, written for the tests: together they use the features that models' templates use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ CHATML = """\
 {%- endfor -%}
 {%- if add_generation_prompt -%}{{ '<|im_start|>assistant\\n' }}{%- endif -%}
 """
-"""With a text for content alone."""
+"""A template that accepts only text as content."""
 
 PARTS_AND_TOOLS = """\
 {%- macro text_of(content) -%}
@@ -42,7 +42,7 @@ given if given is string else given | tojson(indent=1) }}}</tool_call>
 {% endfor -%}
 {{ '<|assistant|>\\n' if add_generation_prompt }}
 """
-"""With everything that a message may hold, and blocks of `generation`."""
+"""A template that handles everything a message may contain, with `generation` blocks."""
 
 XML = """\
 {%- macro field(name, value) -%}
@@ -77,7 +77,7 @@ XML = """\
   {{- eos_token -}}
 {%- endfor -%}
 """
-"""With macros, a namespace, and most operations on strings."""
+"""A template with macros, a namespace, and most operations on strings."""
 
 STRICT = """\
 {%- if messages[0].role == 'system' %}{% set system = messages[0].content %}{% set rest = messages[1:] %}
@@ -94,7 +94,7 @@ STRICT = """\
 {%- endfor -%}
 {{ strftime_now('%Y-%m-%d') if date_string is not defined else date_string }}
 """
-"""That refuses what it does not know, and asks for the date."""
+"""A template that refuses what it does not know, and uses the date."""
 
 TEMPLATES = {"chatml": CHATML, "parts and tools": PARTS_AND_TOOLS, "xml": XML, "strict": STRICT}
 
@@ -318,7 +318,7 @@ EXPRESSIONS = (
     "bos_token ~ eos_token",
     "pad_token",
 )
-"""Of `x`, a text, and `messages`: every operator, every filter of Jinja, every method of strings."""
+"""Expressions of a text `x` and of `messages`; together they use every operator, filter and string method."""
 
 STATEMENTS = (
     "{% autoescape true %}{{ x }}<{{ '<' ~ x }}{{ x | safe }}{{ '<' }}{% endautoescape %}{{ x }}",
@@ -362,4 +362,4 @@ STATEMENTS = (
     "{{ x",
     "{% endfor %}",
 )
-"""Every statement."""
+"""Templates that together use every statement."""

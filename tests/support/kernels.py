@@ -1,4 +1,4 @@
-"""Kernels by name, and counting and learning with one of them in a line."""
+"""Kernels by name, and one-line counting and learning with a kernel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KERNEL_NAMES = ("native", "python")
 
 
 def kernel_named(name: str) -> Kernel:
-    """The kernel of a name; a missing native one skips the test, or fails it under TOKBENCH_KERNEL=native."""
+    """Return the kernel of a name; skip the test if the native one is missing, or fail under TOKBENCH_KERNEL=native."""
     demanded = os.environ.get("TOKBENCH_KERNEL") == "native"
     if name == "native" and not demanded and not has_native_kernel():
         pytest.skip("the compiled kernel is not installed")
@@ -33,7 +33,7 @@ def kernel_named(name: str) -> Kernel:
 
 @contextmanager
 def chosen(name: str) -> Iterator[None]:
-    """Let everything inside run on the kernel of a name, as TOKBENCH_KERNEL does for a user."""
+    """Run the body of the context on the kernel of a name, as TOKBENCH_KERNEL does for a user."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TOKBENCH_KERNEL", name)
         yield
@@ -47,7 +47,7 @@ def new_counter(
     threads: int = 1,
     seed: int = 0,
 ) -> PretokenCounter:
-    """A counter that has seen nothing yet."""
+    """Return a counter that has not counted anything yet."""
     return kernel.new_counter(
         pattern=pattern, special_tokens=list(special_tokens), threads=threads, seed=seed
     )
@@ -62,7 +62,7 @@ def counted(
     threads: int = 1,
     seed: int = 0,
 ) -> PretokenCounter:
-    """A finished counter of whole documents."""
+    """Return a finished counter of whole documents."""
     counter = new_counter(kernel, pattern=pattern, special_tokens=special_tokens, threads=threads, seed=seed)
     counter.add_texts(list(texts))
     counter.finish()
@@ -70,7 +70,7 @@ def counted(
 
 
 def counted_words(kernel: Kernel, words: Mapping[str, int], *, seed: int = 0) -> PretokenCounter:
-    """A finished counter of pre-tokens that were split off and counted elsewhere."""
+    """Return a finished counter of pre-tokens that were split and counted elsewhere."""
     counter = new_counter(kernel, pattern=None, seed=seed)
     for word, count in words.items():
         counter.add_counted(word, count)
@@ -81,7 +81,7 @@ def counted_words(kernel: Kernel, words: Mapping[str, int], *, seed: int = 0) ->
 def counted_by_definition(
     texts: Iterable[str], *, pattern: str = "gpt4", special_tokens: Sequence[str] = ()
 ) -> Counter[bytes]:
-    """How often each pre-token occurs, by the reference and the `regex` package."""
+    """Count each pre-token by the reference and the `regex` package."""
     resolved = resolve_pattern(pattern)
     counts: Counter[str] = Counter()
     for text in texts:
@@ -101,7 +101,7 @@ def learn(
     seed: int = 0,
     threads: int = 1,
 ) -> tuple[list[Merge], int]:
-    """The merges that a kernel learns from counted pre-tokens, and the tokens that the text becomes."""
+    """Return the merges that a kernel learns from counted pre-tokens, and the number of tokens in the merged text."""
     pairs, counts, num_tokens = kernel.train(
         counter,
         num_merges=num_merges,
@@ -119,6 +119,6 @@ def learn(
 
 
 def learned(kernel: Kernel, corpus: Mapping[str, int]) -> list[Merge]:
-    """The first 80 merges of counted words."""
+    """Return the first 80 merges that a kernel learns from counted words."""
     merges, _ = learn(kernel, counted_words(kernel, corpus), num_merges=80)
     return merges

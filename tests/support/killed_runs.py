@@ -1,4 +1,4 @@
-"""Runs that write shards and are killed on the way."""
+"""Runs that write shards and are killed midway."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the labels and lines of a drawing are, and what touches."""
+"""The positions of the labels and lines of a drawing, and the labels that touch."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 _MOVED = re.compile(r"translate\(([-\d.]+)[, ]?([-\d.]*)\)")
 _WIDTH, _ASCENT, _DESCENT = 0.5, 0.75, 0.2
-"""Of a letter, as shares of the size of the font."""
+"""The size of a letter, as shares of the font size."""
 
 
 class Label(NamedTuple):
-    """A text and the box around it."""
+    """A text and its bounding box."""
 
     text: str
     left: float
@@ -33,23 +33,23 @@ class Label(NamedTuple):
         )
 
     def is_over(self, x: float, y: float) -> bool:
-        """Whether it covers a point."""
+        """Whether the label covers a point."""
         return self.left < x < self.right and self.top < y < self.bottom
 
 
 def labels(svg: str) -> list[Label]:
-    """The texts of a drawing, those that are not shown left out."""
+    """Return the texts of a drawing, without the invisible ones."""
     return list(_labels(ElementTree.fromstring(svg), 0.0, 0.0))
 
 
 def touching(svg: str, *, gap: float = 0) -> list[tuple[str, str]]:
-    """The pairs of labels that touch, or have less than a gap between them in a line."""
+    """Return the pairs of labels that touch, or whose horizontal gap is smaller than `gap`."""
     found = [label._replace(right=label.right + gap) for label in labels(svg)]
     return [(one.text, other.text) for one, other in combinations(found, 2) if one.touches(other)]
 
 
 def lines(svg: str) -> Iterator[list[tuple[float, float]]]:
-    """Of each curve and each rule of a drawing points that are close together."""
+    """Yield closely spaced points of each curve and each rule of a drawing."""
     for x, y, ends in _lines(ElementTree.fromstring(svg), 0.0, 0.0, kind=""):
         yield [
             (x + x0 + (x1 - x0) * step / 50, y + y0 + (y1 - y0) * step / 50)

@@ -1,4 +1,4 @@
-"""Texts, and rules for pieces, on which the kernels of SentencePiece's algorithms are compared."""
+"""Texts and rules for pieces, for comparing the kernels of SentencePiece's algorithms."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def counted_text(
     threads: int = 2,
     charsmap: bytes = b"",
 ) -> tuple[Any, tuple[Any, ...]]:
-    """The segments of texts as a kernel has them, and what it tells of them."""
+    """Return a kernel's segments of some texts, and the counts, alphabet and characters that it reports about them."""
     counter = module.WordCounter(
         **spacing, whole_lines=not rules["split_by_whitespace"], special_tokens=["bb"], threads=threads
     )

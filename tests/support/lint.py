@@ -1,4 +1,4 @@
-"""Small vocabularies with a fault planted in them, and what one rule finds there."""
+"""Small vocabularies with a planted fault, and the findings of one rule on them."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def byte_level(
     without: Sequence[int] = (),
     **parts: Any,
 ) -> dict[str, Any]:
-    """A tokenizer.json of a byte-level BPE: the 256 bytes, then what each merge makes, then other tokens.
+    """Build a tokenizer.json of a byte-level BPE: the 256 bytes, then the tokens of the merges, then other tokens.
 
     Args:
-        merges: two neighbours each, as the text or bytes that they are.
-        tokens: tokens that no merge makes.
+        merges: pairs of texts or bytes.
+        tokens: tokens that no merge produces.
         pre_tokenizer: by default GPT-2's.
         without: bytes that have no token.
-        parts: of the document, as `normalizer` or `added_tokens`; those of `model` with `model=`.
+        parts: other parts of the document, as `normalizer` or `added_tokens`; fields of the model with `model=`.
     """
     pairs = [(_spelled(left), _spelled(right)) for left, right in merges]
     pieces = [to_byte_level(bytes([byte])) for byte in range(256) if byte not in without]
@@ -75,18 +75,18 @@ def target_of(
     pattern: str | None = None,
     model_vocab_size: int | None = None,
 ) -> LintTarget:
-    """A tokenizer that is opened as `tokbench lint` opens it.
+    """Open a tokenizer as `tokbench lint` does.
 
     Args:
         document: a tokenizer.json, parsed or as bytes, or the path of any tokenizer.
-        folder: where it is written to.
+        folder: the folder to write files to.
         beside: other files of the folder, as for `support.model_folders.put`.
         corpus: texts, a document each.
-        word_counts: of a training text.
-        reference: another tokenizer, likewise.
+        word_counts: the word counts of a training text.
+        reference: another tokenizer, given like `document`.
         engine: as `--engine`.
         pattern: as `--pattern`.
-        model_vocab_size: the rows of an embedding.
+        model_vocab_size: the number of rows of the embedding.
     """
     opened = find_and_open(
         str(_path(document, folder / "linted", beside or {})),
@@ -103,13 +103,13 @@ def target_of(
 
 
 def outcome_of(rule: str, target: LintTarget) -> Outcome:
-    """What becomes of one rule."""
+    """Run one rule and return its outcome."""
     [outcome] = run_rules(target, [rule_named(rule)])
     return outcome
 
 
 def findings_of(rule: str, target: LintTarget) -> tuple[Finding, ...]:
-    """What one rule finds; it must apply."""
+    """Return the findings of one rule, which must apply."""
     outcome = outcome_of(rule, target)
     assert outcome.skipped is None, outcome.skipped
     return outcome.findings

@@ -1,4 +1,4 @@
-"""docs/lint.md, made of the catalogue of rules."""
+"""docs/lint.md, generated from the catalogue of rules."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ it is a filter for data sets.
 
 
 def lint_page() -> str:
-    """The page."""
+    """Return the page."""
     return HEAD + "".join(_sections()) + TEXTS + "".join(_checks())
 
 
@@ -80,7 +80,7 @@ def _rule(rule: Rule) -> str:
 
 
 def _inline(sentence: str) -> str:
-    """A sentence after a label."""
+    """Return a sentence as it continues after a label, with a small first letter unless it is a name."""
     first, _, rest = sentence.partition(" ")
     is_word = first.isalpha() and first.isascii() and (first == "A" or not first.isupper())
     return f"{first.lower() if is_word and first not in _NAMES else first} {rest}"

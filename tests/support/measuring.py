@@ -1,4 +1,4 @@
-"""Measuring kernels by name, and batches of documents with their tokens, real and random."""
+"""Measuring kernels by name, and batches of real and random documents with their tokens."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Spans = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document, the places and kinds of its tokens, and its group."""
+    """A document, the byte spans and kinds of its tokens, and its group."""
 
     text: bytes
     spans: Spans
@@ -38,14 +38,14 @@ class Document:
 
 
 def tokens_of(*pieces: str | bytes) -> Document:
-    """A document that falls into these tokens."""
+    """Return the document that consists of these tokens."""
     parts = [piece.encode() if isinstance(piece, str) else piece for piece in pieces]
     ends = accumulate(map(len, parts), initial=0)
     return Document(b"".join(parts), tuple(pairwise(ends)), (0,) * len(parts))
 
 
 def kernel_of(name: str) -> Kernel:
-    """The kernel of a name; a missing native one skips the test, or fails it where demanded."""
+    """Return the kernel of a name; skip the test if the native one is missing, or fail where it is demanded."""
     demanded = os.environ.get("TOKBENCH_KERNEL") == "native"
     if name == "native" and not demanded and not has_native_kernel():
         pytest.skip("the compiled measuring kernel is not installed")
@@ -54,14 +54,14 @@ def kernel_of(name: str) -> Kernel:
 
 
 def new_measurer(name: str, num_groups: int = 1, *, pieces: Sequence[bytes] = ()) -> Measurer:
-    """A measurer of the kernel of a name, that knows ids of these bytes."""
+    """Return a measurer of the kernel of a name, whose vocabulary consists of `pieces`."""
     kernel = kernel_of(name)
     tables = kernel.new_tables(character_classes(), b"".join(pieces), offsets_of(list(map(len, pieces))))
     return kernel.new_measurer(tables, num_groups)
 
 
 def pieces_of(documents: Iterable[Document]) -> list[bytes]:
-    """The different tokens of documents, in the order of their bytes."""
+    """Return the distinct tokens of documents, sorted by their bytes."""
     return sorted({each.text[slice(*span)] for each in documents for span in each.spans})
 
 
@@ -70,7 +70,7 @@ def offsets_of(sizes: Sequence[int]) -> NDArray[np.int64]:
 
 
 def add(measurer: Measurer, documents: Sequence[Document]) -> NDArray[np.int64]:
-    """Measure documents in one batch, by the places of their tokens."""
+    """Measure documents in one batch, given the spans of their tokens."""
     places = np.array([span for each in documents for span in each.spans], dtype=np.int64).reshape(-1, 2)
     return measurer.add(
         text=b"".join(each.text for each in documents),
@@ -86,7 +86,7 @@ def add(measurer: Measurer, documents: Sequence[Document]) -> NDArray[np.int64]:
 def add_tiled(
     measurer: Measurer, documents: Sequence[Document], pieces: Sequence[bytes]
 ) -> NDArray[np.int64]:
-    """Measure documents that their tokens tile, in one batch; an id is the place of a token's bytes in `pieces`."""
+    """Measure documents that their tokens tile, in one batch; an id is the index of a token's bytes in `pieces`."""
     ids = {piece: id for id, piece in enumerate(pieces)}
     return measurer.add_tiled(
         text=b"".join(each.text for each in documents),
@@ -100,7 +100,7 @@ def add_tiled(
 
 
 def is_utf8(text: bytes) -> bool:
-    """Whether a text can be a string."""
+    """Whether a text is valid UTF-8."""
     try:
         text.decode()
     except UnicodeDecodeError:
@@ -111,7 +111,7 @@ def is_utf8(text: bytes) -> bool:
 def add_texts(
     measurer: Measurer, documents: Sequence[Document], pieces: Sequence[bytes]
 ) -> NDArray[np.int64]:
-    """The same as `add_tiled`, of documents that are UTF-8, as strings."""
+    """Measure UTF-8 documents like `add_tiled`, but pass them as strings."""
     ids = {piece: id for id, piece in enumerate(pieces)}
     return measurer.add_texts(
         texts=tuple(each.text.decode() for each in documents),
@@ -124,7 +124,7 @@ def add_texts(
 
 
 def everything(measurer: Measurer) -> dict[str, object]:
-    """All that a measurer can be asked."""
+    """Return everything that a measurer can report."""
     totals = measurer.totals()
     return {
         "totals": [dict(zip(COUNTS, row, strict=True)) for row in totals.tolist()],
@@ -186,12 +186,12 @@ _FRAGMENTS = [
 _awkward = st.lists(st.sampled_from(_FRAGMENTS), max_size=30).map("".join)
 
 documents_of_bytes = (_awkward | texts).map(str.encode) | st.binary(max_size=40)
-"""Documents of words, numbers, operators and lines, of anything else, and of bytes that are not UTF-8."""
+"""Documents of words, numbers, operators and lines, of arbitrary text, and of bytes that are not UTF-8."""
 
 
 @st.composite
 def tiled_documents(draw: st.DrawFn, num_groups: int = 1) -> Document:
-    """A document that its tokens tile; some are empty."""
+    """Draw a document that its tokens tile; some tokens are empty."""
     text = draw(documents_of_bytes)
     cuts = sorted(draw(st.lists(st.integers(0, len(text)), max_size=len(text))))
     ends = [0, *cuts, len(text)] if text or draw(st.booleans()) else [0]
@@ -245,19 +245,19 @@ _TOKENS = [
 _PARTS = [b"\xc3", b"\xa9", b"\xe2\x80", b"\x99", b"\xff", b"", b" \xc3", b" a\xc3"]
 
 WORD_TOKENS = [*map(str.encode, _TOKENS), *_PARTS]
-"""Tokens as vocabularies have them: words with and without a space before them, and what may follow those."""
+"""Tokens as in real vocabularies: words with and without a leading space, and the tokens that may follow them."""
 
 
 @st.composite
 def worded_documents(draw: st.DrawFn, num_groups: int = 1) -> Document:
-    """A document of tokens as vocabularies have them: words with a space before them, and what may follow those."""
+    """Draw a document of tokens as in real vocabularies: words with a leading space, and tokens that may follow."""
     document = tokens_of(*draw(st.lists(st.sampled_from(WORD_TOKENS), max_size=30)))
     return replace(document, group=draw(st.integers(0, num_groups - 1)))
 
 
 @st.composite
 def placed_documents(draw: st.DrawFn, num_groups: int = 1) -> Document:
-    """A document with tokens at any places: with gaps, overlaps and empty ones, of any kind."""
+    """Draw a document whose tokens have any kind and any spans, including gaps, overlaps and empty spans."""
     text = draw(documents_of_bytes)
     size = draw(st.integers(0, len(text) + 3))
     position = st.integers(0, len(text))
@@ -272,7 +272,7 @@ def placed_documents(draw: st.DrawFn, num_groups: int = 1) -> Document:
 
 @st.composite
 def spaced_documents(draw: st.DrawFn, num_groups: int = 1) -> Document:
-    """A document whose tokens leave out some of what would tile it, as tokenizers do that drop white space."""
+    """Draw a document whose tokens leave gaps, as those of tokenizers that drop white space do."""
     tiled = draw(tiled_documents(num_groups))
     keep = draw(st.lists(st.booleans(), min_size=len(tiled.spans), max_size=len(tiled.spans)))
     spans = tuple(span for span, is_kept in zip(tiled.spans, keep, strict=True) if is_kept)

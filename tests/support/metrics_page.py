@@ -1,4 +1,4 @@
-"""docs/metrics.md, made of the catalogue."""
+"""docs/metrics.md, generated from the catalogue of metrics."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ NOT_A_RATIO = {
 
 
 def metrics_page() -> str:
-    """The page: every figure once, by the name that it has in JSON, and the counts it is made of."""
+    """Return the page: every metric once, by its name in JSON, and the counts that it is computed from."""
     parts = [HEAD]
     for theme, title in THEMES.items():
         rows = [_row(metric) for metric in METRICS.values() if metric.theme == theme]
@@ -90,7 +90,7 @@ def _formula(metric: Metric) -> str:
 
 
 def _sum(terms: tuple[str, ...]) -> str:
-    """A sum in which a count that stands twice is taken twice."""
+    """Format a sum; a count that occurs n times is multiplied by n."""
     parts = [
         f"{terms.count(term)} * {term}" if terms.count(term) > 1 else term for term in dict.fromkeys(terms)
     ]
@@ -98,6 +98,6 @@ def _sum(terms: tuple[str, ...]) -> str:
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    """A table in Markdown."""
+    """Format a Markdown table."""
     lines = (head, ("---",) * len(head), *rows)
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -1,4 +1,4 @@
-"""Small folders with the files of well-known models: a vocabulary, and what stands beside it."""
+"""Small folders with the files of well-known models: a vocabulary and the files beside it."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ MISTRAL_TEMPLATE = (
 
 
 def entry(content: str, **flags: bool) -> dict[str, Any]:
-    """A token of added_tokens_decoder, every flag written out."""
+    """Build an entry of added_tokens_decoder with all its flags."""
     plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
     return {"content": content, **plain, "special": True, **flags}
 
 
 def put(folder: Path, files: Mapping[str, Any]) -> Path:
-    """A folder with files by their names: bytes as they are, texts in UTF-8, anything else as JSON."""
+    """Write files into a folder by name: bytes unchanged, strings as UTF-8, anything else as JSON."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, content in files.items():
         data = (
@@ -49,7 +49,7 @@ def put(folder: Path, files: Mapping[str, Any]) -> Path:
 
 
 def llama3(folder: Path) -> Path:
-    """A tokenizer.json, its specials with a gap-free tail, a template, and three ids that end a turn."""
+    """Write a tokenizer.json with special tokens after its vocabulary, a template, and two ids that end generation."""
     names = ("<|begin_of_text|>", "<|end_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>")
     specials = {name: len(TOKENS) + position for position, name in enumerate(names)}
     return put(
@@ -83,7 +83,7 @@ def llama3(folder: Path) -> Path:
 
 
 def llama3_ranks(folder: Path) -> Path:
-    """The same as Meta ships it: ranks in tokenizer.model, special tokens beside it."""
+    """Write Meta's form of the same: ranks in tokenizer.model, special tokens in the configuration."""
     put(folder, {name: (llama3(folder) / name).read_bytes() for name in ("tokenizer_config.json",)})
     (folder / "tokenizer.json").unlink()
     lines = (base64.b64encode(token) + b" %d\n" % rank for rank, token in enumerate(TOKENS))
@@ -91,7 +91,7 @@ def llama3_ranks(folder: Path) -> Path:
 
 
 def qwen(folder: Path) -> Path:
-    """vocab.json and merges.txt; special tokens and tools in the configuration alone, templates for tools."""
+    """Write vocab.json and merges.txt; only the configuration has the special tokens and a template for tools."""
     first = len(TOKENS)
     added = {
         first: entry("<|endoftext|>"),
@@ -131,7 +131,7 @@ def qwen(folder: Path) -> Path:
 
 
 def roberta(folder: Path) -> Path:
-    """vocab.json and merges.txt; the mask takes the space before it, as special_tokens_map.json says."""
+    """Write vocab.json and merges.txt; by special_tokens_map.json the mask includes the space before it."""
     specials = ["<s>", "<pad>", "</s>", "<unk>"]
     pieces = [*specials, *map(to_byte_level, TOKENS), "<mask>"]
     return put(
@@ -154,7 +154,7 @@ def roberta(folder: Path) -> Path:
 
 
 def mistral(folder: Path) -> Path:
-    """A SentencePiece model, with tokens after its pieces in added_tokens.json."""
+    """Write a SentencePiece model; added_tokens.json adds tokens after its pieces."""
     controls = [ModelPiece(text, 0.0, PieceType.CONTROL) for text in ("<s>", "</s>")]
     letters = scored({letter: -float(rank) for rank, letter in enumerate("▁hit")})
     pieces = [unknown(), *controls, *scored({"hi": -1.0, "▁hi": -2.0}), *letters]
@@ -184,7 +184,7 @@ def mistral(folder: Path) -> Path:
 
 
 def gemma(folder: Path) -> Path:
-    """A tokenizer.json whose roles and pictures have names of their own, and a template in a file."""
+    """Write a tokenizer.json with named tokens for turns and images, and a template in a file of its own."""
     document = json.loads(huggingface.byte_fallback())
     names = ["<start_of_image>", "<start_of_turn>", "<end_of_turn>"]
     first = len(document["model"]["vocab"])
@@ -215,7 +215,7 @@ def gemma(folder: Path) -> Path:
 
 
 def bert(folder: Path) -> Path:
-    """A vocab.txt, with the names of its roles, and one token of its user's after it."""
+    """Write a vocab.txt, the names of its roles, and one token that a user added after it."""
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "hi", "th", "##i", "##t", "h", "t", "i"]
     return put(
         folder,
@@ -231,4 +231,4 @@ def bert(folder: Path) -> Path:
 
 
 FOLDERS = {made.__name__: made for made in (llama3, qwen, roberta, mistral, gemma, bert)}
-"""By their names; those that `AutoTokenizer` opens too."""
+"""Name → the function that writes the folder; `AutoTokenizer` opens these too."""

@@ -1,4 +1,4 @@
-"""Damage, drawn from a seed: to bytes wherever they are, to lengths in them, and to values of JSON."""
+"""Damage drawn from a seed: to any bytes, to lengths among them, and to JSON values."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ _SCRAPS = (
 
 
 def mutated(data: bytes, *, source: Random) -> bytes:
-    """Bytes with some damage: from one bit to whole parts."""
+    """Return damaged bytes: from a single changed bit to whole missing parts."""
     for _ in range(source.choice((1, 1, 1, 2, 5))):
         data = source.choice(_OF_BYTES)(data, source)
     return data
 
 
 def mutated_json(data: bytes, *, source: Random) -> bytes:
-    """JSON, or lines of it, in which some values, keys or parts are others."""
+    """Return JSON, or lines of JSON, with some values, keys or parts changed."""
     lines = data.split(b"\n") if data.count(b"\n{") else [data]
     number = source.randrange(len(lines))
     try:
@@ -68,7 +68,7 @@ def mutated_json(data: bytes, *, source: Random) -> bytes:
         for _ in range(source.choice((1, 1, 2, 4))):
             value = _changed(value, source)
         text = json.dumps(value, ensure_ascii=source.random() < 0.5)
-    except RecursionError:  # what was nested deep was nested into itself
+    except RecursionError:  # a deeply nested value was nested into itself
         return mutated(data, source=source)
     lines[number] = text.encode(errors="surrogatepass")
     return b"\n".join(lines)
@@ -108,9 +108,9 @@ def _inserted(data: bytes, source: Random) -> bytes:
 
 
 def _number(data: bytes, source: Random) -> bytes:
-    """A length, an id or a count, where one may stand in little-endian bytes."""
+    """Overwrite some bytes by a little-endian number, as a length, an id or a count."""
     width = source.choice((1, 2, 4, 8))
-    # Lengths stand at the head of files more often than anywhere else.
+    # Lengths are more frequent at the beginning of files than elsewhere.
     to = source.randrange(min(len(data), source.choice((64, 1024, 1 << 30))) or 1)
     return (
         data[:to]
@@ -130,7 +130,7 @@ def _varint(data: bytes, source: Random) -> bytes:
 
 
 def _digits(data: bytes, source: Random) -> bytes:
-    """Another number for a written one."""
+    """Replace a decimal number by another one."""
     places = [place for place, byte in enumerate(data) if 48 <= byte <= 57]
     if not places:
         return _flip(data, source)
@@ -151,7 +151,7 @@ _OF_BYTES: tuple[Callable[[bytes, Random], bytes], ...] = (
 
 
 def _changed(value: Any, source: Random) -> Any:
-    """A copy of a JSON value in which one place is another."""
+    """Return a copy of a JSON value with one change."""
     made = [_copy(value)]
     places = list(_places(made))
     holder, key = source.choice(places)
@@ -196,12 +196,12 @@ def _values(value: Any) -> list[Any]:
 
 
 def _copy(value: Any) -> Any:
-    """As deep as it is, which `copy.deepcopy` does not take."""
+    """Copy a deeply nested value, on which `copy.deepcopy` fails."""
     return json.loads(json.dumps(value))
 
 
 def _places(value: Any, depth: int = 0) -> Iterator[tuple[Any, Any]]:
-    """Every place in a JSON value, some of a long list or table, and none far below."""
+    """Yield the places in a JSON value: some of those in long lists and objects, and none at great depth."""
     items = list(value.items() if isinstance(value, dict) else enumerate(value))
     for key, item in items if len(items) < 30 else [*items[:10], *items[10 :: len(items) // 20]]:
         yield value, key

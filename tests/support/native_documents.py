@@ -1,4 +1,4 @@
-"""Tokenizers of one `tokenizer.json`, on our kernel and on its library, and how they are compared."""
+"""Comparison of the tokenizers of one `tokenizer.json`: on our kernel and on its library."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def both(folder: Path, data: bytes) -> tuple[Any, Any]:
-    """A document on whatever runs it by itself, and on its library."""
+    """Open a document on the engine that tokbench chooses, and on its library."""
     path = folder / "tokenizer.json"
     path.write_bytes(data)
     return tokbench.load(path), tokbench.load(path, engine="library")
 
 
 def assert_alike(native: Any, library: Any, given_texts: Sequence[str]) -> None:
-    """The ids, their numbers and spans are the same, with special tokens and without, in every call."""
+    """Check that ids, counts and spans are the same in every call, with special tokens and without."""
     for special in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
         expected = [library.encode(text, special=special) for text in given_texts]
         batch = native.encode_batch(given_texts, special=special, threads=2)

@@ -1,4 +1,4 @@
-"""A store on this machine that answers as S3 does."""
+"""An S3-compatible store on this machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def object_store() -> Iterator[str]:
-    """The URL of an empty bucket, which this process and those that it starts can use."""
+    """Yield the URL of an empty bucket, which this process and its children can use."""
     server_module = pytest.importorskip("moto.server", reason="the package moto[server] is not installed")
     pytest.importorskip("s3fs", reason="the package s3fs is not installed")
     server = server_module.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)

@@ -1,15 +1,15 @@
-"""What is asked of a page for everybody to use it, as JavaScript: names of controls, contrast of ink and ground."""
+"""Accessibility checks of a page, as JavaScript: names of controls, contrast of text and background."""
 
 from __future__ import annotations
 
 IDS = "[...document.querySelectorAll('[id]')].map((e) => e.id)"
-"""Every id."""
+"""The ids of all elements."""
 
 NAMELESS = """[...document.querySelectorAll('button, select, input, textarea, [role=listbox], [role=option]')]
   .filter((e) => !(e.getAttribute('aria-label') || [...(e.labels ?? [])].some((l) => l.textContent.trim())
     || (e.tagName === 'BUTTON' && e.textContent.trim())))
   .map((e) => e.id || e.tagName)"""
-"""The controls that a screen reader has no name for."""
+"""The controls that have no accessible name."""
 
 CONTRAST = """(() => {
   const light = (color) => {

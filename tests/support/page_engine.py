@@ -1,4 +1,4 @@
-"""V8 for tests of the page's JavaScript; where mini-racer is not installed they are skipped."""
+"""V8 for tests of the page's JavaScript; they are skipped where mini-racer is not installed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ function bytes(text) {
 
 
 class Engine:
-    """One context of V8 that has run some source."""
+    """A V8 context that has evaluated some source."""
 
     def __init__(self, source: str) -> None:
         racer = pytest.importorskip("py_mini_racer", reason="pip install mini-racer")
@@ -48,14 +48,14 @@ class Engine:
         self._context.eval(f"{source}\n0")
 
     def call(self, function: str, *arguments: Any) -> Any:
-        """What a function gives, which is plain data like its arguments."""
+        """Call a function with plain data, and return its result as plain data."""
         given = ", ".join(map(json.dumps, arguments))
         return json.loads(self._context.eval(f"JSON.stringify({function}({given}))"))
 
 
 def page_engine() -> Engine:
-    """The encoders of the page, with functions that tests call: `encode`, `idsOf`, `steps` and `bytes`.
+    """Return the encoders of the page, with functions for tests: `encode`, `idsOf`, `steps` and `bytes`.
 
-    But for the last, they take the data of a tokenizer, or the name by which `keep` was told it.
+    All but `bytes` take the data of a tokenizer, or the name under which `keep` stored it.
     """
     return Engine(encoder_source() + CALLS)

@@ -25,21 +25,21 @@ def opened(path: Path | str, **request: Any) -> Opened:
 
 
 def trained(folder: Path, **options: Any) -> Opened:
-    """A tokenizer that was trained on a short text and saved to a folder."""
+    """Train a tokenizer on a short text, save it to a folder, and open it."""
     tokbench.train([TEXT], vocab_size=options.pop("vocab_size", 320), **options).save(folder)
     return opened(folder)
 
 
 def ranks(folder: Path) -> Opened:
-    """The same as tiktoken's ranks, whose merges nobody lists."""
+    """Open the same tokenizer from tiktoken's ranks, which do not list the merges."""
     trained(folder / "saved")
     return opened(folder / "saved" / "ranks.tiktoken", pattern="gpt4", special_tokens={"<|end|>": None})
 
 
 def assert_same_ids(engine: Engine, mine: Opened, texts: Sequence[str]) -> None:
-    """Many texts have the same ids on the page, where the tokenizer is "mine"; special tokens are recognized.
+    """Check that texts have the same ids on the page, where the tokenizer is "mine", with special tokens.
 
-    They go there in one call, as a call takes longer than encoding a short text.
+    The page encodes all of them in one call, because a call takes longer than encoding a short text.
     """
     for text, found in zip(texts, engine.call("idsOf", "mine", list(texts), "encode"), strict=True):
         assert found == mine.tokenizer.encode(text, special=SpecialPolicy.ENCODE), text

@@ -1,14 +1,15 @@
-"""README.md and docs/: their pages, and what is run of them.
+"""README.md and docs/: their pages, and the blocks of them that are run.
 
-A page is run from top to bottom in one folder, which begins as a clone does: with the bundled texts. Of its blocks
+A page is run from top to bottom in one folder, which initially contains the bundled texts, as a clone does. Of its
+blocks
 
-- `console` is a session: each line that begins with `$ ` is run, and what it prints is compared. A command that
-  ends with `# exit code 3` must end with that code, every other one with 0;
-- `sh` is run, and what it prints is not looked at;
-- `python` is run, and `python` or `toml` whose first line is a comment with a file's name is written as that file;
-- anything else is only read.
+- `console` is a session: each line that begins with `$ ` is run, and its output is compared. A command that
+  ends with `# exit code 3` must exit with that code, every other one with 0;
+- `sh` is run, and its output is ignored;
+- `python` is run, and `python` or `toml` whose first line is a comment with a file name is written to that file;
+- anything else is ignored.
 
-Pages that use the tokenizer `mine` say so with a comment, and have it from the README's first session.
+Pages that use the tokenizer `mine` say so with a comment, and get it from the README's first session.
 """
 
 from __future__ import annotations
@@ -48,26 +49,26 @@ _TIMED_ROW = re.compile(r"^ (\w+(?: · \w+)?) {2,}[\d.,*]+ ", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Block:
-    """A block of a page: its language, as ```sh says it, and its text."""
+    """A block of a page: its language, as in ```sh, and its text."""
 
     language: str
     text: str
 
     @property
     def file_name(self) -> str | None:
-        """The file that it is to be written to; None for what is run."""
+        """The file that the block is written to; None if it is run."""
         found = _FILE.match(self.text) if self.language in ("python", "toml") else None
         return found[1] if found else None
 
 
 def blocks(page: Path) -> list[Block]:
-    """The blocks of a page; without those of "Two commands", which install and test."""
+    """Return the blocks of a page, except those of "Two commands", which install and test."""
     text = re.sub(r"^## Two commands\n.*?^(?=## )", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
     return [Block(language, text) for language, text in _BLOCK.findall(text)]
 
 
 def two_commands() -> list[str]:
-    """The README's two commands, as `.ci/run` takes them from it."""
+    """Return the README's two commands, as `.ci/run` reads them."""
     text = README.read_text(encoding="utf-8")
     section = re.findall(r"^## Two commands\n(.*?)^## ", text, re.MULTILINE | re.DOTALL)
     commands: list[str] = re.findall(r"^```sh\n(.*?)\n```$", section[0], re.MULTILINE | re.DOTALL)
@@ -94,7 +95,7 @@ class Clone:
         }
 
     def shell(self, script: str, *, code: int = 0) -> str:
-        """What a script of bash prints on both its streams."""
+        """Run a Bash script, and return its output and error output together."""
         done = subprocess.run(
             ["bash", "-e", "-o", "pipefail", "-c", script],
             cwd=self.folder,
@@ -109,7 +110,7 @@ class Clone:
         return done.stdout
 
     def session(self, text: str) -> str:
-        """A session with the output of each of its commands written after it."""
+        """Run the commands of a session, and return it with their current output."""
         lines = []
         for line in text.splitlines():
             if not line.startswith("$ "):
@@ -121,7 +122,7 @@ class Clone:
         return "\n".join(lines) + "\n"
 
     def run(self, block: Block) -> str | None:
-        """Run a block; the session that it is now, for one that is a session."""
+        """Run a block; return the current text of a session, and None for any other block."""
         if block.file_name:
             (self.folder / block.file_name).write_text(block.text, encoding="utf-8")
         elif block.language == "console":
@@ -134,13 +135,13 @@ class Clone:
         return None
 
     def copy_mine(self) -> None:
-        """Put `mine` here, as the first command of the README's session trains it."""
+        """Copy `mine` here, as trained by the first command of the README's session."""
         shutil.copytree(_trained_mine(), self.folder / "tokenizers")
 
 
 @cache
 def _trained_mine() -> Path:
-    """A folder with `mine`, which is trained once for all pages."""
+    """Train `mine` once for all pages, and return the folder that contains it."""
     folder = TemporaryDirectory()
     atexit.register(folder.cleanup)
     clone = Clone(Path(folder.name))
@@ -150,7 +151,7 @@ def _trained_mine() -> Path:
 
 
 def prepared_for(page: Path, folder: Path) -> Clone:
-    """A clone in which a page can be run."""
+    """Return a clone in which a page can be run."""
     clone = Clone(folder)
     if NEEDS_MINE in page.read_text(encoding="utf-8"):
         clone.copy_mine()
@@ -158,7 +159,7 @@ def prepared_for(page: Path, folder: Path) -> Clone:
 
 
 def check_page(page: Path, folder: Path) -> None:
-    """Run a page; its sessions must be what is printed, but for times."""
+    """Run a page, and check that its sessions match the output except for times."""
     clone = prepared_for(page, folder)
     for block in blocks(page):
         printed = clone.run(block)
@@ -167,7 +168,7 @@ def check_page(page: Path, folder: Path) -> None:
 
 
 def rewritten(page: Path, folder: Path) -> str:
-    """A page with the sessions that it has now; lines that differ in times alone stay."""
+    """Return a page with its current sessions; lines that differ only in times are kept."""
     clone = prepared_for(page, folder)
     text = page.read_text(encoding="utf-8")
     for block in blocks(page):
@@ -178,7 +179,7 @@ def rewritten(page: Path, folder: Path) -> str:
 
 
 def without_times(text: str) -> str:
-    """A session without times, and without sizes of memory and disk; of a benchmark who was timed is left.
+    """Remove times and sizes from a session; of a benchmark keep only the names of what was timed.
 
     >>> without_times("time  0.2 s\\n")
     'time  …\\n'
@@ -188,7 +189,7 @@ def without_times(text: str) -> str:
 
 
 def _with_times_of(before: str, now: str) -> str:
-    """A session with the lines of an earlier one where they differ in times alone."""
+    """Return a session with the earlier lines where the lines differ only in times."""
     earlier: dict[str, list[str]] = {}
     for line in reversed(before.splitlines()):
         earlier.setdefault(without_times(line), []).append(line)
@@ -198,5 +199,5 @@ def _with_times_of(before: str, now: str) -> str:
 
 
 def _who_was_timed(found: re.Match[str]) -> str:
-    """A benchmark's command and entrants: how its table is wrapped depends on the times, too."""
+    """Return a benchmark's command and entrants; how its table is wrapped depends on the times, too."""
     return "\n".join([found[1].rstrip(), *dict.fromkeys(_TIMED_ROW.findall(found[2])), ""])

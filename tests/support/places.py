@@ -1,11 +1,11 @@
-"""Where the material beside the project is, for tests that are made one for each of its files."""
+"""Paths of the material beside the project, for tests that are parametrized by its files."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 SHARED = Path(__file__).parents[3] / "shared" / "real"
-"""The real vocabularies, vectors and texts; may be absent."""
+"""The folder of real vocabularies, vectors and texts, which may be absent."""
 
 VOCABULARIES = (
     "openai/cl100k_base.tiktoken",
@@ -20,4 +20,4 @@ VOCABULARIES = (
     "bert-base-uncased",
     "baai-bge-small-en",
 )
-"""Every real vocabulary, as it is named to `tokbench.load`."""
+"""Every real vocabulary, as a path for `tokbench.load`."""

@@ -1,4 +1,4 @@
-"""Sessions of `tokbench play` driven by Textual's pilot."""
+"""Sessions of `tokbench play`, driven by Textual's pilot."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def session(
 
 
 async def settled(app: PlayApp, pilot: Pilot[None]) -> None:
-    """Wait until nothing is on its way."""
-    for _ in range(2):  # what is done with a result may begin something else
+    """Wait until no work is pending."""
+    for _ in range(2):  # handling a result may start further work
         await pilot.pause()
         await app.workers.wait_for_complete()
     await pilot.pause()
 
 
 def screen_of(app: PlayApp) -> str:
-    """What stands on the screen."""
+    """Return the text on the screen."""
     lines = app.screen._compositor.render_strips()
     return "\n".join("".join(segment.text for segment in line) for line in lines)

@@ -1,4 +1,4 @@
-"""The processor time that a program takes, from its start to its end."""
+"""The processor time of a program, from its start to its end."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ TOKBENCH = "from tokbench.cli.app import main; main()"
 
 
 def seconds(program: str, *arguments: str, cwd: Path) -> float:
-    """Processor time that a program takes; time on the clock would measure what else the machine does."""
+    """Return the processor time of a program; wall time would depend on the other load of the machine."""
     resource = pytest.importorskip("resource", reason="nothing tells it here")
     settings = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     settings.setdefault(
         "PYTHONPYCACHEPREFIX", str(cwd / "bytecode")
-    )  # as after an installation, which compiles
+    )  # bytecode is cached, as after an installation
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(
         [sys.executable, "-c", program, *arguments], cwd=cwd, env=settings, capture_output=True, check=True
@@ -35,11 +35,11 @@ def seconds(program: str, *arguments: str, cwd: Path) -> float:
 def least_seconds(
     *measure: Callable[[], float], enough: Callable[..., bool], fewest: int = 4, most: int = 30
 ) -> tuple[float, ...]:
-    """The least time that each measurement gave, all of them made in turns.
+    """Return the least time of each measurement, taking them in turns.
 
-    What else a machine does only ever adds to a time, on some machines a half of it: the least of several is
-    the nearest to what the program takes. Turns are taken until `enough`, which gets the least times, holds.
-    The first turn does not count: in it what is imported is compiled.
+    Other load on the machine only adds to a time, by half of it on some machines: the minimum is closest to the time of
+    the program itself. Turns continue until `enough` is true of the least times. The first turn does not count, because
+    it compiles the imported modules.
     """
     for run in measure:
         run()

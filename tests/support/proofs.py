@@ -1,4 +1,4 @@
-"""Proofs of what a command makes, on fewer of the bundled texts."""
+"""The texts of shortened proofs, a part of the bundled ones."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ _EVERY = 10
 
 @cache
 def some_corpus_texts() -> tuple[str, ...]:
-    """The beginnings of the long ones of the texts of a proof, and a tenth of the hard cases."""
+    """Return the beginnings of the long texts of a proof, and a tenth of the short hard cases."""
     short = [text for text in corpus_texts() if len(text) <= _BEGINNING]
     return (*(text[:_BEGINNING] for text in corpus_texts() if len(text) > _BEGINNING), *short[::_EVERY])

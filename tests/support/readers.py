@@ -1,4 +1,4 @@
-"""Files opened as the documentation of each library opens them, without help of ours."""
+"""Files opened as the documentation of each library opens them, without help from tokbench."""
 
 from __future__ import annotations
 
@@ -98,4 +98,4 @@ READERS: dict[str, Callable[[Path, Any], Encode]] = {
     "tokbin": _tokbin,
     "llama2c": _llama2c,
 }
-"""Format → what gives the ids of a text, from a file and the tokenizer that it was made of."""
+"""Format → a function that opens a file and encodes texts; it also gets the tokenizer the file was written from."""

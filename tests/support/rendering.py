@@ -1,4 +1,4 @@
-"""Conversations rendered one at a time, and what came of them in a form that can be read."""
+"""Conversations rendered one at a time, and their results in a readable form."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def said(*turns: tuple[str, Any]) -> list[dict[str, Any]]:
-    """Messages of roles and contents."""
+    """Build messages from roles and contents."""
     return [{"role": role, "content": content} for role, content in turns]
 
 
 def write(
     format: str, messages: list[dict[str, Any]], *, tools: Any = (), prompt: bool = False, **variables: Any
 ) -> Rendered:
-    """A conversation in a built-in format, which accepts it."""
+    """Render a conversation in a built-in format, which must accept it."""
     rendered = named(format).render(
         [Conversation(tuple(messages), tuple(tools), (), variables)], prompt=prompt
     )[0]
@@ -33,7 +33,7 @@ def write(
 
 
 def contents(rendered: Rendered) -> list[tuple[int | None, str | None, str]]:
-    """What is not the template's own: message, field and text of each run."""
+    """Return the message, field and text of each run that does not come from the template."""
     return [
         (run.origin.message, run.origin.field, rendered.text[run.start : run.stop])
         for run in rendered.runs
@@ -42,12 +42,12 @@ def contents(rendered: Rendered) -> list[tuple[int | None, str | None, str]]:
 
 
 def turns(rendered: Rendered) -> list[tuple[int, str]]:
-    """What each message's speaker says."""
+    """Return the message index and text of each turn."""
     return [(turn.message, rendered.text[turn.start : turn.stop]) for turn in rendered.turns]
 
 
 class Piece(NamedTuple):
-    """A control token, or the text between two of them."""
+    """A control token, or the text between two control tokens."""
 
     text: str
     is_control: bool
@@ -55,7 +55,7 @@ class Piece(NamedTuple):
 
 
 def pieces(rendered: Rendered, tokens: Collection[str]) -> list[Piece]:
-    """A rendered conversation cut at those control tokens that are the template's own in every character."""
+    """Split a rendered conversation at the control tokens whose every character comes from the template."""
     own = [False] * len(rendered.text)
     for start, stop, origin in rendered.runs:
         own[start:stop] = [origin.is_template] * (stop - start)

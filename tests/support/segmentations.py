@@ -1,4 +1,4 @@
-"""Segmentations made by hand: a text cut anywhere, tokens of every kind, spans of every oddness."""
+"""Segmentations built by hand: texts cut anywhere, tokens of every kind, unusual spans."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HARD_TEXTS = st.lists(
 
 
 def cut_at(text: str, *positions: int) -> Segmentation:
-    """A text cut at byte positions: tokens 0, 1, 2, … that tile it."""
+    """Cut a text at byte positions into tokens 0, 1, 2, … that tile it."""
     data = text.encode()
     edges = [0, *positions, len(data)]
     return Segmentation(
@@ -42,7 +42,7 @@ def cut_at(text: str, *positions: int) -> Segmentation:
 
 
 def in_words(*words: str) -> Segmentation:
-    """A text cut between words."""
+    """Build a text that is cut between its words."""
     *edges, _ = accumulate(len(word.encode()) for word in words)
     return cut_at("".join(words), *edges)
 
@@ -50,12 +50,12 @@ def in_words(*words: str) -> Segmentation:
 def token(
     start: int, stop: int, piece: str = "", *, kind: TokenKind = TokenKind.NORMAL, id: int = 0
 ) -> Token:
-    """A token of any kind, anywhere."""
+    """Build a token of any kind at any place."""
     return Token(id=id, piece=piece.encode(), span=Span(start, stop), kind=kind)
 
 
 def view(segmentation: Segmentation, *, name: str = "mine", vocab_size: int = 50257) -> VizTokenizer:
-    """A segmentation as the work of a tokenizer."""
+    """Present a segmentation as the result of a tokenizer."""
     info = TokenizerInfo(
         name=name, backend="bpe", vocab_size=vocab_size, special_tokens={}, lossless=True, kernel="native"
     )
@@ -64,7 +64,7 @@ def view(segmentation: Segmentation, *, name: str = "mine", vocab_size: int = 50
 
 @st.composite
 def tilings(draw: st.DrawFn) -> Segmentation:
-    """Any text cut at any byte positions."""
+    """Draw a text that is cut at any byte positions."""
     text = draw(HARD_TEXTS)
     size = len(text.encode())
     if size == 0:
@@ -75,7 +75,7 @@ def tilings(draw: st.DrawFn) -> Segmentation:
 
 @st.composite
 def odd_segmentations(draw: st.DrawFn) -> Segmentation:
-    """Any text with tokens of any kind whose spans may be empty, overlap, leave gaps or stand in any order."""
+    """Draw a text with tokens whose spans may be empty, overlap, leave gaps or be in any order."""
     text = draw(HARD_TEXTS)
     offsets = st.integers(0, len(text.encode()))
     spans = st.tuples(offsets, offsets).map(lambda ends: Span(*sorted(ends)))

@@ -1,4 +1,4 @@
-"""SentencePiece models: trained ones of every kind, small, and ones written by hand."""
+"""SentencePiece models: small trained ones of every kind, and ones written by hand."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
 """Name → the backend and the options of a model."""
 
 LOSSLESS_BUT_FOR_THE_SPACE_SIGN = ("bpe", "unigram", "bpe as llama", "bpe without prefix")
-"""Variants that give every text back in which there is no ▁."""
+"""Variants that decode every text without ▁ back to itself."""
 
 
 @cache
 def training_text() -> tuple[str, ...]:
-    """A few hundred lines in three scripts, and some code."""
+    """Return a few hundred lines of text in two scripts and of code."""
     root = corpora_directory()
     names = ("parallel/en.txt", "parallel/de.txt", "parallel/ru.txt", "code/python.py")
     return tuple(
@@ -76,7 +76,7 @@ def training_text() -> tuple[str, ...]:
 
 @cache
 def variant(name: str) -> SentencePieceTokenizer:
-    """The trained model of a name in `VARIANTS`."""
+    """Train the model of a name in `VARIANTS`."""
     backend, options = VARIANTS[name]
     tokenizer: Any = tokbench.train(training_text(), backend=backend, **options)
     return tokenizer
@@ -89,7 +89,7 @@ def written(
     normalizer: Mapping[str, Any] | None = None,
     denormalizer: Mapping[str, Any] | None = None,
 ) -> bytes:
-    """The bytes of a `.model` file."""
+    """Return the bytes of a `.model` file."""
     normalizer = {"name": "identity", "remove_extra_whitespaces": False, **(normalizer or {})}
     return b"".join(
         [
@@ -103,7 +103,7 @@ def written(
 
 @cache
 def charsmap(rule: str) -> bytes:
-    """The normalization table that the library ships for a rule, as "nmt_nfkc"; none for "identity"."""
+    """Return the library's normalization table of a rule such as "nmt_nfkc"; it is empty for "identity"."""
     import sentencepiece
 
     proto = sentencepiece.SentencePieceNormalizer(rule_name=rule).serialized_model_proto()
@@ -114,12 +114,12 @@ def charsmap(rule: str) -> bytes:
 
 
 def unknown() -> ModelPiece:
-    """The piece that every model has."""
+    """Return the unknown piece, which every model has."""
     return ModelPiece("<unk>", 0.0, PieceType.UNKNOWN)
 
 
 def scored(scores: Mapping[str, float]) -> list[ModelPiece]:
-    """Normal pieces."""
+    """Return normal pieces with scores."""
     return [ModelPiece(text, score, PieceType.NORMAL) for text, score in scores.items()]
 
 

@@ -1,4 +1,4 @@
-"""A run that writes shards in parts, for its tests."""
+"""Runs that write shards in parts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Case:
-    """A corpus in several files, a saved tokenizer, and a folder to write to."""
+    """A corpus of several files, a saved tokenizer, and a folder to write to."""
 
     folder: Path
     named: NamedTokenizer
@@ -57,12 +57,12 @@ class Case:
 
 
 def put(path: Path, data: bytes) -> None:
-    """A file that is not cut."""
+    """Write a compressed file, which is never split into parts."""
     path.write_bytes(gzip.compress(data, mtime=0))
 
 
 def case_in(folder: Path, saved: str) -> Case:
-    """A corpus of six files, one of them without text, and the tokenizer of a folder."""
+    """Create a corpus of six files, one of them without text; use the tokenizer saved in a folder."""
     (folder / "corpus").mkdir()
     for number in range(5):
         text = "\n".join(f"{line} {number}" for line in TEXTS[number:]) + "\n"

@@ -1,4 +1,4 @@
-"""A small corpus to be written as shards, and the tokenizer that writes it."""
+"""A small corpus to write as shards, and the tokenizer for it."""
 
 from __future__ import annotations
 

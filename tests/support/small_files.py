@@ -1,4 +1,4 @@
-"""Small files of other tools: ranks for tiktoken, and a tokenizer.json that is the same."""
+"""Small files of other tools: tiktoken's ranks, and a tokenizer.json of the same vocabulary."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ MERGES = [(0x6C, 0x6F), (256, 0x77), (0x20, 257)]
 
 
 def rank_file(tokens: list[bytes | None]) -> bytes:
-    """A rank file; None is a gap."""
+    """Return a rank file; None is a gap."""
     return b"".join(
         base64.b64encode(token) + b" %d\n" % rank for rank, token in enumerate(tokens) if token is not None
     )
 
 
 def ranks(folder: Path, tokens: list[Any] = TOKENS, *, name: str = "mine.tiktoken") -> Path:
-    """The same in a folder."""
+    """Write a rank file into a folder."""
     path = folder / name
     path.write_bytes(rank_file(tokens))
     return path
 
 
 def document(**changes: Any) -> dict[str, Any]:
-    """A tokenizer.json of these merges, with some fields changed."""
+    """Return a tokenizer.json of these merges, with some fields changed."""
     made: dict[str, Any] = json.loads(
         dump_byte_level_bpe(
             tokens=TOKENS, merges=MERGES, special_tokens={"<|end|>": 259}, pattern=known_pattern("llama3")[1]
@@ -47,12 +47,12 @@ def document(**changes: Any) -> dict[str, Any]:
 
 
 def document_file(folder: Path, made: dict[str, Any], *, name: str = "tokenizer.json") -> Path:
-    """A tokenizer.json in a folder."""
+    """Write a tokenizer.json into a folder."""
     path = folder / name
     path.write_text(json.dumps(made), encoding="utf-8")
     return path
 
 
 def opened(path: Path, **options: Any) -> Opened:
-    """What is opened of a file, whatever it is."""
+    """Open a file of any kind."""
     return open_found(recognize(path), OpenRequest(**options))

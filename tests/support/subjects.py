@@ -1,6 +1,6 @@
-"""What the contract of `tokbench.core.interfaces.Tokenizer` is asked of: every backend, every kernel.
+"""The subjects of the contract of `tokbench.core.interfaces.Tokenizer`: every backend on every kernel.
 
-A further backend joins by one line in `SUBJECTS`.
+To add a backend, add a line to `SUBJECTS`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SPECIAL_TOKENS = ("<|endoftext|>", "<pad>")
 
 @dataclass(frozen=True)
 class Subject:
-    """A backend with options; `kernel` is what TOKBENCH_KERNEL says while it is trained and opened."""
+    """A backend with options; `kernel` is the value of TOKBENCH_KERNEL while it is trained and opened."""
 
     backend: str
     kernel: str | None = None
@@ -42,18 +42,18 @@ class Subject:
     def running(self) -> AbstractContextManager[None]:
         if self.kernel is None:
             return nullcontext()
-        kernel_named(self.kernel)  # skips where it is absent
+        kernel_named(self.kernel)  # skips the test where the kernel is absent
         return chosen(self.kernel)
 
     @property
     def trained(self) -> Tokenizer:
-        """It, trained on the bundled documents: once for all tests of a process, which leave it as it is."""
+        """The tokenizer trained on the bundled documents, once per process; tests must not change it."""
         if str(self) not in _TRAINED:
             _TRAINED[str(self)] = self.train()
         return _TRAINED[str(self)]
 
     def train(self, documents: Sequence[str] | None = None) -> Tokenizer:
-        """It, trained on documents, by default on the beginnings of the bundled ones."""
+        """Train a tokenizer on documents, by default on the beginnings of the bundled ones."""
         backend = get_backend(self.backend)
         options = {"vocab_size": 700, "special_tokens": SPECIAL_TOKENS, **self.options}
         has = {field.name for field in fields(backend.config_type)}
@@ -69,7 +69,7 @@ class Subject:
 
 
 _TRAINED: dict[str, Tokenizer] = {}
-atexit.register(_TRAINED.clear)  # before nanobind looks for what was leaked
+atexit.register(_TRAINED.clear)  # before nanobind looks for leaks
 
 SUBJECTS = [
     Subject("bpe", "native"),
@@ -91,5 +91,5 @@ texts_with_specials = st.lists(texts | st.sampled_from(SPECIAL_TOKENS), max_size
 
 @cache
 def sample_texts() -> tuple[str, ...]:
-    """Some text of every bundled file, an empty one, and one with special tokens."""
+    """Return the beginning of every bundled file, an empty text, and one with special tokens."""
     return (*(text[:400] for text in bundled_texts().values()), "", "a<pad>b<|endoftext|>")

@@ -1,4 +1,4 @@
-"""Post-processors as a `tokenizer.json` says them, and a small byte-level BPE with one."""
+"""Post-processors in the form of a `tokenizer.json`, and a small byte-level BPE with one."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": Fal
 
 
 def text(number: int, type_id: int = 0) -> dict[str, Any]:
-    """The place of a text."""
+    """Build a placeholder of a text."""
     return {"Sequence": {"id": "AB"[number], "type_id": type_id}}
 
 
 def special(token: str, type_id: int = 0) -> dict[str, Any]:
-    """The place of a special token."""
+    """Build a placeholder of a special token."""
     return {"SpecialToken": {"id": token, "type_id": type_id}}
 
 
 def template(
     single: list[Any], pair: list[Any], *, ids: dict[str, list[int]] | None = None
 ) -> dict[str, Any]:
-    """A template: numbers are texts, strings are special tokens."""
+    """Build a template in which numbers stand for texts and strings for special tokens."""
 
     def part(given: Any) -> dict[str, Any]:
         if isinstance(given, dict):
@@ -48,7 +48,7 @@ def template(
 
 
 def documented(processor: Any, *, flags: tuple[str, ...] = (), **parts: Any) -> bytes:
-    """The `tokenizer.json` of a byte-level BPE with special tokens, of which <mask> has flags."""
+    """Return the `tokenizer.json` of a byte-level BPE with special tokens; <mask> has the given flags."""
     description = trained().description()
     specials = {text: 338 + place for place, text in enumerate(("<s>", "</s>", "<mask>"))}
     document = json.loads(

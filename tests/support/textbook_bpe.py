@@ -1,4 +1,4 @@
-"""BPE over bytes as textbooks have it: what training learns, and what encoding does with it."""
+"""BPE over bytes by the textbook: training and encoding."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(
 
 
 def learned(text: str, *, pattern: str | None, count: int) -> tuple[Pair, ...]:
-    """So many merges: the most frequent pair, ties to the smallest ids, again and again."""
+    """Learn `count` merges: repeatedly merge the most frequent pair; ties go to the smallest ids."""
     words = [list(word.encode()) for word in _split(pattern, text)]
     merges: list[Pair] = []
     for new in range(256, 256 + count):
@@ -28,7 +28,7 @@ def learned(text: str, *, pattern: str | None, count: int) -> tuple[Pair, ...]:
 
 
 def token_bytes(merges: Sequence[Pair]) -> list[bytes]:
-    """The bytes of each id."""
+    """Return the bytes of each id."""
     tokens = list(BYTES)
     for left, right in merges:
         tokens.append(tokens[left] + tokens[right])
@@ -36,7 +36,7 @@ def token_bytes(merges: Sequence[Pair]) -> list[bytes]:
 
 
 def encoded(text: str, merges: Sequence[Pair], *, pattern: str | None) -> list[int]:
-    """The law: in every pre-token, the merges one after another."""
+    """Encode by definition: apply the merges one after another in every pre-token."""
     ids: list[int] = []
     for word in _split(pattern, text):
         piece = list(word.encode())
@@ -51,7 +51,7 @@ def _split(pattern: str | None, text: str) -> list[str]:
 
 
 def _merged(ids: list[int], pair: Pair, new: int) -> list[int]:
-    """One merge, left to right without overlap."""
+    """Apply one merge from left to right without overlaps."""
     result: list[int] = []
     for id in ids:
         result.append(id)

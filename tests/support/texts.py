@@ -1,4 +1,4 @@
-"""Texts to try tokenizers on: one character of each kind, Hypothesis strategies, the bundled corpora."""
+"""Sample texts for tokenizers: one character of each kind, Hypothesis strategies, the bundled corpora."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 REPRESENTATIVES = (
     "aA"  # letters that are part of no contraction
-    "stlvreSL"  # and such as are
+    "stlvreSL"  # letters of contractions
     "\u017f"  # long s, which folds to s
     "\u01c5"  # a titlecase letter
     "\u02b0"  # a modifier letter, neither small nor capital
@@ -26,14 +26,14 @@ REPRESENTATIVES = (
     "1\u0663\u2167\u00bd"  # digits of one byte and of two, a letter number, a fraction
     " \t\r\n"
     "\u0085\u00a0\u3000"  # white space of two and three bytes
-    "\u001c\u200b"  # what looks like white space to others and is none
+    "\u001c\u200b"  # a control and an invisible character that only some definitions of white space include
     "'_/.\u20ac"  # punctuation of one byte and of three
-    "\U0001f642"  # and of four
+    "\U0001f642"  # a symbol of four bytes
 )
 """One character of each kind that some scanner, or some mistake in one, can tell apart."""
 
 FEW_REPRESENTATIVES = "aAsl亜\u02b0\u03011 \t\r\n\u3000'/."
-"""Those among them that the rules distinguish most."""
+"""The most important of them: the ones that the rules distinguish most."""
 
 _FRAGMENTS = [
     *REPRESENTATIVES,
@@ -53,13 +53,13 @@ _FRAGMENTS = [
 ]
 
 LOW_LOWER = "low lower lowest, new newer newest; wide wider widest!\n" * 3
-"""A text from which something is learned."""
+"""A text with enough repetition to learn merges from."""
 
 characters = st.characters(exclude_categories=["Cs"])
-"""Any character that has a UTF-8 form."""
+"""Any character except surrogates, which UTF-8 cannot encode."""
 
 texts = st.lists(st.sampled_from(_FRAGMENTS) | characters, max_size=25).map("".join)
-"""Texts of awkward pieces, with any character between them."""
+"""Texts of awkward fragments mixed with any characters."""
 
 _letters = st.sampled_from(["a", "ab", "ba", "aab", "abc"]) | st.integers(2, 9).map("a".__mul__)
 
@@ -70,12 +70,12 @@ corpora = st.dictionaries(words | texts.filter(bool), st.integers(1, 5), min_siz
 """Words with their counts."""
 
 long_words = st.lists(words, max_size=30).map("".join)
-"""Up to some hundred bytes: the native kernel merges more than 16 by groups, more than 256 by a heap."""
+"""Words of up to some hundred bytes: the native kernel merges more than 16 by groups, more than 256 by a heap."""
 
 
 @cache
 def bundled_texts() -> dict[str, str]:
-    """The bundled corpora, by their path below `corpora/`."""
+    """Return the bundled corpora by their paths below `corpora/`."""
     return {
         file.name: file.path.read_bytes().decode()
         for file in sorted(bundled_files(), key=lambda file: file.name)
@@ -84,13 +84,13 @@ def bundled_texts() -> dict[str, str]:
 
 @cache
 def all_characters() -> str:
-    """Every code point that is not a surrogate."""
+    """Return every code point that is not a surrogate."""
     return "".join(chr(code_point) for code_point in range(0x110000) if not 0xD800 <= code_point < 0xE000)
 
 
 @cache
 def characters_in_use() -> str:
-    """Every character where any are assigned; of the rest of Unicode, which is alike, and a user's own, every 64th."""
+    """Return every character of the ranges in use, and every 64th code point of the uniform rest."""
     return "".join(
         character
         for character in all_characters()
@@ -102,7 +102,7 @@ def characters_in_use() -> str:
 
 @cache
 def characters_of_all_kinds() -> str:
-    """Every character but the inner ones of long runs of one category, as ideographs: of those every 61st."""
+    """Return all characters, but only every 61st from the middle of long runs of one category, such as ideographs."""
     runs = (list(run) for _, run in groupby(all_characters(), key=unicodedata.category))
     return "".join(
         "".join(run if len(run) <= 64 else [*run[:32], *run[32:-32:61], *run[-32:]]) for run in runs
@@ -110,18 +110,18 @@ def characters_of_all_kinds() -> str:
 
 
 CLASSES = [r"[\p{Lu}\p{Lt}]", r"\p{Ll}", r"[\p{Lm}\p{Lo}]", r"\p{M}", r"\p{N}", r"\s"]
-"""The classes that the named patterns are written with; what is in none is punctuation to them."""
+"""The character classes used by the named patterns; they treat all other characters as punctuation."""
 
 
 def characters_alike(found_by: Callable[[str, str], str], *, among: str) -> str:
-    """Those of some characters that a peer puts into the same classes as the `regex` package does.
+    """Return the characters that a peer puts into the same classes as the `regex` package does.
 
-    Unicode grows, and libraries carry its tables of different years: parity of splitting can be
-    asked only for characters on which they agree.
+    Libraries use the tables of different Unicode versions, so that they can only be expected to split alike
+    on characters whose classes they agree on.
 
     Args:
         found_by: (class, text) → the characters of the text that the peer finds in the class.
-        among: the characters to look at.
+        among: the characters to compare.
     """
     differing = {
         character

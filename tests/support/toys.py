@@ -1,4 +1,4 @@
-"""Tokenizers whose every token can be foretold: the longest piece of a table, from left to right."""
+"""Toy tokenizers with predictable tokens: the longest matching piece of a table, from left to right."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ UNKNOWN = "<unk>"
 
 
 class Toy(BaseTokenizer):
-    """Takes the longest piece that the text goes on with.
+    """A tokenizer that takes the longest piece that matches at each position.
 
     Ids: 0 is `<unk>`, then the pieces in their order, then, with otherwise="bytes", the 256 bytes.
 
     Args:
         pieces: the tokens.
-        otherwise: what a character becomes that no piece begins with: one unknown token, its bytes (byte
-            fallback), or no token at all.
+        otherwise: the tokens of a character at which no piece matches: one unknown token, its bytes (byte fallback),
+            or none.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Toy(BaseTokenizer):
 
 
 def documents_of(*texts: str, group: str = "all", is_code: bool = False) -> list[Document]:
-    """Texts as the documents of one group."""
+    """Return texts as the documents of one group."""
     return [
         Document(text, group, f"{group}.txt:{number}", is_code=is_code)
         for number, text in enumerate(texts, start=1)
@@ -91,7 +91,7 @@ def documents_of(*texts: str, group: str = "all", is_code: bool = False) -> list
 
 
 def parallel_documents(**languages: Sequence[str]) -> list[Document]:
-    """Lines of several languages, a document for each language."""
+    """Return the lines of several languages, a document for each language."""
     return [
         Document("".join(f"{line}\n" for line in lines), language, f"parallel/{language}.txt")
         for language, lines in languages.items()

@@ -1,4 +1,4 @@
-"""Counts by unit for tests: numbers as keys, and where what was counted of a document ends up."""
+"""Counts by unit for tests: numbers as keys, and the counts of each document."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ if TYPE_CHECKING:
 
 
 def units_of(keys: ArrayLike, *columns: ArrayLike) -> UnitCounts:
-    """The sums of some columns by unit; of none, the units alone."""
+    """Build the counts of some columns by unit; without columns, the units alone."""
     rows = np.stack([np.asarray(column) for column in columns], axis=1) if columns else np.empty((0, 0))
     numbers = np.asarray(keys, dtype=np.uint64)
     return joined([UnitCounts(numbers, rows if columns else np.empty((len(numbers), 0), np.int64))])
 
 
 def each(number: int, *columns: ArrayLike) -> UnitCounts:
-    """As many documents, each a unit by itself."""
+    """Build the counts of `number` documents, each of which is a unit."""
     return units_of(np.arange(number), *columns)
 
 
 def ratios(drawn: Resamples, units: UnitCounts) -> NDArray[np.float64]:
-    """The ratio of the sums of two columns in every resample."""
+    """Return the ratio of the sums of two columns in every resample."""
     above, below = drawn.sums(units).T
     return np.asarray(above / below, np.float64)
 
 
 def placed(documents: Iterable[Document]) -> list[Document]:
-    """Documents that are known by a place each, as those of a corpus are, wherever they stand among others."""
+    """Return documents that are identified by their places in a corpus, whatever their order."""
     return [replace(document, place=(number, 0)) for number, document in enumerate(documents)]
 
 
 def rows_of(evaluation: Evaluation, documents: Sequence[Document]) -> NDArray[np.int64]:
-    """int64[D, len(DOCUMENT_COUNTS)], what was counted of each document; each is a unit by itself."""
+    """Return the counts of each document, which is a unit, as int64[D, len(DOCUMENT_COUNTS)]."""
     keys = UnitKeys().of(documents)
     found = np.empty((len(documents), len(DOCUMENT_COUNTS)), np.int64)
     for position, (document, key) in enumerate(zip(documents, keys, strict=True)):
@@ -55,6 +55,6 @@ def rows_of(evaluation: Evaluation, documents: Sequence[Document]) -> NDArray[np
 
 
 def column(evaluation: Evaluation, documents: Sequence[Document], name: str) -> list[int]:
-    """One of the counts of each document."""
+    """Return one of the counts for each document."""
     values: list[int] = rows_of(evaluation, documents)[:, DOCUMENT_COUNTS.index(name)].tolist()
     return values

@@ -1,4 +1,4 @@
-"""`tokenizer.json` documents whose pre-tokenizers cut words, drawn at random, and texts for them."""
+"""Randomly drawn `tokenizer.json` documents whose pre-tokenizers split text into words, and texts for them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PUNCTUATION = {"type": "Punctuation", "behavior": "MergedWithPrevious"}
 
 
 def metaspace(scheme: str, *, cuts: bool = True, mark: str = "▁") -> dict[str, Any]:
-    """A pre-tokenizer that writes spaces as a mark."""
+    """Build a pre-tokenizer that replaces spaces by a mark."""
     return {"type": "Metaspace", "replacement": mark, "prepend_scheme": scheme, "split": cuts}
 
 
@@ -68,7 +68,7 @@ REPLACES_TWO = {"type": "Replace", "pattern": {"Regex": r"(?<!a)[^\s\w]{2}|b(?=1
 NORMALIZERS_OF_THE_LIBRARY: list[dict[str, Any] | None] = [
     *[{"type": "Nmt"}, REPLACES_TWO, {"type": "Sequence", "normalizers": [REPLACES_TWO, TABLE]}, TABLE],
 ]
-"""Those of which the library itself runs a step."""
+"""Normalizers that have a step for which the kernel calls the library."""
 LETTERS = [*"abcthe1É字.,_▁", "\u0301", "\u200d", "²"]
 TOKENS = ["<s>", "<S>", "[UNK]", "the", "a", "É", "  ", "ab", "字字"]
 _flag = st.sampled_from([False, False, False, True])
@@ -139,7 +139,7 @@ def _ids_of(model: dict[str, Any]) -> dict[str, int]:
 
 @st.composite
 def documents(draw: st.DrawFn) -> bytes:
-    """A document that the native kernel runs."""
+    """Draw a document that the native kernel runs."""
     return draw(
         _documents(
             models=_bpe() | _pieces() | _scored(),
@@ -151,7 +151,7 @@ def documents(draw: st.DrawFn) -> bytes:
 
 @st.composite
 def documents_of_words(draw: st.DrawFn) -> bytes:
-    """A document that runs without the native kernel, too."""
+    """Draw a document that also runs without the native kernel."""
     return draw(_documents(models=_bpe() | _pieces(), normalizers=NORMALIZERS, splitting=SPLITTING))
 
 

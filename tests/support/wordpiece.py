@@ -1,4 +1,4 @@
-"""Counting words for WordPiece in a line."""
+"""Counting words for WordPiece in one call."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def counted_words(texts: list[str], config: WordPieceConfig) -> WordCounter:
-    """A finished counter of whole documents, of the kernel that runs."""
+    """Return a finished counter of whole documents on the current kernel."""
     counting = NormalWordCounting(config)
     counter = counting.new_counter(threads=2, seed=config.seed)
     counting.count(counter, texts, progress=no_progress)
