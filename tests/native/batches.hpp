@@ -1,4 +1,4 @@
-// Many texts on some threads become what each of them becomes by itself: for the encoders of all families.
+// Checks for the encoders of all families: a batch on several threads gives the ids of its texts encoded one by one.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ using Found = std::vector<Id>;
 
 inline Found found_in(const Ids& ids) { return {ids.view().begin(), ids.view().end()}; }
 
-// A text cut into texts, short and long ones.
+// Cuts a text into short and long texts.
 template <class Unit>
 std::vector<Text> cut_into_texts(const std::vector<Unit>& text, Units kind, Random& random) {
   std::vector<Text> texts;
@@ -25,7 +25,7 @@ std::vector<Text> cut_into_texts(const std::vector<Unit>& text, Units kind, Rand
   return texts;
 }
 
-// Compares with one text at a time.
+// Compares a batch with its texts encoded one at a time.
 template <class AnyEncoder>
 void check_batch(const AnyEncoder& encoder, const std::vector<Text>& texts, unsigned threads) {
   const auto batch = encoder.encode_batch(texts, threads);
@@ -39,7 +39,7 @@ void check_batch(const AnyEncoder& encoder, const std::vector<Text>& texts, unsi
   }
 }
 
-// Which code points have no mark is found, and changes nothing.
+// Encoding reports the code points that have no mark, and the report does not change the ids.
 template <class AnyEncoder, class Unit>
 void check_marked_batch(const AnyEncoder& encoder, const std::vector<Unit>& text, const std::vector<Text>& texts, unsigned threads,
                         Random& random) {

@@ -1,4 +1,4 @@
-// What becomes of characters when a text is normalized, two ways: as a table of the kernel, and as what it means, on strings.
+// Changes of characters by normalization in two forms: as a table of the kernel, and by their definition on strings.
 #pragma once
 
 #include <map>
@@ -22,12 +22,12 @@ inline std::string slice_of(const Words& characters, std::size_t most, Random& r
   return slice;
 }
 
-// What each character becomes, and of what order it is.
+// The parts that each character becomes, and their orders.
 struct Changes {
   struct Part {
     std::string text;
     Byte order;
-    bool is_inserted;  // after another part, when its character was taken apart
+    bool is_inserted;  // it follows another part of the same decomposed character
   };
   std::map<std::string, std::vector<Part>> parts;
 
@@ -61,11 +61,11 @@ struct Changes {
 
   struct Made {
     std::string text;
-    std::vector<std::uint32_t> origins;  // of each byte
+    std::vector<std::uint32_t> origins;  // the origin of each byte
   };
 
-  // Neighbours change places until none of an order stands after one of a greater order. What was there keeps its origins in their
-  // order; what was put in has that of what is before it.
+  // Neighbours swap until no part with an order follows one of a greater order. The parts that are not inserted keep their
+  // origins in ascending order; an inserted part takes the origin of the part before it.
   Made of(const std::string& text) const {
     struct MadePart {
       Part part;

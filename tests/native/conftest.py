@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def module(native: Kernel) -> Any:
-    """The compiled module itself."""
+    """Return the compiled module."""
     from tokbench.native import _bpe
 
     return _bpe

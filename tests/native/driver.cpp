@@ -1,4 +1,4 @@
-// Runs a fuzz target where there is no libFuzzer: bounded, the same for the same seed, on mutated texts.
+// Runs a fuzz target without libFuzzer on mutated texts: for a bounded time, and with the same inputs for the same seed.
 //
 //   fuzz_split [--seconds N] [--iterations N] [--seed N]    by default 5 seconds and seed 1
 //   fuzz_split --input HEX                                  one input, as a failure prints it
@@ -20,7 +20,7 @@ using fuzz::Input;
 using fuzz::Random;
 using namespace std::string_view_literals;
 
-// A finding of a sanitizer ends like a failed check, so that its input is printed too.
+// A sanitizer error aborts like a failed check, so that its input is printed too.
 extern "C" const char* __asan_default_options() { return "abort_on_error=1"; }
 extern "C" const char* __tsan_default_options() { return "abort_on_error=1"; }
 extern "C" const char* __ubsan_default_options() { return "abort_on_error=1:print_stacktrace=1"; }
@@ -63,7 +63,7 @@ void print_input(int signal_number) {
 }
 
 void run(const std::vector<Byte>& bytes) {
-  // A block of exactly this size, so that a sanitizer sees the first byte that is read after it.
+  // A block of exactly this size, so that a sanitizer sees a read of even one byte past its end.
   const auto block = std::make_unique<Byte[]>(bytes.size());
   std::copy(bytes.begin(), bytes.end(), block.get());
   g_input = {block.get(), bytes.size()};
@@ -108,7 +108,7 @@ void mutate(Random& random, std::vector<Byte>& text) {
   }
 }
 
-// Options at random, then slices of the texts above, mutated: short as a rule, now and then some thousand bytes.
+// Random options, then mutated slices of the texts above: usually short, occasionally some thousand bytes.
 std::vector<Byte> make_input(Random random) {
   std::vector<Byte> text;
   const std::size_t slices = random.one_in(20) ? random.between(10, 60) : random.between(0, 4);

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Runs fuzz targets on an emulated processor that has AVX-512, for who has none: Linux in Bochs, with nothing but them.
+# Runs fuzz targets on an emulated processor with AVX-512, for machines without it: Linux in Bochs, running nothing else.
 #
-#   tests/native/emulate.sh                          fuzz_split and fuzz_texts, which meet every tier
-#   SECONDS_EACH=20 SEED=7 tests/native/emulate.sh   for longer, and elsewhere
+#   tests/native/emulate.sh                          fuzz_split and fuzz_texts, which cover every tier
+#   SECONDS_EACH=20 SEED=7 tests/native/emulate.sh   for longer, with another seed
 #
-# A minute or two to boot, then as much for each second, as the emulated processor counts them. Debian has what
-# it needs: bochs bochs-term bochsbios vgabios busybox-static cpio grub-pc-bin grub-common xorriso mtools.
+# Booting takes a minute or two, and so does each second of the emulated clock. It needs these packages of
+# Debian: bochs bochs-term bochsbios vgabios busybox-static cpio grub-pc-bin grub-common xorriso mtools.
 set -euo pipefail
 
 source_tree=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -31,7 +31,7 @@ build_targets() {
   cp "${targets[@]/#/$work/build/}" "$work/root/bin"
 }
 
-# What the system does instead of starting: run the targets, and switch the processor off.
+# The init program, which runs the targets and powers off.
 write_first_program() {
   cat >"$work/root/init" <<END
 #!/bin/busybox sh
@@ -45,7 +45,7 @@ END
   chmod +x "$work/root/init"
 }
 
-# Linux 6.1 takes offence at how Bochs 2.7 saves the state of protection keys, and stops at some of the other features.
+# Linux 6.1 rejects how Bochs 2.7 saves the state of protection keys, and stops at some of the other features.
 write_disc() {
   mkdir -p "$work/disc/boot/grub" "$work/root/bin"
   get_linux
@@ -64,7 +64,7 @@ END
   grub-mkrescue -o "$work/disc.iso" "$work/disc"
 }
 
-# Debian's Bochs waits for its debugger, which is told to go on; that the processor is switched off is an error to it.
+# Debian's Bochs starts in its debugger, which is told to continue, and it treats power-off as an error.
 emulate() {
   echo continue >"$work/commands"
   cat >"$work/settings" <<END

@@ -1,4 +1,4 @@
-// What a program runs whose target was compiled together with others: TARGET, the function that has the target's name.
+// The entry point of a program whose target was compiled together with others: it calls TARGET, the function of that name.
 #include <cstddef>
 #include <cstdint>
 

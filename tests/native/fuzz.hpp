@@ -1,4 +1,4 @@
-// What fuzz targets are written with: an input that is used up piece by piece, and a check that ends the run.
+// Tools for fuzz targets: an input that is consumed piece by piece, and a check that ends the run.
 #pragma once
 
 #include <cstdio>
@@ -6,7 +6,7 @@
 
 #include "common/utf8.hpp"
 
-// Each target defines this; the driver beside it, or libFuzzer, calls it with any bytes.
+// Each target defines this function; driver.cpp or libFuzzer calls it with arbitrary bytes.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 #define CHECK(condition) ((condition) ? void() : ::tokbench::fuzz::fail(#condition, __FILE__, __LINE__))
@@ -37,10 +37,10 @@ class Random {
   std::uint64_t state_;
 };
 
-// Options are read off the front, a byte or a word each; what is left is the text. Past the end all is 0.
+// Options are read from the front, a byte or a word each; the rest is the text. Bytes past the end are 0.
 class Input {
  public:
-  static constexpr std::size_t kOptionBytes = 24;  // as many as a target reads at most
+  static constexpr std::size_t kOptionBytes = 24;  // the most that any target reads
 
   Input(const Byte* data, std::size_t size) : left_(data, size) {}
 

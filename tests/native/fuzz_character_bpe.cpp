@@ -1,5 +1,6 @@
-// BPE over characters gives what its definition gives for whole texts: cut into words, one text and many, on threads, remembered
-// or not, and with added tokens between which each part is by itself; and a damaged table of replacements is refused, or leads nowhere outside of itself.
+// BPE over characters gives the ids of its definition on whole texts: cut into words, for one text and for batches, on threads,
+// with and without cached words, and with added tokens that separate parts; a damaged table of replacements is refused, or
+// is never read out of bounds.
 #include "batches.hpp"
 #include "naive.hpp"
 #include "character_bpe/document_family.hpp"
@@ -56,7 +57,7 @@ std::size_t length_by_lead(const std::string& text, std::size_t at) {
   return std::min<std::size_t>(lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4, text.size() - at);
 }
 
-// Characters of the normalized text and slices of it.
+// A vocabulary of characters and slices of the normalized text.
 Vocabulary vocabulary_for(Bytes text, Random& random) {
   Vocabulary vocabulary;
   vocabulary.has_bytes = random.one_in(2);
@@ -84,7 +85,7 @@ struct Part {
   bool is_frozen;
 };
 
-// The pair of the highest score, the leftmost of equal ones, again and again.
+// Repeatedly merges the pair of the highest score, the leftmost of equal ones.
 void merge(std::vector<Part>& parts, const std::map<std::string, float>& scores) {
   for (;;) {
     std::optional<std::size_t> best;
@@ -136,7 +137,7 @@ Found defined(const Vocabulary& vocabulary, Bytes text) {
   return found;
 }
 
-// A table whose units are of few kinds, so that many of them lead somewhere.
+// A table with few kinds of units, so that many transitions succeed.
 std::vector<Byte> table_for(Random& random) {
   constexpr std::size_t kUnits = 256;
   std::vector<Byte> table;
@@ -167,7 +168,7 @@ void check_table(Bytes text, Random& random) {
   }
 }
 
-// Slices of the text and others, with no flags.
+// Slices of the text as added tokens without flags.
 std::vector<AddedToken> added_tokens_for(const std::string& text, Random& random) {
   std::map<std::string, AddedToken> tokens;
   for (std::size_t left = random.below(6); left > 0 && !text.empty(); --left) {
@@ -182,7 +183,7 @@ std::vector<AddedToken> added_tokens_for(const std::string& text, Random& random
 
 bool begins_with_space(const std::string& part) { return part.starts_with(" ") || part.starts_with("\u2581"); }
 
-// The longest of the tokens that begin first, again and again; what is between them is a text by itself.
+// Repeatedly takes the leftmost added token, the longest at its place; the parts between tokens are encoded as texts.
 Found defined_with(const std::vector<AddedToken>& added, SpaceInFront space, Vocabulary vocabulary, const std::string& text) {
   Found found;
   std::size_t after = 0;
@@ -235,14 +236,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Input input(data, size);
   Random random(input.word());
   const std::string text = naive::to_string(input.rest().first(std::min(input.rest().size(), kMostBytes)));
-  const std::vector<Byte> block(text.begin(), text.end());  // of its own size, for the sanitizer
+  const std::vector<Byte> block(text.begin(), text.end());  // of exact size, so that a sanitizer sees reads past its end
   const Bytes bytes = block;
   check_table(bytes, random);
   const Vocabulary vocabulary = vocabulary_for(bytes, random);
   const Found expected = defined(vocabulary, bytes);
   const CharacterBpeEncoder encoder = vocabulary.encoder();
   CHECK(found_in(encoder.encode(bytes)) == expected);
-  CHECK(found_in(encoder.encode(bytes)) == expected);  // now out of the store
+  CHECK(found_in(encoder.encode(bytes)) == expected);  // now from the store
   check_batch(encoder, block, Units::Utf8, random);
   if (!first_invalid(bytes)) check_batch(encoder, naive::code_points(bytes), Units::Ucs4, random);
   check_document(vocabulary, block, text, random);

@@ -1,4 +1,4 @@
-// Documents and sources in any blocks on any number of threads are counted as one map would, and
+// Documents and sources are counted as by a single map, in any blocks and on any number of threads, and
 // special tokens are cut out wherever the blocks end.
 #include "bpe/pretoken_counter.hpp"
 #include "fuzz.hpp"
@@ -27,13 +27,13 @@ struct Expected {
   }
 };
 
-// Without the bytes that are not UTF-8: of a source that has some, nothing but the first place is told.
+// The text without bytes that are not UTF-8, because a counter reports only the first such place.
 std::string repaired(std::string text) {
   while (const auto bad = naive::first_invalid(naive::to_bytes(text))) text.erase(*bad, 1);
   return text;
 }
 
-// Some that overlap one another, pieces of the text, and pieces around places where batches may be cut.
+// Draws a token that overlaps others, a piece of the text, or a piece around a place where batches may be cut.
 std::string special_token_for(const std::string& text, Random& random) {
   static const std::string kAwkward[] = {"<|a|>", "<|", "|>", "<|endoftext|>", "a", "aa", "aaa", " ", "\n", "\na", "a ", "é"};
   if (text.empty() || random.one_in(3)) return kAwkward[random.below(std::size(kAwkward))];
@@ -61,7 +61,7 @@ void feed(PretokenCounter& counter, const std::string& source, Random& random) {
     const Bytes block = naive::to_bytes(source).subspan(start, size);
     if (random.one_in(2)) {
       counter.feed(block);
-    } else {  // as a read does that brings less than there is room for
+    } else {  // like a read that returns less than there is room for
       const std::size_t prepared = size + random.below(20);
       std::copy(block.begin(), block.end(), counter.prepare(prepared).begin());
       counter.commit(size);
@@ -109,7 +109,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   counter.finish();
 
   CHECK(counter.invalid() == expected.invalid);
-  if (expected.invalid) return 0;  // what was counted is thrown away then
+  if (expected.invalid) return 0;  // the counts are discarded then
   naive::Counts counts;
   counter.counts().for_each([&](Bytes pretoken, std::int64_t count) {
     CHECK(counts.emplace(naive::to_string(pretoken), count).second);

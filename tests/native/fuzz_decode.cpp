@@ -1,4 +1,4 @@
-// Known ids become the bytes of their tokens, unknown ones are found, and what was encoded comes back.
+// Known ids decode to the bytes of their tokens, unknown ids are found, and encoded texts decode to themselves.
 #include "bpe/decoder.hpp"
 #include "bpe/family.hpp"
 #include "fuzz.hpp"
@@ -30,13 +30,13 @@ std::vector<std::string> entries_of(const Vocabulary& vocabulary) {
   return entries;
 }
 
-// Any text in a vocabulary comes back.
+// Any text that is encoded with a vocabulary decodes to itself.
 void check_text(const BpeEncoder& encoder, Bytes text) {
   const std::vector<std::string> entries = entries_of(*encoder.model());
   CHECK(decoded(Decoder(fuzz::views_of(entries)), encoder.encode(text).view()) == naive::to_string(text));
 }
 
-// The first unknown id is found, whether it is beyond the others or a gap.
+// The first unknown id is found, whether it is beyond the vocabulary or a gap in it.
 void check_unknown(std::vector<std::string> entries, std::vector<Id> ids, Random& random) {
   if (ids.empty()) return;
   const Id beyond = static_cast<Id>(entries.size());
@@ -50,7 +50,7 @@ void check_unknown(std::vector<std::string> entries, std::vector<Id> ids, Random
   CHECK(Decoding(decoder, ids, 2).unknown() == static_cast<std::size_t>(first));
 }
 
-// Another thread may change an array of ids while it is decoded: that is seen, or does no harm.
+// Another thread may change an array of ids while it is decoded: a change of the size is noticed, any other is harmless.
 void check_change(const std::vector<std::string>& entries, std::vector<Id> ids, Random& random) {
   if (ids.empty()) return;
   const Decoder decoder(fuzz::views_of(entries));

@@ -1,5 +1,5 @@
-// The encoder merges as the definition does: scanning and with a heap, what it has seen before and what it
-// has not, one text and many, split here and elsewhere, by merges, by ranks and by both.
+// The encoder merges as the definition does: by scanning and with a heap, with and without cached words, for one
+// text and for batches, with its own split and with a given one, by merges, by ranks and by both.
 #include "bpe/family.hpp"
 #include "batches.hpp"
 #include "naive.hpp"
@@ -16,7 +16,7 @@ using naive::Word;
 
 namespace {
 
-// Calls merge(bytes of a pre-token) for each and joins the ids.
+// Calls merge(bytes) for each pre-token and joins the ids.
 template <class Merge>
 Word encoded(Pattern pattern, const std::string& text, Merge merge) {
   Word ids;
@@ -91,9 +91,9 @@ void check_texts(const BpeEncoder& encoder, Bytes text, Random& random) {
 
 void check(const BpeEncoder& encoder, Pattern pattern, Bytes text, const Word& expected, Random& random) {
   if (random.one_in(2)) encoder.complete();
-  if (random.one_in(2)) check_texts(encoder, text, random);  // threads meet words that are new to all
+  if (random.one_in(2)) check_texts(encoder, text, random);  // no thread has seen these words yet
   CHECK(found_in(encoder.encode(text)) == expected);
-  CHECK(found_in(encoder.encode(text)) == expected);  // now out of the cache
+  CHECK(found_in(encoder.encode(text)) == expected);  // now from the cache
   CHECK(found_in(encoder.encode_split(text, naive::pretoken_ends(pattern, text))) == expected);
   check_texts(encoder, text, random);
 }
@@ -108,7 +108,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Random random(input.word());
   const std::string given = naive::to_string(input.rest().first(std::min(input.rest().size(), kMostBytes)));
   const std::string text = random.one_in(3) ? fuzz::in_few_letters(given, random) : given;
-  const std::vector<Byte> block(text.begin(), text.end());  // of its own size, for the sanitizer
+  const std::vector<Byte> block(text.begin(), text.end());  // of exact size, so that a sanitizer sees reads past its end
   const Bytes bytes = block;
   if (kind == 0) {
     const std::vector<std::array<Id, 2>> merges = fuzz::merges_for(text, random);

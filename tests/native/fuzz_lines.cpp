@@ -1,4 +1,4 @@
-// What tells a text by its lines: the fast ways give what the definitions give, and any bytes may come.
+// Sums and checksums of lines: the fast implementations agree with the definitions on any bytes.
 #include "corpus/lines.hpp"
 
 #include <set>
@@ -13,14 +13,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Input input(data, size);
   const std::uint64_t largest = input.word();
   const std::size_t most = input.below(40), fewest_bytes = input.below(40);
-  const std::vector<Byte> block(input.rest().begin(), input.rest().end());  // of its own size, for the sanitizer
+  const std::vector<Byte> block(input.rest().begin(), input.rest().end());  // of exact size, so that a sanitizer sees reads past its end
 
   CHECK(sha256(block, fastest_sha_blocks()) == sha256(block, sha_blocks));
   CHECK(crc32(block) == ~crc_by_bytes(~0u, block));
 
   std::uint64_t number = 0, num_bytes = 0;
   std::set<std::uint64_t> beginnings;
-  std::array<std::uint32_t, 8> total{};  // modulo 2^256, by the definition of an addition
+  std::array<std::uint32_t, 8> total{};  // the sum modulo 2^256, by schoolbook addition
   for_each_line(block, [&](Bytes line) {
     if (is_blank(line)) return;
     CHECK(!stripped(line).empty());

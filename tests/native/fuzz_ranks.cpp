@@ -1,5 +1,5 @@
-// A rank file is read as its definition says, or not at all: what was written comes back, and what was changed
-// either reads as a strict reader has it or is left to the one in Python.
+// A rank file is parsed by its definition or not at all: a written file is read back, and a changed one is
+// either parsed as by a strict parser or left to the parser in Python.
 #include "bpe/rank_file.hpp"
 #include "fuzz.hpp"
 #include "naive.hpp"
@@ -42,7 +42,7 @@ std::vector<std::string> lines_of(const std::string& data) {
   return lines;
 }
 
-// Each line must be what writing its own token and rank gives.
+// Each line must be the canonical form of its token and rank.
 void check_lines(const std::string& data, const RankFile& file) {
   std::set<std::string> seen;
   std::set<Id> gaps(file.gaps.begin(), file.gaps.end());
@@ -96,7 +96,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (std::size_t times = random.below(3); times != 0; --times) written += line_end;
   const bool is_same = random.one_in(3);
   const std::string given = is_same ? written : random.one_in(9) ? text : changed(written, random);
-  const std::vector<Byte> block(given.begin(), given.end());  // of its own size, for the sanitizer
+  const std::vector<Byte> block(given.begin(), given.end());  // of exact size, so that a sanitizer sees reads past its end
   const std::optional<RankFile> file = parse_ranks(block, kLimit);
   if (is_same && rank <= kLimit) CHECK(file.has_value());
   if (file) check_lines(given, *file);

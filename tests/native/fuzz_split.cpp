@@ -1,5 +1,5 @@
-// Any bytes: pre-tokens cover the text in order, are the same in every tier and wherever the text begins,
-// cutting it at safe places changes none, and what is not UTF-8 is found where it begins.
+// For any bytes: pre-tokens cover the text in order, are the same in every tier and at every alignment of the text,
+// do not change when the text is cut at safe places, and the first byte that is not UTF-8 is found.
 #include "bpe/safe_cuts.hpp"
 #include "fuzz.hpp"
 #include "naive.hpp"
@@ -30,7 +30,7 @@ Ends ends_when_cut(Pattern pattern, Bytes text, const Ends& cuts) {
   return joined;
 }
 
-// Blocks of 64 bytes begin where a text does: each text is tried after others of all lengths.
+// Blocks of 64 bytes are counted from the beginning of the text: prefixes of different lengths shift it in its blocks.
 void check_tiers(Pattern pattern, Bytes text, const Ends& ends) {
   for (const SimdTier tier : {SimdTier::Swar, SimdTier::Avx2, SimdTier::Avx512}) {
     if (!has_tier(tier)) continue;
@@ -72,13 +72,13 @@ void check_safe_cuts(Pattern pattern, Bytes text, const Ends& ends) {
   }
   CHECK(last_safe_cut(pattern, text, 0) == (safe.empty() ? 0 : safe.back()));
   CHECK(ends_when_cut(pattern, text, safe) == ends);
-  constexpr std::size_t kFewEnough = 64;  // each by itself too: together they could hide one another
+  constexpr std::size_t kFewEnough = 64;  // each cut alone too, because cuts can hide one another's faults
   for (std::size_t i = 0; i < std::min(safe.size(), kFewEnough); ++i) {
     CHECK(ends_when_cut(pattern, text, {safe[i]}) == ends);
   }
 }
 
-// The first safe cut after each place: looked for in bytes and in code points, it is the same.
+// The first safe cut after each place is the same in bytes and in code points.
 template <class Unit>
 void check_cuts_of(const std::vector<Unit>& units, Units kind, const std::vector<std::size_t>& offsets, Bytes text) {
   for (std::size_t from = 1; from < units.size(); ++from) {
@@ -88,10 +88,10 @@ void check_cuts_of(const std::vector<Unit>& units, Units kind, const std::vector
 }
 
 void check_unit_cuts(Bytes input) {
-  const Bytes text = input.subspan(std::min(input.size(), fuzz::Input::kOptionBytes));  // before it come random bytes
+  const Bytes text = input.subspan(std::min(input.size(), fuzz::Input::kOptionBytes));  // the bytes before it are random
   if (text.size() > 200 || first_invalid(text)) return;
   const std::vector<std::uint32_t> code_points = naive::code_points(text);
-  std::vector<std::size_t> offsets;  // of the code points, and the end
+  std::vector<std::size_t> offsets;  // of the code points, and of the end
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (!is_continuation(text[i])) offsets.push_back(i);
   }

@@ -1,4 +1,4 @@
-// Text in units of any width becomes the UTF-8 of its code points, and a lone surrogate is refused.
+// Text in units of any width is converted to the UTF-8 of its code points, and a lone surrogate is refused.
 #include "common/texts.hpp"
 #include "fuzz.hpp"
 #include "naive.hpp"
@@ -9,7 +9,7 @@ using fuzz::Random;
 
 namespace {
 
-// By the arithmetic of code points, as in naive::first_invalid.
+// Encodes by the definition of UTF-8, the inverse of naive::first_invalid.
 std::string utf8_by_definition(const std::vector<std::uint32_t>& code_points) {
   std::string utf8;
   for (const std::uint32_t code_point : code_points) {
@@ -51,10 +51,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto any = static_cast<std::uint32_t>(random.below(random.one_in(2) ? 0x1000 : kEnds[width]));
     code_points.push_back(is_wide ? any % kEnds[width] : byte % 0x80);
     const bool is_surrogate = code_points.back() >= 0xD800 && code_points.back() < 0xE000;
-    if (is_surrogate && !random.one_in(20)) code_points.back() -= 0x800;  // else few long texts have none
+    if (is_surrogate && !random.one_in(20)) code_points.back() -= 0x800;  // otherwise almost all long texts would contain one
   }
   std::vector<Byte> buffer;
-  for (int again = 0; again < 2; ++again) {  // the second time the buffer is there
+  for (int again = 0; again < 2; ++again) {  // the second time the buffer is allocated
     if (width == 0) check<std::uint8_t>(code_points, Units::Latin1, buffer);
     if (width == 1) check<std::uint16_t>(code_points, Units::Ucs2, buffer);
     check<std::uint32_t>(code_points, Units::Ucs4, buffer);

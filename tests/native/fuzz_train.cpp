@@ -1,5 +1,5 @@
-// The trainer learns what the textbook learns, from bytes and after other merges, whatever the seed of its tables, its
-// threads, the width of its symbols and the steps of its postings; without steps there is room for fewer words.
+// The trainer learns the same merges as the textbook, from bytes and after inherited merges, for any table seed, number of
+// threads, width of symbols and step of postings; without steps there is room for fewer words.
 #include "bpe/continuation.hpp"
 #include "bpe/parity_trainer.hpp"
 #include "fuzz.hpp"
@@ -11,7 +11,7 @@ using fuzz::Input;
 
 namespace {
 
-// Few different letters make many equal counts, repeats and overlaps.
+// Maps the text to a few letters, which gives many equal counts, repeats and overlaps.
 std::string with_few_letters(Bytes text, std::size_t letters) {
   std::string folded = naive::to_string(text);
   if (letters == 0) return folded;
@@ -34,8 +34,8 @@ void check(Trainer&& trainer, const naive::Learned& expected) {
   CHECK(trainer.num_tokens() == expected.num_tokens);
 }
 
-// Whether there is room for words of these sizes, by definition: records of words of 2 to 6 symbols are those after a header,
-// which is 32 bits and a symbol; they begin at every step-th symbol, and 100 steps are too many here (CMakeLists.txt).
+// Whether there is room for words of these sizes, by definition: the record of a word of 2 to 6 symbols is a header of 32 bits
+// and a symbol, then its symbols; records begin at multiples of step, and must take fewer than 100 steps here (CMakeLists.txt).
 bool has_room(const std::vector<std::size_t>& sizes, std::size_t header, std::size_t step) {
   std::size_t steps = 0;
   for (const std::size_t size : sizes) {
@@ -44,7 +44,7 @@ bool has_room(const std::vector<std::size_t>& sizes, std::size_t header, std::si
   return steps < 100;
 }
 
-// A training that begins with merges of other counts of the same pre-tokens.
+// Continues a training whose inherited merges were learned from other counts of the same pre-tokens.
 void check_continuation(const naive::Counts& counts, fuzz::Random& random, std::size_t num_merges, std::uint64_t seed) {
   naive::Counts others = counts;
   for (auto& entry : others) entry.second = static_cast<std::int64_t>(1 + random.next() % 9);
@@ -95,7 +95,7 @@ void check_with_room(const PretokenCounts& pretokens, const TrainerOptions& opti
   CHECK(found_room == room);
 }
 
-// For one language it is plain BPE, and beside another text of the same words only the counts are others.
+// Parity training of one language is plain BPE; with a second text of the same words only the counts differ.
 template <class Symbol>
 void check_parity(const PretokenCounts& pretokens, const naive::Counts& counts, std::size_t num_merges, std::uint64_t seed) {
   naive::Learned expected = naive::train(counts, num_merges, 1, 0);
@@ -107,7 +107,7 @@ void check_parity(const PretokenCounts& pretokens, const naive::Counts& counts, 
     for (std::int64_t& count : expected.counts) count *= 2;
     expected.num_tokens *= 2;
     check(ParityTrainerOf<Symbol>(two, one, options, report), expected);
-  } catch (const std::length_error&) {  // has_room() is checked on the trainer of one text
+  } catch (const std::length_error&) {  // check_with_room() tests the room of the plain trainer
   }
 }
 
@@ -118,7 +118,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Input input(data, size);
   const std::size_t num_merges = input.below(100);
   const auto min_frequency = static_cast<std::int64_t>(1 + input.below(4));
-  const std::size_t max_token_length = input.below(10);  // 0 and 1: no limit, and no merge at all
+  const std::size_t max_token_length = input.below(10);  // 0 is no limit, 1 allows no merge
   const std::size_t letters = input.below(6);
   const auto pattern = static_cast<Pattern>(input.below(kPatternNames.size()));
   const auto most_count = std::int64_t{1} << input.below(40);
@@ -126,7 +126,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::Random random(seed);
   const Bytes text = input.rest().first(std::min(input.rest().size(), kMostBytes));
 
-  // Not by a counter, which would be compiled for every pattern and tier here too.
+  // A PretokenCounter would also do, but would be compiled here for every pattern and tier.
   PretokenTable table(seed);
   PretokenCounts pretokens(seed);
   naive::Counts counts;

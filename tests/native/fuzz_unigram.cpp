@@ -1,5 +1,5 @@
-// Unigram gives what its definition gives: one sum of scores through the whole normalized text, whatever was remembered of words,
-// in every tier, for one text and many, on threads.
+// Unigram gives the ids of its definition, the best sum of scores over the whole normalized text, with and without cached words,
+// in every tier, for one text and for batches, on threads.
 #include <map>
 #include <set>
 
@@ -35,7 +35,7 @@ struct Vocabulary {
   }
 };
 
-// Slices of the normalized text, with scores of which sums often meet.
+// A vocabulary of slices of the normalized text, with scores whose sums are often equal.
 Vocabulary vocabulary_for(Bytes text, Random& random) {
   Vocabulary vocabulary;
   vocabulary.options = {random.one_in(2), random.one_in(2), !random.one_in(8), random.one_in(8)};
@@ -64,7 +64,7 @@ Vocabulary vocabulary_for(Bytes text, Random& random) {
   return vocabulary;
 }
 
-// From left to right, with a table of all pieces.
+// The definition: searches from left to right with a table of all pieces.
 Found defined(const Vocabulary& vocabulary, Bytes text) {
   NormalizedText normal;
   Normalizer(CharacterMap(), Symbols(), vocabulary.options).normalize(text, {true, true}, normal);
@@ -147,7 +147,7 @@ DocumentUnigramEncoder document_encoder(const Vocabulary& vocabulary, bool only_
   return {{std::move(model), std::move(form)}, DocumentUnigram(AddedTokenSet(std::move(found_first)))};
 }
 
-// A slice of a text, without white space, as an added token.
+// A slice of the text without white space, as an added token.
 std::vector<AddedToken> added_in(Bytes text, Random& random) {
   std::vector<AddedToken> tokens;
   const std::size_t start = random.below(text.size()), size = random.between(1, 4);
@@ -158,7 +158,7 @@ std::vector<AddedToken> added_in(Bytes text, Random& random) {
   return tokens;
 }
 
-// The same ids as encoding, and places that follow one another inside of the text.
+// The ids found together with places, which ascend within the text.
 template <class Placing, class Encoder>
 Found placed_in(const Encoder& encoder, Bytes text, Random& random) {
   const std::vector<Text> texts(random.between(1, 3), Text(text));
@@ -197,7 +197,7 @@ void check_document(const Vocabulary& vocabulary, const std::vector<Byte>& text,
   check_batch(encoder, text, Units::Utf8, random);
   CHECK(placed_in<UnigramPlacing>(encoder, text, random) == expected);
   if (only_spaces) return;
-  // What is found in normalized text is the same here, where nothing is normalized.
+  // Tokens that are matched in normalized text give the same result here, because nothing is normalized.
   const DocumentUnigramEncoder after = document_encoder(vocabulary, only_spaces, {}, tokens);
   CHECK(found_in(after.encode(Bytes(text))) == expected);
   CHECK(placed_in<UnigramPlacing>(after, text, random) == expected);
@@ -210,7 +210,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Input input(data, size);
   Random random(input.word());
   const std::string text = naive::to_string(input.rest().first(std::min(input.rest().size(), kMostBytes)));
-  const std::vector<Byte> block(text.begin(), text.end());  // of its own size, for the sanitizer
+  const std::vector<Byte> block(text.begin(), text.end());  // of exact size, so that a sanitizer sees reads past its end
   const Bytes bytes = block;
   for (const WordCut cut : {WordCut::Nowhere, WordCut::AtSpaces, WordCut::AtWhiteSpace, WordCut::BeforeSpaces}) check_cuts(bytes, cut);
   const Vocabulary vocabulary = vocabulary_for(bytes, random);
@@ -221,7 +221,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   UnigramModel<float> model(vocabulary.scored<float>(), vocabulary.rules, form.rewritten());
   const SentencePieceUnigramEncoder encoder({std::move(model), std::move(form)}, family);
   CHECK(found_in(encoder.encode(bytes)) == expected);
-  CHECK(found_in(encoder.encode(bytes)) == expected);  // now out of the store
+  CHECK(found_in(encoder.encode(bytes)) == expected);  // now from the store
   check_batch(encoder, block, Units::Utf8, random);
   CHECK(placed_in<SentencePiecePlacing>(encoder, bytes, random) == expected);
   if (!first_invalid(bytes)) check_batch(encoder, naive::code_points(bytes), Units::Ucs4, random);

@@ -1,4 +1,4 @@
-// Every character of a text is counted once; Unigram's pieces and scores do not depend on threads; BPE's pieces are those of the
+// Every character of a text is counted once; Unigram's pieces and scores do not depend on threads; BPE learns the pieces of its
 // definition.
 #include "fuzz.hpp"
 #include "naive.hpp"
@@ -21,7 +21,7 @@ std::string repaired(std::string text) {
   return text;
 }
 
-// The characters of lines, without what ends these: ▅ is as good as a line end.
+// The number of characters in lines, without line ends and NUL; ▅ ends a line too.
 std::uint64_t characters_in(std::string text) {
   constexpr std::string_view kReserved = "\xE2\x96\x85";
   for (std::size_t at; (at = text.find(kReserved)) != std::string::npos;) text.replace(at, kReserved.size(), "\n");
@@ -48,7 +48,7 @@ std::vector<TrainedPiece> trained(const Segments& segments, const PieceRules& ru
 
 using Symbols32 = std::vector<std::u32string>;
 
-// BPE as a textbook would have it: pairs are counted anew for each piece.
+// Textbook BPE: all pairs are counted again for each piece.
 std::vector<std::u32string> merged_by_definition(const Segments& segments, const PieceRules& rules, std::size_t num_pieces) {
   using Pair = std::pair<std::u32string, std::u32string>;
   std::vector<std::pair<Symbols32, std::int64_t>> words;
@@ -134,7 +134,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Segments segments = counted.finish({1.0, {}});
   if (segments.size() == 0) return 0;
 
-  if (segments.codes.size() < 500) check_merging(segments, rules, more, threads);  // the definition takes long
+  if (segments.codes.size() < 500) check_merging(segments, rules, more, threads);  // the definition is slow
   const std::size_t letters = segments.alphabet.size() - 1;
   const UnigramOptions options{letters + more, most_seeds, letters + more + pruned_more, kept_share, rounds, 1};
   const std::vector<TrainedPiece> pieces = trained(segments, rules, options, 1), same = trained(segments, rules, options, threads);

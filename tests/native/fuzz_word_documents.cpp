@@ -1,6 +1,6 @@
-// Models of words give what their definitions give: BPE over characters with affixes, WordPiece and Unigram, of words that
-// programs and marks for spaces cut in steps between added tokens, in texts that are brought to NFC or not, one and many, on
-// threads, remembered or not; and say where tokens are, also in texts of which characters became others.
+// Models of words give the ids of their definitions: BPE over characters with affixes, WordPiece and Unigram, on words that
+// split programs and space marks cut in steps between added tokens, in texts with and without NFC, for one text and for batches, on
+// threads, with and without cached words; their spans are correct too, even in texts whose characters were changed.
 #include "batches.hpp"
 #include "bpe/prepared_places.hpp"
 #include "changed_characters.hpp"
@@ -25,7 +25,7 @@ using word_models::Token;
 
 namespace {
 
-// Spaces become marks, and one stands in front of a part that begins with none; each begins a part.
+// Replaces spaces by marks, puts one in front of a part that begins without one, and begins a word at each mark, as the step says.
 Words marked(const MarkStep& step, const std::string& text) {
   Words characters = characters_of(text);
   std::ranges::replace(characters, std::string(" "), step.mark);
@@ -74,7 +74,7 @@ struct Document {
   }
 };
 
-// Calls part(text) for what is between tokens, and token(id): the longest of those that begin first, again and again.
+// Calls found(id) for each added token, always the leftmost and longest, and part(text) for the text between tokens.
 template <class OnPart, class OnToken>
 void cut(const std::vector<AddedToken>& tokens, const std::string& text, const OnPart& part, const OnToken& found) {
   std::string after;
@@ -103,7 +103,7 @@ struct PlacedToken {
   std::size_t start, stop;
 };
 
-// The tokens of a text that was normalized, with their places in it; none of marks for spaces is known.
+// The tokens of a normalized text, with their places in it, which are meaningless if a step inserts space marks.
 template <class Model>
 std::vector<PlacedToken> placed_in(const Document& document, const Model& model, const std::string& text) {
   std::vector<PlacedToken> found;
@@ -155,7 +155,7 @@ Found defined(const Document& document, const Model& model, const std::string& t
   return found;
 }
 
-// The library's places: of whole characters of the text, by what each byte of its normalized form is from.
+// The library's spans, which cover whole characters of the original text, by the origin of each byte of its normalized form.
 std::vector<PlacedToken> placed_by(const std::vector<PlacedToken>& tokens, const std::vector<std::uint32_t>& origins, const std::string& text) {
   std::vector<PlacedToken> placed;
   for (const PlacedToken& token : tokens) {
@@ -212,7 +212,7 @@ void check_model(const Document& document, const Model& model, const Changes& ch
   const Encoder<Prepared<typename Model::Family>> encoder(model.model(), Prepared<typename Model::Family>({}, document.preparation()));
   const Bytes bytes = block;
   const std::string text = naive::to_string(bytes);
-  for (const bool has_specials : {true, false, true}) {  // in the end out of the store
+  for (const bool has_specials : {true, false, true}) {  // the last time from the store
     for (const bool is_normalized : {false, true}) {
       CHECK(found_in(encoder.encode(bytes, {has_specials, is_normalized, nullptr})) == defined(document, model, text, has_specials, is_normalized));
     }
@@ -239,7 +239,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Random random(input.word());
   std::string text = naive::to_string(input.rest().first(std::min(input.rest().size(), kMostBytes)));
   while (const auto bad = naive::first_invalid(naive::to_bytes(text))) text.erase(*bad, 1);
-  const std::vector<Byte> block(text.begin(), text.end());  // of its own size, for the sanitizer
+  const std::vector<Byte> block(text.begin(), text.end());  // of exact size, so that a sanitizer sees reads past its end
   const Words characters = characters_of(text);
   const Document document(characters, random);
   const Changes changes(characters, random);

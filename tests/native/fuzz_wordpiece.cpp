@@ -1,5 +1,5 @@
-// WordPiece gives what its definition gives: words cut in every tier, matched from the left, one text and many, on threads,
-// remembered or not, and with their places.
+// WordPiece gives the ids and spans of its definition: words are split in every tier and matched from the left, for one text and for
+// batches, on threads, with and without cached words.
 #include "batches.hpp"
 #include "naive.hpp"
 #include "wordpiece/places.hpp"
@@ -29,7 +29,7 @@ struct Vocabulary {
   }
 };
 
-// Characters of the normalized text and slices of it, with the prefix and without.
+// A vocabulary of characters and slices of the normalized text, with and without the prefix.
 Vocabulary vocabulary_for(Bytes text, Random& random) {
   Vocabulary vocabulary;
   vocabulary.rules = {random.one_in(2), random.one_in(2), random.one_in(2), random.one_in(2)};
@@ -69,7 +69,7 @@ Vocabulary vocabulary_for(Bytes text, Random& random) {
   return vocabulary;
 }
 
-// The longest piece, again and again.
+// Takes the longest matching piece at each place.
 Found matched(const Vocabulary& vocabulary, const std::map<std::string, Id>& ids, const std::string& word, std::size_t characters) {
   if (characters > vocabulary.most_characters) return {vocabulary.unknown};
   Found found;
@@ -150,7 +150,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Input input(data, size);
   Random random(input.word());
   const std::string text = naive::to_string(input.rest().first(std::min(input.rest().size(), kMostBytes)));
-  const std::vector<Byte> block(text.begin(), text.end());  // of its own size, for the sanitizer
+  const std::vector<Byte> block(text.begin(), text.end());  // of exact size, so that a sanitizer sees reads past its end
   const Bytes bytes = block;
   check_cuts(bytes, true);
   check_cuts(bytes, false);
@@ -158,7 +158,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Found expected = defined(vocabulary, bytes);
   const WordPieceEncoder encoder(vocabulary.made(), WordPieceFamily(vocabulary.rules));
   CHECK(found_in(encoder.encode(bytes)) == expected);
-  CHECK(found_in(encoder.encode(bytes)) == expected);  // now out of the store
+  CHECK(found_in(encoder.encode(bytes)) == expected);  // now from the store
   check_places(encoder, bytes, expected.size());
   check_texts(encoder, block, Units::Utf8, random);
   if (!first_invalid(bytes)) check_texts(encoder, naive::code_points(bytes), Units::Ucs4, random);

@@ -1,4 +1,4 @@
-// Words in bulk: what leaves a counter in arrays is what came in, sorted, and arrays that are not of words are refused.
+// Words in arrays: a counter exports the words it was given, sorted, and invalid arrays are refused.
 #include "fuzz.hpp"
 #include "naive.hpp"
 #include "training/counter.hpp"
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kParts = PretokenCounts::kParts;
 
-// A word ends after each space. Documents arrive whole here, so nothing is cut.
+// Splits after each space. Documents arrive whole here, so no cut is needed.
 struct AtSpaces {
   std::size_t last_safe_cut(Bytes, std::size_t) const { return 0; }
 
@@ -38,7 +38,7 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-// Words are sorted by their first eight bytes, zeros after the end, and then by all: some are to differ after those alone.
+// Words are sorted by their first eight bytes, padded with zeros, then by all bytes: make some words differ only later.
 std::vector<std::string> with_equal_heads(std::vector<std::string> words, Random& random) {
   const std::string head(random.between(6, 9), random.one_in(2) ? 'a' : '\0');
   for (std::string& word : words) {
@@ -50,7 +50,7 @@ std::vector<std::string> with_equal_heads(std::vector<std::string> words, Random
 using Words = std::vector<std::pair<std::string, std::int64_t>>;
 using SpaceCounter = Counter<AtSpaces>;
 
-// After bytes and before others that belong to no word, as in a slice of larger arrays.
+// Arrays of words, with unused bytes before and after them, as in a slice of larger arrays.
 WordArrays arrays_of(const Words& words, Random& random) {
   WordArrays arrays;
   arrays.data.assign(random.below(5), 0xFF);
@@ -61,7 +61,7 @@ WordArrays arrays_of(const Words& words, Random& random) {
     arrays.counts.push_back(count);
   }
   arrays.data.resize(arrays.data.size() + random.below(5), 0xFF);
-  arrays.data.shrink_to_fit();  // so that a sanitizer sees every step beyond it
+  arrays.data.shrink_to_fit();  // so that a sanitizer sees reads past its end
   return arrays;
 }
 
@@ -85,7 +85,7 @@ bool is_accepted(const WordArrays& arrays) {
   }
 }
 
-// By definition: offsets ascend within the data, and between two of them is a character or more.
+// Whether arrays are valid, by definition: offsets ascend within the data, each word is non-empty UTF-8, each count positive.
 bool are_words(const WordArrays& arrays) {
   if (arrays.offsets.size() != arrays.counts.size() + 1) return false;
   const auto end = static_cast<std::int64_t>(arrays.data.size());
@@ -128,7 +128,7 @@ void add(SpaceCounter& counter, const WordArrays& arrays, std::size_t first, std
                 [&](Bytes word, std::int64_t count) { counter.add_counted(word, count, first, last); });
 }
 
-// All that a counter holds, taken part by part, in ranges of any width; each of them sorted by bytes.
+// All words of a counter, exported in ranges of parts of any width, each of which is sorted by bytes.
 naive::Counts taken_from(const SpaceCounter& counter, Random& random, WordArrays* one_part = nullptr) {
   naive::Counts found;
   for (std::size_t first = 0; first < kParts;) {
@@ -145,7 +145,7 @@ naive::Counts taken_from(const SpaceCounter& counter, Random& random, WordArrays
   return found;
 }
 
-// Words of which each is there once come out of a list as they came in.
+// A list of distinct words returns them in their order.
 void check_list(const naive::Counts& counts, Random& random) {
   const Words words(counts.begin(), counts.end());
   const WordArrays arrays = arrays_of(words, random);
@@ -167,7 +167,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   while (const auto bad = naive::first_invalid(naive::to_bytes(text))) text.erase(*bad, 1);
   const std::vector<std::string> words = random.one_in(2) ? words_of(text) : with_equal_heads(words_of(text), random);
 
-  // Texts and arrays in turns; now and then what is there is taken out, and counting goes on.
+  // Adds texts and arrays in turns; occasionally takes the counts out and continues.
   SpaceCounter counter(AtSpaces(), SpecialTokens({}), threads, seed);
   naive::Counts expected, spilled;
   WordArrays one_part;
@@ -196,7 +196,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const auto& [word, count] : taken_from(counter, random, &one_part)) spilled[word] += count;
   CHECK(spilled == expected);
 
-  // Whoever adds them up has other tables, and parts of the same seed are the same; half the words are in neither range.
+  // Counters of the same seed divide words into the same parts: two counters of disjoint ranges of parts share the words exactly.
   const std::size_t middle = random.below(kParts + 1);
   SpaceCounter below(AtSpaces(), SpecialTokens({}), 1, seed), above(AtSpaces(), SpecialTokens({}), 1, seed);
   const WordArrays all = arrays_of(Words(expected.begin(), expected.end()), random);

@@ -1,4 +1,4 @@
-// The slow reference of each part of the kernel: what is right in a few lines, with strings and maps.
+// The slow reference of each part of the kernel: its definition in a few lines, with strings and maps.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +22,8 @@ inline Bytes to_bytes(const std::string& text) {
   return {reinterpret_cast<const Byte*>(text.data()), text.size()};
 }
 
-// Where pre-tokens end, from character to character unless another tier is asked for. The text is copied to a
-// block of its own size, so that a sanitizer sees every step beyond it.
+// The ends of pre-tokens, found character by character unless another tier is given. The text is copied to a
+// block of its exact size, so that a sanitizer sees every read past its end.
 inline std::vector<std::size_t> pretoken_ends(Pattern pattern, Bytes text, SimdTier tier = SimdTier::Scalar) {
   std::vector<Byte> copy(text.begin(), text.end());
   copy.shrink_to_fit();
@@ -44,7 +44,7 @@ inline std::vector<std::string> pretokens(Pattern pattern, const std::string& te
   return found;
 }
 
-// By the arithmetic of code points: decode what the lead byte promises, then ask whether it was the shortest form.
+// Decodes as many bytes as the lead byte announces, then checks that the code point needs that many.
 inline std::optional<std::size_t> first_invalid(Bytes text) {
   for (std::size_t i = 0; i < text.size();) {
     const Byte lead = text[i];
@@ -76,7 +76,7 @@ inline std::vector<std::uint32_t> code_points(Bytes text) {
   return found;
 }
 
-// The parts between special tokens: the leftmost token first, of two that begin together the longest.
+// The parts between special tokens: the leftmost token matches first, and the longest of those at the same place.
 inline std::vector<std::string> ordinary_parts(const std::string& text, const std::vector<std::string>& special_tokens) {
   std::vector<std::string> parts(1);
   for (std::size_t i = 0; i < text.size();) {
@@ -95,7 +95,7 @@ inline std::vector<std::string> ordinary_parts(const std::string& text, const st
   return parts;
 }
 
-// Empty or white space alone, in Python's sense: U+001C to U+001F are some.
+// Whether a line is empty or only white space as Python defines it, which includes U+001C to U+001F.
 inline bool is_blank(const std::string& line) {
   const Byte* const end = to_bytes(line).data() + line.size();
   for (const Byte* p = to_bytes(line).data(); p < end; p += character_at(p, end).length) {
@@ -104,7 +104,7 @@ inline bool is_blank(const std::string& line) {
   return true;
 }
 
-// Without their line ends ("\n" or "\r\n"); blank ones are left out.
+// The lines without their line ends ("\n" or "\r\n") and without blank lines.
 inline std::vector<std::string> lines(const std::string& text) {
   std::vector<std::string> found;
   for (std::size_t start = 0; start < text.size();) {
@@ -144,7 +144,7 @@ inline CountedWords words_of(const Counts& pretokens) {
   return words;
 }
 
-// The textbook: count every pair anew, take the most frequent (ties to the smallest), merge it everywhere.
+// Textbook training: count all pairs, take the most frequent (the smallest of a tie), merge it everywhere, repeat.
 inline Learned train(const Counts& pretokens, std::size_t num_merges, std::int64_t min_frequency,
                      std::size_t max_token_length) {
   CountedWords words = words_of(pretokens);
@@ -159,7 +159,7 @@ inline Learned train(const Counts& pretokens, std::size_t num_merges, std::int64
       const std::size_t length = lengths[entry.first.first] + lengths[entry.first.second];
       return entry.second < min_frequency || (max_token_length != 0 && length > max_token_length);
     });
-    // The map is in the order of pairs, and max_element returns the first of equal ones.
+    // The map is sorted by pairs, and max_element returns the first of equal elements.
     const auto best = std::max_element(counts.begin(), counts.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
     if (best == counts.end()) break;
@@ -174,8 +174,8 @@ inline Learned train(const Counts& pretokens, std::size_t num_merges, std::int64
   return learned;
 }
 
-// The same from tokens, of which no second one gets the same bytes. A word starts as one symbol a byte and is cut by the
-// inherited merges, one after another.
+// Textbook training that continues from existing tokens and never learns bytes that are a token already. A word starts as one
+// symbol per byte, to which the inherited merges are applied one after another.
 inline Learned continue_training(const Counts& pretokens, const std::vector<Pair>& inherited, std::vector<std::string> tokens,
                                  std::size_t num_merges) {
   CountedWords words = words_of(pretokens);
@@ -203,8 +203,8 @@ inline Learned continue_training(const Counts& pretokens, const std::vector<Pair
   return learned;
 }
 
-// Again and again, merges the neighbours of the smallest rank(left, right), of equal ones the leftmost, into
-// made(rank). The rank of neighbours that do not merge is kNever.
+// Repeatedly merges the adjacent pair of the smallest rank(left, right), the leftmost of equal ones, into
+// made(rank). The rank of a pair that does not merge is kNever.
 inline constexpr std::uint32_t kNever = 0xFFFFFFFFu;
 
 template <class RankOf, class Made>

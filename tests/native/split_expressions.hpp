@@ -1,4 +1,4 @@
-// Split patterns in steps, two ways: as programs of the kernel, and as what they mean, on strings.
+// Split patterns in steps in two forms: as programs of the kernel, and by their definition on strings.
 #pragma once
 
 #include <algorithm>
@@ -58,7 +58,7 @@ struct Item {
   std::uint32_t set, least, most;
   bool is_lazy = false;
 };
-using Expression = std::vector<std::vector<Item>>;  // what is tried, one after another
+using Expression = std::vector<std::vector<Item>>;  // the alternatives, in order
 
 inline const Expression kExpressions[] = {
     {{{White, 1, 1}}},
@@ -86,7 +86,7 @@ struct Step {
 
 inline SplitProgram program_of(const Expression& expression) {
   using Kind = SplitOperation::Kind;
-  std::size_t size = expression.size();  // one match, and a choice between any two
+  std::size_t size = expression.size();  // one Match, and one Either before all alternatives but the last
   for (const auto& items : expression) size += items.size();
   const auto match = static_cast<std::uint32_t>(size - 1);
   std::vector<SplitOperation> operations;
@@ -107,8 +107,8 @@ inline SplitProgram program_of(const Expression& expression) {
 
 inline ProgramStep step_of(const Step& step) { return {program_of(step.expression), step.behavior, step.is_inverted}; }
 
-// How many characters items match from `at` on: as many as can be of each, and fewer where what follows does not match else;
-// of lazy ones the other way round.
+// The number of characters that items match from `at` on: each item takes as many as possible, and fewer if the rest does not match
+// otherwise; a lazy item takes as few as possible, and more.
 inline std::optional<std::size_t> matched(std::span<const Item> items, const Words& text, std::size_t at) {
   if (items.empty()) return 0;
   const Item& item = items.front();
@@ -135,7 +135,7 @@ struct Part {
 inline std::vector<Part> parts_of(const Step& step, const std::string& text) {
   const Words characters = characters_of(text);
   std::vector<Part> parts;
-  bool goes_on = false;  // what is matched nowhere
+  bool goes_on = false;  // whether the last part is unmatched text, which may continue
   for (std::size_t at = 0; at < characters.size();) {
     std::optional<std::size_t> size;
     for (std::size_t tried = 0; tried < step.expression.size() && !size; ++tried) size = matched(step.expression[tried], characters, at);
@@ -151,7 +151,7 @@ struct PlacedWord {
   std::string text;
 };
 
-// The words that a step makes of one, with their places.
+// The words that a step splits a word into, with their places.
 inline std::vector<PlacedWord> split(const Step& step, const PlacedWord& whole) {
   std::vector<PlacedWord> words;
   bool was_match = false;

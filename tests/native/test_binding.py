@@ -1,6 +1,6 @@
-"""The compiled module under hostile use: wrong arguments raise, and nothing crashes, hangs or reads astray.
+"""Misuse of the compiled module: wrong arguments raise, and nothing crashes, hangs or reads out of bounds.
 
-These tests show most when the module is built with sanitizers, as the checks of the project do.
+These tests find most when the module is built with sanitizers, as in the project's checks.
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ def test_memory_of_large_results_is_used_again_once_they_are_gone(module: Any, t
     kept: list[tuple[NDArray[np.uint32], int]] = []
     for place, size in enumerate([*sizes, *sizes]):
         if place % 4:
-            assert is_right(encoded(size, place), place)  # gone before the next one
+            assert is_right(encoded(size, place), place)  # freed before the next iteration
         else:
             kept.append((encoded(size, place), place))
     assert all(is_right(ids, place) for ids, place in kept)
@@ -251,7 +251,7 @@ def test_a_finished_counter_stays_readable(module: Any) -> None:
 
 
 def test_fewer_threads_than_asked_for_do_the_same(module: Any, tmp_path: Path) -> None:
-    """Stacks of 16 GB in an address space of 40: the system grants two threads."""
+    """Stacks of 16 GB in an address space of 40 GB leave room for two threads."""
     if sys.platform != "linux" or RUNS_WITH_SANITIZERS:
         pytest.skip("address space cannot be made scarce here")
     program = tmp_path / "program.py"
@@ -285,7 +285,7 @@ def test_fewer_threads_than_asked_for_do_the_same(module: Any, tmp_path: Path) -
     assert finished.stdout == "no more threads\n"
 
 
-# --- threads of Python ------------------------------------------------------------------------
+# --- Python threads ---------------------------------------------------------------------------
 
 
 def test_one_encoder_serves_many_threads(module: Any) -> None:

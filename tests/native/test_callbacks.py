@@ -1,4 +1,4 @@
-"""Files and callbacks: progress, errors and interrupts end what the module does."""
+"""Files and callbacks: progress is reported, and errors and interrupts end the module's work."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_file_that_cannot_be_read_is_an_os_error(module: Any, tmp_path: Path) 
 
 @contextmanager
 def trickling(*, blocks: int, block: bytes = b"text " * 2000, pause: float = 0.06) -> Iterator[int]:
-    """A pipe into which blocks come one by one, with a pause before each; its end to read from."""
+    """Yield the read end of a pipe into which a thread writes blocks, with a pause before each."""
     read_end, write_end = os.pipe()
     is_over = threading.Event()
 
@@ -63,7 +63,7 @@ def trickling(*, blocks: int, block: bytes = b"text " * 2000, pause: float = 0.0
 
 @contextmanager
 def interrupted_after(seconds: float) -> Iterator[None]:
-    """Let KeyboardInterrupt come as from Ctrl-C, out of a signal's handler."""
+    """Raise KeyboardInterrupt from a signal handler after some seconds, as Ctrl-C does."""
 
     def interrupt(signum: int, frame: object) -> None:
         raise KeyboardInterrupt
@@ -130,7 +130,7 @@ def test_an_interrupt_ends_waiting_for_a_pipe(module: Any) -> None:
 
 @pytest.fixture(scope="module")
 def many_words(module: Any) -> Any:
-    """A counter that takes some tenths of a second to train on."""
+    """Return a counter that takes some tenths of a second to train on."""
     rng = random.Random(1)
     counter = new_counter(module)
     counter.add_texts([" ".join("".join(rng.choices("abcdefghij", k=9)) for _ in range(150_000))])

@@ -1,4 +1,4 @@
-"""The kernel compiles with Clang and its library, as on a Mac, and for ARM, where there is a compiler for that."""
+"""The kernel compiles with Clang and libc++, as on a Mac, and for ARM, where such a compiler is installed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NATIVE = Path(__file__).parents[2] / "tokbench" / "native"
 SOURCES = sorted(NATIVE.glob("*/*.cpp"))
 
 LACKING = re.compile(r"std::(?:atomic_ref|jthread|stop_token|execution|pmr|views::(?:zip|enumerate|chunk))\b")
-"""What the libc++ of Macs in use lacks of C++20, or near it."""
+"""Features of C++20 and of its surroundings that the libc++ of Macs in use lacks."""
 
 COMPILERS = {
     "clang": ["clang++", "-stdlib=libc++"],
@@ -32,7 +32,7 @@ def is_there(name: str) -> bool:
 
 
 def compiled(name: str, source: Path, *options: str) -> tuple[int, str]:
-    """The exit code of a compiler, and what it says."""
+    """Return the exit code of a compiler and its error output."""
     command = [*COMPILERS[name], "-std=c++20", "-c", str(source), *options]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     return done.returncode, done.stderr

@@ -1,4 +1,4 @@
-// Vocabularies for the targets that encode and decode: learned from the text or made up.
+// Vocabularies for the targets that encode and decode: learned from the text or random.
 #pragma once
 
 #include <set>
@@ -9,7 +9,7 @@
 
 namespace tokbench::fuzz {
 
-// Merges as they are learned from the text, with some among them that nobody would learn, and some twice.
+// Merges learned from the text, followed by random ones that training would not learn, some of them duplicated.
 inline std::vector<std::array<Id, 2>> merges_for(const std::string& text, Random& random) {
   naive::Counts counts;
   for (const std::string& pretoken : naive::pretokens(Pattern::Gpt4, text.substr(0, 200))) counts[pretoken] += 1;
@@ -23,8 +23,8 @@ inline std::vector<std::array<Id, 2>> merges_for(const std::string& text, Random
   return merges;
 }
 
-// The text in as many letters as a few entries can be made of: characters of one and of two bytes, or bytes that
-// are none. Of those entries many have parts in common, so that a merge takes from another what it needs.
+// The text rewritten in a few letters: characters of one or two bytes, or bytes that are not characters. Many entries
+// learned from it share parts, so that merges compete for the same letters.
 inline std::string in_few_letters(const std::string& text, Random& random) {
   const std::vector<std::string> letters = random.one_in(3)   ? std::vector<std::string>{"a", "b", "c"}
                                            : random.one_in(2) ? std::vector<std::string>{"\u0436", "\u0416", "\u0446", "a"}
@@ -34,7 +34,7 @@ inline std::string in_few_letters(const std::string& text, Random& random) {
   return written;
 }
 
-// The 256 bytes and slices of the text, in any order of ranks.
+// The 256 bytes and slices of the text, ranked in random order.
 inline std::vector<std::string> ranks_for(const std::string& text, Random& random) {
   std::set<std::string> tokens;
   for (int byte = 0; byte < 256; ++byte) tokens.insert(std::string(1, static_cast<char>(byte)));
@@ -50,7 +50,7 @@ inline std::vector<std::string_view> views_of(const std::vector<std::string>& to
   return {tokens.begin(), tokens.end()};
 }
 
-// Tokens with gaps, and merges of some of them in any order: a token may have several, or none.
+// Tokens with gaps, and merges in random order: a token may be the result of several merges, or of none.
 struct Parts {
   std::vector<std::string> tokens;
   std::vector<std::array<Id, 3>> merges;

@@ -1,4 +1,4 @@
-// Models of words by their definitions, drawn at random: BPE over characters, the longest pieces, the best sums of scores.
+// Random models of words by their definitions: BPE over characters, the longest pieces, the best sums of scores.
 #pragma once
 
 #include "bpe/prepared_family.hpp"
@@ -21,7 +21,7 @@ using fuzz::Random;
 using namespace split_expressions;
 using changed_characters::slice_of;
 
-// An id, and how many bytes of its word it covers.
+// An id, and the number of bytes of its word that it covers.
 struct Token {
   Id id;
   std::size_t size;
@@ -35,7 +35,7 @@ struct Bpe {
   std::vector<CharacterPieces::ListedMerge> merges;
   std::optional<Id> unknown;
   bool joins_unknown, whole_words_first, has_bytes;
-  bool tells_places;  // each merge makes the token that is spelled as its parts
+  bool tells_places;  // each merge makes the token that is spelled like its two parts, so that sizes are known
 
   Bpe(const Words& characters, Random& random)
       : joins_unknown(random.one_in(2)), whole_words_first(random.one_in(4)), has_bytes(random.one_in(4)), tells_places(random.one_in(2)) {
@@ -81,7 +81,7 @@ struct Bpe {
     return found == tokens.end() ? std::nullopt : std::optional(static_cast<Id>(found - tokens.begin()));
   }
 
-  // Letters, or characters without one; then the merge of the smallest rank, the leftmost of equal ones, again and again.
+  // Starts from letters, or from characters that have no letter; then repeatedly applies the leftmost merge of the smallest rank.
   Tokens encode(const std::string& word) const {
     if (const auto id = id_of(word); id && whole_words_first) return {{*id, word.size()}};
     struct Letter {
@@ -149,7 +149,7 @@ struct LongestPieces {
     return {views, ids, {{}, prefix, 7, most_characters}};
   }
 
-  // The longest piece, again and again.
+  // Takes the longest matching piece at each place.
   Tokens encode(const std::string& word) const {
     if (characters_of(word).size() > most_characters) return {{7, word.size()}};
     Tokens found;
@@ -189,8 +189,8 @@ struct BestSums {
     return {pieces, rules, std::nullopt};
   }
 
-  // The best sum up to each place, of those that are equal the one whose last piece begins first. Unknown characters side by side
-  // are looked up together.
+  // Finds the best sum up to each place; of equal sums, the one whose last piece begins first. Adjacent unknown characters are
+  // looked up as one piece.
   Tokens encode(const std::string& word) const {
     const Words characters = characters_of(word);
     struct Best {
