@@ -1,9 +1,9 @@
-"""How many conversations a second are encoded with masks: `python tests/benchmarks/chat_speed.py TEXT`
+"""Conversations encoded with masks per second: `python tests/benchmarks/chat_speed.py TEXT`
 
-Conversations of four messages with 300 characters of a text, as ChatML, on a byte-level BPE of 32,768 tokens that is
-trained on the text. Ours renders and encodes all of them on one thread; `transformers`, where it is installed, takes a
-tenth of them through `apply_chat_template` with masks. In turns, five rounds after a first one; medians of processor
-time.
+Conversations of four messages with 300 characters of a text each, as ChatML, on a byte-level BPE of 32,768 tokens
+that is trained on the text. tokbench renders and encodes all of them on one thread; `transformers`, where installed,
+encodes a tenth of them through `apply_chat_template` with masks. They take turns in five rounds after a first one;
+medians of processor time.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def conversations(text: str, count: int) -> list[Conversation]:
 
 
 def rates(subjects: dict[str, tuple[int, Callable[[], Any]]]) -> dict[str, float]:
-    """Conversations a second of each subject: how many it takes, and what takes them."""
+    """Return the conversations per second of each subject, given as their number and the call that encodes them."""
     taken: dict[str, list[float]] = {name: [] for name in subjects}
     for number in range(ROUNDS + 1):
         for name, (count, run) in subjects.items():

@@ -1,8 +1,8 @@
-"""How much slower evaluating is than bare encoding: `python tests/benchmarks/compare_speed.py TEXT…`
+"""Slowdown of evaluation compared to bare encoding: `python tests/benchmarks/compare_speed.py TEXT…`
 
-For each text (a file in documents of about 20 KB) it trains a byte-level BPE of 32,768 tokens on the first ten
+For each text (a file, cut into documents of about 20 KB) it trains a byte-level BPE of 32,768 tokens on the first ten
 megabytes, encodes the whole text with `encode_batch`, and makes one pass of `evaluate`, in turns, five rounds after
-a first one. Both on one thread, then on all. Medians, in millions of bytes a second.
+a first one, on one thread and then on all threads. Medians, in millions of bytes a second.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""How fast ids are decoded: `python tests/benchmarks/decoding_speed.py --vocabulary RANKS [--pattern NAME] TEXT…`
+"""Decoding speed: `python tests/benchmarks/decoding_speed.py --vocabulary RANKS [--pattern NAME] TEXT…`
 
-tokbench, gigatoken and tiktoken decode the ids of a whole text at once, in turns, five rounds; what they give is
+tokbench, gigatoken and tiktoken decode the ids of a whole text in one call, in turns, five rounds; their results are
 compared before a time counts. Medians, in millions of bytes of text a second.
 """
 
@@ -32,7 +32,7 @@ GIGATOKENS_NAMES = {"gpt2": "gpt2", "gpt4": "gpt4", "gpt4o": "o200k"}
 
 
 def decoders(path: Path, pattern: str) -> tuple[tokbench.Tokenizer, dict[str, Decode]]:
-    """Our tokenizer of a rank file, and what decodes its ids."""
+    """Return tokbench's tokenizer of a rank file, and the decoding functions of tokbench and its peers."""
     tokenizer = tokbench.load(path, pattern=pattern)
     rows = map(bytes.split, path.read_bytes().splitlines())
     ranks = [(base64.b64decode(token), int(rank)) for token, rank in rows]

@@ -1,8 +1,8 @@
-"""What hostile texts cost a byte, and how that grows: `python tests/benchmarks/encoding_growth.py [--vocabulary RANKS]`
+"""Growth of the encoding time of hostile texts: `python tests/benchmarks/encoding_growth.py [--vocabulary RANKS]`
 
-Texts of one kind (one letter, random letters without a space, one CJK character, spaces by turns, emoji …)
+Texts of one kind (one letter, random letters without a space, one CJK character, alternating spaces, emoji …)
 of 16 KB, 64 KB, 256 KB, 1 MB and 4 MB are encoded on one thread by a tokenizer that has seen none of them, best
-of three. The exponent is the slope of seconds against bytes, both logarithmic, from 64 KB on: 1 is linear.
+of three. The exponent is the slope of log seconds against log bytes from 64 KB on: 1 is linear.
 
 The vocabulary is a rank file of the pattern `--pattern`; without one, 8,192 entries are learned from the
 bundled texts.

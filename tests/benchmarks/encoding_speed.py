@@ -1,18 +1,18 @@
-"""How fast texts are encoded, of any tokenizer: `python tests/benchmarks/encoding_speed.py --tokenizer FILE TEXT…`
+"""Encoding speed of any tokenizer: `python tests/benchmarks/encoding_speed.py --tokenizer FILE TEXT…`
 
-Each text is cut into documents of about 20 KB, which tokbench and each library that runs the tokenizer encode on one
-thread with nothing remembered ("first pass"), twice more ("third pass"), and in a batch on all threads, with nothing
-remembered ("first batch") and twice more ("batch"). Of a pass each library has the better of two ways, one call for
-all documents and a call for each. The libraries, and how they open a tokenizer, are those of `tokbench bench --peers`.
-All take turns in rounds, each with tokenizers that are opened anew; medians, in millions of bytes of text a second.
-Ratios are medians of those of the rounds, to the fastest library in each column. Before each time counts, memory is
-written to and given back: a virtual machine gets it from its host at the first touch, and gives it up again when
-nobody uses it.
+Each text is cut into documents of about 20 KB. tokbench and each library that runs the tokenizer encode them on one
+thread with empty caches ("first pass") and twice more ("third pass"), then in a batch on all threads with empty caches
+("first batch") and twice more ("batch"). For passes the faster of two ways counts: one call for all documents, or a
+call for each. The libraries, and how they open a tokenizer, are those of `tokbench bench --peers`.
+All take turns in rounds, each with newly opened tokenizers; medians, in millions of bytes of text a second.
+Ratios are medians over the rounds, relative to the fastest library in each column. Before each timing, memory is
+written to and freed: a virtual machine gets memory from its host at the first touch, and returns it when it is
+unused.
 
-The ids are compared before anything is timed; documents that differ are counted. A library that remembers little and
-takes long encodes the beginning of the text alone.
+The ids are compared before anything is timed; documents that differ are counted. A library that caches little and
+is slow encodes only the beginning of the text.
 
-`--into docs/BENCHMARKS.md` writes the tables into a page, in the place of those of the same tokenizer.
+`--into docs/BENCHMARKS.md` writes the tables into a page, in place of those of the same tokenizer.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ TOUCHED_BYTES = 1 << 29
 COLUMNS = ("first pass", "third pass", "first batch", "batch")
 OURS = "tokbench"
 SLOW = {"tiktoken": 20.0, "tokenizers": 2.0, "sentencepiece": 4.0}
-"""Megabytes of a text that is enough to time a library."""
+"""Megabytes of text that suffice to time a slow library."""
 TRAINING_MEGABYTES = 10
 
 
 class Row(NamedTuple):
-    """What was measured of one library: documents that differ, and megabytes a second by column, for each round."""
+    """The measurements of one library: the number of differing documents, and MB/s by column for each round."""
 
     name: str
     num_different: int
@@ -59,7 +59,7 @@ class Row(NamedTuple):
 
 
 def passes_of(entrant: Entrant) -> list[Callable[[list[str]], object]]:
-    """How it encodes documents on one thread, each with a tokenizer of its own: in one call, and one by one."""
+    """Return the ways to encode documents on one thread, in one call and one by one, each with its own tokenizer."""
     runner, other = entrant.open(), entrant.open()
     ways: list[Callable[[list[str]], object]] = []
     if runner.encode_batch is not None and runner.can_batch(1, processors=THREADS):
@@ -79,7 +79,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def rates_of(entrant: Entrant, texts: list[str]) -> dict[str, float]:
-    """Megabytes a second by column, of tokenizers that are opened anew; of a pass, in the way that is the fastest."""
+    """Return MB/s by column with newly opened tokenizers; for passes, that of the fastest way."""
     times: defaultdict[str, list[float]] = defaultdict(list)
     for encode in passes_of(entrant):
         for name in ("first pass", "second pass", "third pass"):
@@ -93,7 +93,7 @@ def rates_of(entrant: Entrant, texts: list[str]) -> dict[str, float]:
 
 
 def num_different(runner: Runner, expected: Sequence[Sequence[int]], texts: Sequence[str]) -> int:
-    """How many documents have other ids, in both calls together."""
+    """Count the documents whose ids differ in one call or the other."""
     different = {
         number
         for number, (text, ids) in enumerate(zip(texts, expected, strict=True))
@@ -110,7 +110,7 @@ def num_different(runner: Runner, expected: Sequence[Sequence[int]], texts: Sequ
 
 
 def entrants_of(path: Path, pattern: str | None, folder: Path, peers: str) -> list[Entrant]:
-    """Ours first, and each library that runs it; the reasons of the others are printed."""
+    """Return tokbench and each library that runs the tokenizer; print why the others do not."""
     options = {"path": str(path)} | ({} if pattern is None else {"pattern": pattern})
     subject = Subject(OURS, options)
     ours, tokenizer = entrant_of(subject)
@@ -125,7 +125,7 @@ def entrants_of(path: Path, pattern: str | None, folder: Path, peers: str) -> li
 
 
 def rows_of(entrants: Sequence[Entrant], texts: list[str], *, rounds: int) -> list[Row]:
-    """Compare all of them with ours, and time them in turns."""
+    """Compare the ids of all entrants with tokbench's, and time the entrants in turns."""
     expected = [entrants[0].runner.encode(text) for text in texts]
     parts: dict[str, list[str]] = {}
     differences: dict[str, int] = {}
@@ -147,7 +147,7 @@ def _num_documents(texts: Sequence[str], megabytes: float) -> int:
 
 
 def table_of(rows: Sequence[Row], title: str) -> str:
-    """A Markdown table of medians, with the ratio to the fastest library below."""
+    """Return a Markdown table of medians, with the ratio to the fastest library in the last row."""
     lines = [f"| {title} | {' | '.join(COLUMNS)} |", "|---|" + "---:|" * len(COLUMNS)]
     for row in rows:
         differs = f" ({row.num_different} documents differ)" if row.num_different else ""
@@ -176,7 +176,7 @@ def _ratio(rows: Sequence[Row], column: str) -> str:
 
 
 def learned_tokenizer(text: Path, pattern: str | None, folder: Path) -> Path:
-    """A byte-level BPE of 32,768 entries, learned from the beginning of a text."""
+    """Train a byte-level BPE of 32,768 entries on the beginning of a text."""
     path = folder / "learned"
     documents = documents_of(text, megabytes=TRAINING_MEGABYTES)
     tokbench.train(documents, vocab_size=32_768, pattern=pattern or "gpt4").save(path)
@@ -184,7 +184,7 @@ def learned_tokenizer(text: Path, pattern: str | None, folder: Path) -> Path:
 
 
 def written_into(page: Path, name: str, block: str) -> None:
-    """Put a block into a page, in the place of the one of this name, which has to be there."""
+    """Replace the block of this name, which must exist, in a page."""
     text = page.read_text(encoding="utf-8")
     marked = re.compile(rf"(<!-- encoding: {re.escape(name)} -->\n).*?(<!-- end -->\n)", re.DOTALL)
     replaced, count = marked.subn(lambda found: f"{found[1]}{block}{found[2]}", text)

@@ -1,8 +1,9 @@
-"""Which modules a command passes: `python tests/benchmarks/modules_passed.py viz "some text" -t default`
+"""Modules that a command runs through: `python tests/benchmarks/modules_passed.py viz "some text" -t default`
 
-A module of tokbench counts where a function of it runs while the command does, on any thread of this process. What runs
-because something is imported (the bodies of modules and classes, decorators) does not count, nor do methods that
-`dataclass` writes. The figure goes to stderr after what the command prints, with the modules and their calls.
+A module of tokbench counts if one of its functions is called while the command runs, on any thread of this process.
+Code that runs only because of an import (the bodies of modules and classes, decorators) does not count, nor do methods
+that `dataclass` generates. The number is printed to stderr after the command's output, with the modules and their
+calls.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ IS_FUNCTION = inspect.CO_OPTIMIZED | inspect.CO_NEWLOCALS
 
 
 class Passed(threading.local):
-    """What this thread is importing."""
+    """The nesting depth of the imports on this thread."""
 
     depth = 0
 
@@ -35,7 +36,7 @@ def is_import(code: CodeType) -> bool:
 
 
 def modules_passed(arguments: list[str]) -> Counter[str]:
-    """The modules that a command passes, with the calls of their functions."""
+    """Return the modules that a command runs through, with the numbers of calls of their functions."""
     calls: Counter[str] = Counter()
     importing = Passed()
 

@@ -1,10 +1,10 @@
-"""Whether parts and engines change anything: `python tests/benchmarks/parts_alike.py TEXT… [--steps words,shards]`
+"""Check that parts and engines change no result: `python tests/benchmarks/parts_alike.py TEXT… [--steps words,shards]`
 
 For each text, whose lines are documents, each step is done by one process, and then in 1, 2, 8 and 32 parts on each
-engine: the words of the text ("words": the bytes of the folder, and the merges that are learned from it), its ids as
-shards ("shards": all ids in order, and for as many parts the bytes of the folder), and what is counted of two
-tokenizers ("figures": all that `tokbench compare --json` prints). It prints a line for each run, with its seconds, and
-fails after the last if one differed.
+engine: its words are counted ("words": the bytes of the folder, and the merges learned from it), its ids are written as
+shards ("shards": all ids in order, and for the same number of parts the bytes of the folder), and two tokenizers are
+compared ("figures": all that `tokbench compare --json` prints). It prints a line for each run, with its seconds, and
+fails at the end if one differed.
 
 The tokenizers have 32,768 and 8,192 entries, learned from the first ten megabytes of the text.
 """
@@ -39,7 +39,7 @@ PARTS = (1, 2, 8, 32)
 
 
 class Runs:
-    """Runs of commands on one text, in a folder that is gone at the end."""
+    """Runs of commands on one text, in a temporary folder."""
 
     def __init__(self, text: Path, folder: Path) -> None:
         self.text, self.folder = text, folder
@@ -49,7 +49,7 @@ class Runs:
             tokbench.train(head.splitlines(), vocab_size=size).save(folder / str(size))
 
     def command(self, *arguments: str) -> bytes:
-        """What a command prints."""
+        """Run a command and return its output."""
         line = [sys.executable, "-m", "tokbench", *arguments, "--progress", "none"]
         return subprocess.run(line, stdout=subprocess.PIPE, check=True).stdout
 
@@ -92,7 +92,7 @@ class Runs:
 
 
 def digest(folder: Path) -> str:
-    """Of the names and bytes of all files of a folder but its lock."""
+    """Hash the names and bytes of all files of a folder except its lock."""
     found = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file() and path.name != ".lock"):
         found.update(str(path.relative_to(folder)).encode() + b"\0")
@@ -102,7 +102,7 @@ def digest(folder: Path) -> str:
 
 
 def runs_of(size: int, engines: list[str], numbers: list[int]) -> Iterator[tuple[str, list[str]]]:
-    """Names of runs, and the options that make them so."""
+    """Yield the name and the options of each run."""
     for number in numbers:
         for engine in engines:
             name, _, workers = engine.partition("-")

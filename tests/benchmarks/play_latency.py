@@ -1,8 +1,8 @@
-"""How long `tokbench play` takes for a paste and for keys in a long text: `python tests/benchmarks/play_latency.py`
+"""Latency of `tokbench play` for a paste and for keys in a long text: `python tests/benchmarks/play_latency.py`
 
 A text of `--megabytes` (the bundled texts, repeated) is pasted into a session without a screen, 80 by 24, with the
-tokenizers of `-t`. Of the paste and of each key three times are told: until tokens round the cursor are drawn, until
-all are, and the longest time in between for which the thread that reads keys did nothing else.
+tokenizers of `-t`. Three times are printed for the paste and for each key: until the tokens around the cursor are
+drawn, until all tokens are, and the longest time for which the thread that reads keys was busy.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _BEAT = 0.002
 
 
 async def measured(app: PlayApp, do: Callable[[], Awaitable[object]]) -> tuple[float, float, float]:
-    """Seconds until new tokens are drawn, until all is done, and the longest that the thread of the screen was busy."""
+    """Return the seconds until new tokens are drawn, until all is done, and the longest gap of the screen's thread."""
     gaps = [0.0]
     [first, *_] = app.panes
     before, drawn = first.column, 0.0

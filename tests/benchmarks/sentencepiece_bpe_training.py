@@ -1,10 +1,10 @@
-"""How fast SentencePiece's BPE is trained, against the library.
+"""Training speed of SentencePiece's BPE, compared to the library.
 
     python tests/benchmarks/sentencepiece_bpe_training.py TEXT…
 
-Both see the same lines with the same options, each in a process of its own, in turns; what is told is wall time of the
-call that trains, and the highest memory of the process. Their pieces must be the same; lines end at ▅, as the library
-leaves out those that have it.
+Both train on the same lines with the same options, each in a process of its own, in turns. The table has the wall time
+of the call that trains, and the peak memory of the process. Their pieces must be the same; lines are split at ▅,
+because the library skips lines that contain it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ print(json.dumps([time.perf_counter() - started, resource.getrusage(resource.RUS
 
 
 def trained(trainer: str, text: Path, *, size: int, threads: int) -> tuple[float, float, list[str]]:
-    """Seconds, megabytes and the pieces of one training."""
+    """Return the seconds, the megabytes and the pieces of one training."""
     from tokbench.formats.sentencepiece.model import parse_model
 
     with tempfile.TemporaryDirectory() as folder:

@@ -1,10 +1,11 @@
-"""How fast files become shards, against encoding alone: `python tests/benchmarks/shards_speed.py TEXT…`
+"""Speed of writing files as shards, compared to encoding alone: `python tests/benchmarks/shards_speed.py TEXT…`
 
-Each text is cut into documents of about 20 KB, which lie in one file a kind: lines of JSON, the same packed with
-zstd and with gzip. In turns, three rounds, each with a tokenizer that is opened anew: the documents are read and
-thrown away ("reading"), encoded in one batch on all threads from memory ("encoding"), and written as shards, with
+Each text is cut into documents of about 20 KB, which are written to one file of each kind: lines of JSON, and the same
+compressed with zstd and with gzip. In turns, three rounds, each with a newly opened tokenizer: the documents are read
+and discarded ("reading"), encoded in one batch on all threads from memory ("encoding"), and written as shards, with
 offsets and checksums ("shards"). Their ids are compared before a time counts; medians, in millions of bytes of text
-a second. No run can be faster than the slower of its two parts, and on processors that both keep busy, none is.
+a second. No run can be faster than the slower of reading and encoding, and if both keep all processors busy, none
+reaches it.
 
 The tokenizer has 32,768 entries, learned from the first ten megabytes of the first text.
 """
@@ -42,7 +43,7 @@ PACKED: dict[str, Callable[[bytes], bytes]] = {
 
 
 def measured(model: Path, file: Path, texts: list[str], shards: Path) -> dict[str, float]:
-    """Seconds by column; raises where the shards have other ids."""
+    """Return seconds by column; raise ValueError if the shards have other ids."""
     seconds = {}
     seconds["reading"], _ = timed(lambda: sum(1 for _ in tokbench.open_corpus(file)))
     tokenizer = tokbench.load(model)

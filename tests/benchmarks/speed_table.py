@@ -1,4 +1,4 @@
-"""What the speed scripts share: texts in documents, timing as `tokbench bench` does it, and tables in Markdown."""
+"""Shared parts of the speed scripts: texts cut into documents, timing as in `tokbench bench`, Markdown tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _T = TypeVar("_T")
 
 
 def documents_of(path: Path, *, megabytes: float = 0) -> list[str]:
-    """A text, or its first megabytes, in documents of about 20 KB."""
+    """Cut a text, or its first megabytes, into documents of about 20 KB."""
     with path.open("rb") as file:
         data = file.read(int(megabytes * 1e6)) if megabytes else file.read()
     text = data.decode(errors="ignore")
@@ -27,14 +27,14 @@ def documents_of(path: Path, *, megabytes: float = 0) -> list[str]:
 
 
 def timed(work: Callable[[], _T]) -> tuple[float, _T]:
-    """Wall seconds of one call without the garbage collector, and what it returns."""
+    """Return the wall seconds of one call without the garbage collector, and its result."""
     results: list[_T] = []
     seconds = seconds_of(lambda: results.append(work()))
     return seconds, results[0]
 
 
 def heading(*packages: str) -> str:
-    """The machine, the day, and the versions of tokbench and of other packages."""
+    """Return a line with the machine, the date, and the versions of tokbench and of other packages."""
     machine = this_machine()
     versions = ", ".join([f"tokbench {machine.tokbench}", *map(_version_of, packages)])
     return f"{machine.date}, {machine.cpu}, {machine.processors} processors, {machine.python}; {versions}"
@@ -48,14 +48,14 @@ def speed_table(
     megabytes: float,
     digits: int = 0,
 ) -> str:
-    """A Markdown table of medians in MB/s.
+    """Return a Markdown table of medians in MB/s.
 
     Args:
-        title: stands above it.
-        columns: what was timed; a row that lacks one has a dash.
+        title: the line above the table.
+        columns: what was timed; a row without a column has a dash there.
         rows: name → seconds by column, for each round.
         megabytes: the size of the text.
-        digits: after the decimal point.
+        digits: the number of digits after the decimal point.
     """
     lines = [title, "", f"| | {' | '.join(columns)} |", "|---|" + "---:|" * len(columns)]
     for name, rounds in rows.items():

@@ -1,14 +1,14 @@
-"""How fast byte-level BPE is trained, against peers: `python tests/benchmarks/training_speed.py TEXT…`
+"""Training speed of byte-level BPE, compared to peers: `python tests/benchmarks/training_speed.py TEXT…`
 
 Every training runs in a process of its own, tokbench and the installed peers in turn, five times after a
-first one. What is timed is the call that trains; the memory is the highest of the process beyond what it
-had before that call. A peer counts only if it makes the same tokens in the same order (gigabpe, of pairs that
-are equally frequent, merges another one first: of its tokens 99 in 100 must be ours), and the split pattern is
-gpt2's because each of them knows that one. Peers that take strings get documents of some 20 KB,
-made beforehand and cut where no pre-token is cut; the others, and tokbench, read the file.
+first one. Only the call that trains is timed; the memory is the peak of the process minus its memory
+before that call. A peer counts only if it learns the same tokens in the same order (gigabpe breaks ties
+differently: 99 in 100 of its tokens must be tokbench's), and the split pattern is
+gpt2's because every peer knows that one. Peers that take strings get documents of about 20 KB,
+prepared beforehand and cut only between pre-tokens; the others, and tokbench, read the file.
 
-With `--growth` the first text is also trained on in sizes of 10, 30, 100 and 300 MB. Where it is too short
-its letters are exchanged and it is taken again, so that the number of different words keeps growing.
+With `--growth`, tokbench is also trained on the first text in sizes of 10, 30, 100 and 300 MB. A text that is too short
+is repeated with its letters exchanged, so that the number of distinct words keeps growing.
 """
 
 from __future__ import annotations
@@ -44,24 +44,24 @@ SAFE_CUT = re.compile(r"(?<=[A-Za-z.,;:!?])\n(?=[A-Za-z])")
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """The tokens that were learned, in order, and what else is told of the training."""
+    """The learned tokens in order, and other details of the training."""
 
     tokens: list[bytes]
     details: dict[str, float]
 
 
-# --- the trainers: each prepares its input, and returns the call to be timed --------------------
+# --- trainers: each prepares its input, and returns the call to be timed ------------------------
 
 
 def tokbench_from_file(path: Path, vocab_size: int, threads: int) -> Training:
     from tokbench import open_corpus
 
-    _train_tokbench(open_corpus(__file__), 300, 1)  # imports what it needs
+    _train_tokbench(open_corpus(__file__), 300, 1)  # imports modules before the timing
     return lambda: _train_tokbench(open_corpus(path), vocab_size, threads)
 
 
 def tokbench_from_strings(path: Path, vocab_size: int, threads: int) -> Training:
-    _train_tokbench(["some text"], 300, 1)  # imports what it needs
+    _train_tokbench(["some text"], 300, 1)  # imports modules before the timing
     documents = list(documents_of(path))
     return lambda: _train_tokbench(iter(documents), vocab_size, threads)
 
@@ -111,7 +111,7 @@ def gigabpe(path: Path, vocab_size: int, threads: int) -> Training:
 
     from tokbench.formats.tokenizer_json import from_byte_level
 
-    # Its vocabulary has the bytes of the text alone, ours has all.
+    # gigabpe's vocabulary contains only the bytes of the text, tokbench's all 256.
     size = vocab_size - 256 + len(set(path.read_bytes()))
 
     def train() -> Trained:
@@ -172,11 +172,11 @@ PEERS = {
 }
 TRAINERS = {**OURS, **PEERS}
 OTHER_TIES = {"gigabpe"}
-"""Those that merge another one of pairs that are equally frequent."""
+"""Trainers that merge another one of equally frequent pairs."""
 
 
 def documents_of(path: Path) -> Iterator[str]:
-    """The text in documents that end where no pre-token is cut."""
+    """Yield the text in documents that end between pre-tokens."""
     text = path.read_bytes().decode("utf-8", "replace")
     start = 0
     while start < len(text):
@@ -190,7 +190,7 @@ def documents_of(path: Path) -> Iterator[str]:
 
 
 def start_peak() -> int:
-    """The memory of this process; from now on its peak is counted anew, where the system can do that."""
+    """Return the memory of this process, and reset its peak where the system allows."""
     try:
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
         return _status("VmRSS")
@@ -199,7 +199,7 @@ def start_peak() -> int:
 
 
 def peak_bytes() -> int:
-    """The most memory that this process has had; not of the one that started it, as ru_maxrss may be."""
+    """Return the peak memory of this process; ru_maxrss may include that of the parent process."""
     try:
         return _status("VmHWM")
     except OSError:
@@ -229,7 +229,7 @@ def run_here(name: str, path: Path, *, vocab_size: int, threads: int) -> None:
 
 
 def run(name: str, path: Path, *, vocab_size: int, threads: int) -> dict[str, Any]:
-    """What one training told; {"failure": why} where there was none."""
+    """Return the results of one training, or {"failure": why}."""
     options = ["--one", name, "--vocab-size", str(vocab_size), "--threads", str(threads)]
     command = [sys.executable, __file__, *options, str(path)]
     done = subprocess.run(command, check=False, capture_output=True, text=True, errors="replace")
@@ -318,7 +318,7 @@ def print_growth(path: Path, *, vocab_size: int, threads: int, runs: int) -> Non
 
 
 def write_grown(path: Path, grown: Path, *, size: int) -> None:
-    """So many bytes of the text, about; each time it is taken again, its small letters are other ones."""
+    """Write about `size` bytes by repeating the text, each time with its small letters shifted further."""
     left, turn = size, 0
     with grown.open("wb") as file:
         while left > 0:

@@ -1,13 +1,13 @@
-"""How fast Unigram is trained, and how good it is, against SentencePiece.
+"""Training speed and quality of Unigram, compared to SentencePiece.
 
     python tests/benchmarks/unigram_training.py TEXT…
 
-A text is a file, or a folder whose files are read one after another. It is cut into documents of some 20 KB, of which
-every tenth is held out. Both trainers see the same lines with the same options, each in a process of its own; what is
-told of it is wall and processor time of the call that trains, and the highest memory of the process.
+A text is a file, or a folder whose files are read one after another. It is cut into documents of about 20 KB, every
+tenth of which is held out. Both trainers train on the same lines with the same options, each in a process of its own;
+reported are the wall and processor time of the call that trains, and the peak memory of the process.
 
-Held-out text is judged by its bits per byte under each model, summed over all segmentations; a character without a
-piece costs the same under both. The interval is the bootstrap's, by document, of the ratio of both.
+A model is judged by the bits per byte of the held-out text, summed over all segmentations; a character without a
+piece costs the same under both models. The interval of their ratio is a bootstrap over documents.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ print(json.dumps([time.perf_counter() - started, time.process_time() - used,
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One training: seconds, seconds of the processors, megabytes, and the pieces with their scores."""
+    """One training: wall seconds, processor seconds, megabytes, and the pieces with their scores."""
 
     seconds: float
     processor_seconds: float
@@ -72,7 +72,7 @@ class Run:
 
 
 def documents_of(path: Path, megabytes: float) -> list[bytes]:
-    """Documents of whole lines, up to so many megabytes of each file."""
+    """Return documents of whole lines, up to `megabytes` in total."""
     files = sorted(path.iterdir()) if path.is_dir() else [path]
     share = int(megabytes * 1e6 / len(files))
     found = []
@@ -89,7 +89,7 @@ def documents_of(path: Path, megabytes: float) -> list[bytes]:
 
 
 def trained(trainer: str, text: Path, *, size: int, threads: int) -> Run:
-    """A model by one of the trainers, in a process of its own."""
+    """Train a model with one of the trainers in a process of its own."""
     import sentencepiece
 
     with tempfile.TemporaryDirectory() as folder:
@@ -112,14 +112,14 @@ def trained(trainer: str, text: Path, *, size: int, threads: int) -> Run:
 
 
 def words_of(document: str) -> Iterator[str]:
-    """The words that pieces do not cross."""
+    """Yield the words, whose boundaries no piece crosses."""
     for line in document.split("\n"):
         if line:
             yield from re.findall("▁*[^▁]+|▁+", "▁" + line.replace(" ", "▁"))
 
 
 def log_probability(word: str, weights: Mapping[str, float]) -> tuple[float, int]:
-    """The logarithm of a word's probability over all segmentations, and the pieces of the best one."""
+    """Return the log-probability of a word over all segmentations, and the number of pieces of the best one."""
     sums, best, pieces = [0.0] * (len(word) + 1), [-math.inf] * (len(word) + 1), [0] * (len(word) + 1)
     sums[0], best[0], shift = 1.0, 0.0, 0.0
     for i in range(len(word)):
@@ -135,7 +135,7 @@ def log_probability(word: str, weights: Mapping[str, float]) -> tuple[float, int
 
 
 def judged(run: Run, held_out: list[Counter[str]]) -> NDArray[np.float64]:
-    """Bits and tokens of each document."""
+    """Return the bits and the number of tokens of each document."""
     import numpy as np
 
     weights = {piece: math.exp(score) for piece, score in run.scores.items()}
@@ -145,7 +145,7 @@ def judged(run: Run, held_out: list[Counter[str]]) -> NDArray[np.float64]:
 
 
 def interval(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> str:
-    """The ratio of two sums over documents, with 95 %."""
+    """Return the ratio of two sums over documents, with its 95 % interval."""
     import numpy as np
 
     draws = np.random.default_rng(0).integers(0, len(ours), (RESAMPLES, len(ours)))
@@ -155,7 +155,7 @@ def interval(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> str:
 
 
 def row(ours: Run, theirs: Run, held_out: list[Counter[str]], num_bytes: int) -> str:
-    """What one pair of trainings is worth."""
+    """Return the results of one pair of trainings."""
     mine, other = judged(ours, held_out), judged(theirs, held_out)
     bits, peer_bits = mine[:, 0].sum() / num_bytes, other[:, 0].sum() / num_bytes
     processor = theirs.processor_seconds / ours.processor_seconds

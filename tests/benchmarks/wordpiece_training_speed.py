@@ -1,9 +1,8 @@
-"""How fast a WordPiece is trained, against `tokenizers`: `python tests/benchmarks/wordpiece_training_speed.py TEXT…`
+"""Training speed of WordPiece, compared to `tokenizers`: `python tests/benchmarks/wordpiece_training_speed.py TEXT…`
 
-Both are timed by the call that trains, in turns, after a first training of a few words. `tokenizers` gets documents of
-some 20 KB that were read beforehand, tokbench the file. Among pairs that are equally frequent `tokenizers` takes
-another one in each run, as the ids of its characters are in the order of a hash table: of its pieces 95 in 100 must
-be ours.
+Only the calls that train are timed, in turns, after a first training on a few words. `tokenizers` gets documents of
+about 20 KB that were read beforehand, tokbench the file. `tokenizers` breaks ties differently in each run, because the
+ids of its characters follow the order of a hash table: 95 in 100 of its pieces must be tokbench's.
 """
 
 from __future__ import annotations
