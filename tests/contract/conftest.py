@@ -26,7 +26,7 @@ def trained(subject: Subject) -> Tokenizer:
 
 @pytest.fixture(scope="session")
 def opened(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Subject], Tokenizer]:
-    """Saves a subject and opens its folder, once for all tests of a process."""
+    """Return a function that saves a subject and opens its folder, once per process."""
 
     @cache
     def opened(name: str) -> Tokenizer:
@@ -44,5 +44,5 @@ def tokenizer(
     subject: Subject,
     opened: Callable[[Subject], Tokenizer],
 ) -> Tokenizer:
-    """The subject as it is opened from its folder, and as it was trained."""
+    """Return the subject as opened from its folder, and as trained."""
     return subject.trained if request.param == "trained" else opened(subject)

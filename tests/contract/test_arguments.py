@@ -1,4 +1,4 @@
-"""The contract of wrong arguments: what is not text and what are not ids is an error of ours, from every tokenizer."""
+"""The contract of wrong arguments: every tokenizer raises tokbench's errors for anything that is not text or ids."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ ADAPTERS: dict[str, Callable[[], Tokenizer]] = {
 
 @pytest.fixture(scope="module", params=ADAPTERS)
 def adapter(request: pytest.FixtureRequest) -> Tokenizer:
-    """A tokenizer that no backend trains."""
+    """Return a tokenizer that no backend trains."""
     return ADAPTERS[request.param]()
 
 

@@ -1,4 +1,4 @@
-"""The contract of many texts at once: ids, places and threads give what text by text gives."""
+"""The contract of batches: ids, spans and counts equal those of the texts one by one, on any threads."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_batch_may_be_empty(tokenizer: Tokenizer) -> None:
             assert tokenizer.count_batch(batch).tolist() == [0] * len(batch)
 
 
-# Places
+# Spans
 
 
 def assert_same_as_segmentations(tokenizer: Tokenizer, batch: Sequence[str], *, threads: int | None) -> None:

@@ -1,4 +1,4 @@
-"""Batches, truncated texts and chunks of every tokenizer: what a model gets of a text, in order and no more."""
+"""Batches, truncated texts and chunks of every tokenizer: they contain the ids of a text in order and no others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ids that come in pieces give the text of all of them, for every backend; what is given out ends at characters."""
+"""Streaming decoders of every backend: ids fed in pieces decode to the whole text; output ends between characters."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def pieces(ids: Sequence[int], sizes: Sequence[int]) -> Iterator[Sequence[int]]:
-    """The ids in pieces of these sizes, and the rest."""
+    """Yield the ids in pieces of these sizes, then the rest."""
     start = 0
     for size in sizes:
         yield ids[start : start + size]
@@ -55,7 +55,7 @@ def test_the_ids_of_a_text_give_what_decoding_gives(
 
 @given(data=st.data())
 def test_any_ids_do(tokenizer: Tokenizer, data: st.DataObject) -> None:
-    """Also those that no text gives, as halves of characters, and many special tokens and spaces."""
+    """Includes ids that no text has, such as parts of characters, and many special tokens and spaces."""
     specials = list(tokenizer.info.special_tokens.values())
     spaces = [id for id in map(tokenizer.token_id, (b" ", b"  ", "é".encode()[:1], b"a")) if id is not None]
     anything = st.sampled_from(known_ids(tokenizer))
@@ -68,7 +68,7 @@ def test_any_ids_do(tokenizer: Tokenizer, data: st.DataObject) -> None:
 
 @given(text=texts_with_specials)
 def test_of_a_text_that_comes_back_all_comes_out_in_time(tokenizer: Tokenizer, text: str) -> None:
-    """After each id, the text so far but for a character that has begun."""
+    """After each id, all text so far is returned, except for an incomplete character."""
     ids = tokenizer.encode(text, special=SpecialPolicy.ENCODE)
     decoder, shown = StreamingDecoder(tokenizer), ""
     for count, id in enumerate(ids, 1):

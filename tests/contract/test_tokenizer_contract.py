@@ -1,4 +1,4 @@
-"""The contract of `Tokenizer`: one suite over every backend, every kernel, trained and opened."""
+"""The contract of `Tokenizer`: one test suite over every backend and kernel, trained and opened."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_what_is_lossless_loses_nothing(tokenizer: Tokenizer, text: str, special
 def test_what_loses_something_loses_it_once(tokenizer: Tokenizer, text: str) -> None:
     tokens = tokenizer.segment(text).tokens
     if any(token.kind is TokenKind.UNKNOWN for token in tokens):
-        return  # the text of an unknown token is other text
+        return  # an unknown token decodes to other text
     once = tokenizer.decode([token.id for token in tokens])
     assert tokenizer.decode(tokenizer.encode(once)) == once
 
@@ -202,7 +202,7 @@ def test_entries_have_bytes_and_are_found_by_them(tokenizer: Tokenizer) -> None:
     for id, data in enumerate(entries):
         found = tokenizer.token_id(data)
         assert found is not None
-        assert entries[found] == data  # byte fallback has its own token of what is a piece too
+        assert entries[found] == data  # a byte of byte fallback may be a piece too
         assert found == id or counts[data] > 1
 
 
@@ -232,7 +232,7 @@ def test_an_unknown_id_is_named(tokenizer: Tokenizer, unknown: int) -> None:
 
 def test_the_first_id_after_the_vocabulary_is_unknown(tokenizer: Tokenizer) -> None:
     size = tokenizer.info.vocab_size
-    assert tokenizer.decode_bytes([size - 1]).endswith(tokenizer.token_bytes(size - 1))  # "##x" of WordPiece
+    assert tokenizer.decode_bytes([size - 1]).endswith(tokenizer.token_bytes(size - 1))  # "##x" in WordPiece
     with pytest.raises(UnknownIdError) as caught:
         tokenizer.decode_bytes([size])
     assert (caught.value.id, caught.value.position) == (size, 0)
@@ -283,7 +283,7 @@ def test_unknown_errors_are_refused_of_whole_characters_too(tokenizer: Tokenizer
         StreamingDecoder(tokenizer, errors=errors)
 
 
-# What is not text
+# Invalid text
 
 
 @pytest.mark.parametrize("special", SpecialPolicy)
@@ -340,7 +340,7 @@ def test_a_folder_is_replaced_only_when_asked_to(trained: Tokenizer, tmp_path: P
     trained.save(tmp_path / "mine", overwrite=True)
 
 
-# What a user of Python expects
+# Python conventions
 
 
 def test_it_tells_what_it_is_in_a_line(tokenizer: Tokenizer) -> None:
