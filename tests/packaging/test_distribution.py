@@ -1,4 +1,4 @@
-"""What is shipped: the source distribution builds, and the wheel holds the package and nothing else."""
+"""The distributions: the source distribution builds, and the wheel contains the package and nothing else."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "tokbench"
 PARTS = ("*.j2", "*.css", "*.html", "*.js", "*.tcss")
-"""What pages are made of."""
+"""Patterns of the files that pages are built from."""
 MODULES = (
     "_bpe",
     "_character_bpe",
@@ -34,12 +34,12 @@ MODULES = (
 NATIVE = tuple(f"tokbench/native/{name}" for name in MODULES)
 """The compiled modules, without their suffixes."""
 SOURCES = tuple(sorted({path.parent.relative_to(PACKAGE) for path in (PACKAGE / "native").rglob("*.[ch]pp")}))
-"""The folders of C++."""
+"""The folders of C++ sources."""
 EXPECTS_INSTALLED = os.environ.get("TOKBENCH_EXPECT_INSTALLED") == "1"
 
 
 def run(*arguments: str | Path, cwd: Path, **variables: str) -> str:
-    """Run Python where the source tree is not in its way; its output, which is shown where it fails."""
+    """Run Python outside the source tree and return its output, which is shown if it fails."""
     variables = os.environ | {"PYTHONSAFEPATH": "1", "TOKBENCH_REQUIRE_NATIVE": "1"} | variables
     finished = subprocess.run(
         [sys.executable, *arguments], cwd=cwd, env=variables, capture_output=True, text=True, check=False
@@ -50,7 +50,7 @@ def run(*arguments: str | Path, cwd: Path, **variables: str) -> str:
 
 @pytest.fixture(scope="module")
 def source_distribution(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The archive that would be published."""
+    """Return the archive that would be published."""
     if importlib.util.find_spec("scikit_build_core") is None:
         pytest.skip("scikit-build-core is not installed")
     folder = tmp_path_factory.mktemp("sdist")
@@ -62,8 +62,8 @@ def source_distribution(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def wheel(source_distribution: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel that is built from that archive, with the native kernel: the one at TOKBENCH_WHEEL, or one that is
-    not optimized, which takes longer.
+    """Return the wheel built from that archive with the native kernel: the one at TOKBENCH_WHEEL, or a debug build,
+    which takes longer.
     """
     if at_hand := os.environ.get("TOKBENCH_WHEEL"):
         return Path(at_hand)
@@ -83,7 +83,7 @@ def of_the_package(names: Iterable[str]) -> set[str]:
 
 
 def in_the_source_tree() -> set[str]:
-    """The files that a wheel should hold, by their places in it; the compiled module left out."""
+    """Return the files that a wheel should contain, by their paths in it, without the compiled modules."""
     modules = {path for kind in ("*.py", "*.pyi", "py.typed", *PARTS) for path in PACKAGE.rglob(kind)}
     modules -= {path for folder in SOURCES for path in (PACKAGE / folder).rglob("*")}
     data = {
@@ -96,7 +96,7 @@ def in_the_source_tree() -> set[str]:
 
 
 def check_contents(shipped: set[str]) -> None:
-    """The package, its texts and, where they are demanded, the native kernels; nothing else."""
+    """Check for the package, its texts and, where demanded, the native kernels, and nothing else."""
     stubs = {f"{module}.pyi" for module in NATIVE}
     assert {name for name in shipped if not is_compiled(name)} == in_the_source_tree() - stubs
     for module in NATIVE if os.environ.get("TOKBENCH_KERNEL") == "native" else ():

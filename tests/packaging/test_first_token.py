@@ -1,4 +1,4 @@
-"""The time from the start of a process to the first token, against a script of tiktoken and against imports."""
+"""The time from the start of a process to the first token, compared to a script that uses tiktoken and to imports."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ TIKTOKEN = """if True:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One for all that is timed, as what a program imports is compiled into it the first time."""
+    """Return one folder for all timed programs, because bytecode is compiled into it the first time."""
     return tmp_path_factory.mktemp("timed")
 
 
 @pytest.fixture(scope="module")
 def ranks(folder: Path) -> Path:
-    """A rank file of the size of o200k's: each token is two of those before it."""
+    """Write a rank file of the size of o200k's: each token is an earlier token followed by a byte."""
     source = random.Random(1)
     tokens = [bytes([byte]) for byte in range(256)]
     seen = set(tokens)

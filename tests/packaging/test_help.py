@@ -1,4 +1,4 @@
-"""`--help` of every command tells everything: each argument, each option, and how the command is used."""
+"""`--help` of every command: it lists each argument and each option, and shows how to use the command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Importing is cheap: every public name is there, and nothing heavy is loaded before it is needed."""
+"""Cheap imports: every public name exists, and no heavy module is loaded before it is needed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ ALL_HELP = """if True:
 
 
 def loaded_modules(program: str, *arguments: str, cwd: Path) -> set[str]:
-    """The top-level modules that a program lists on stderr when it ends."""
+    """Return the top-level modules that a program prints to stderr when it ends."""
     finished = subprocess.run(
         [sys.executable, "-c", program, *arguments], cwd=cwd, capture_output=True, text=True, check=True
     )
@@ -71,7 +71,7 @@ def test_importing_the_package_loads_nothing_heavy(tmp_path: Path) -> None:
 
 
 def test_help_loads_nothing_heavy(tmp_path: Path) -> None:
-    """The help of one command after the other, in one process."""
+    """Shows the help of all commands one after another, in one process."""
     loaded = loaded_modules(ALL_HELP, *COMMANDS, cwd=tmp_path)
     assert "typer" in loaded
     assert loaded & HEAVY == set()
@@ -94,12 +94,12 @@ def test_a_command_is_imported_when_it_is_used(tmp_path: Path) -> None:
     assert imported("shards", "verify", "--help") == {"tokbench.cli.shards"}
 
 
-# What counting a short text with the default tokenizer has no need of; `orjson` reads its manifest.
+# Modules that counting a short text with the default tokenizer does not need; `orjson` reads its manifest.
 UNNEEDED_TO_COUNT = HEAVY - {"orjson"}
 
 
 def test_counting_a_short_text_loads_no_library_that_it_does_not_need(tmp_path: Path) -> None:
     (tmp_path / "short.txt").write_text("The quick brown fox.\n", encoding="utf-8")
-    loaded_modules(RUN, "count", "short.txt", cwd=tmp_path)  # trains the default tokenizer, where it has to
+    loaded_modules(RUN, "count", "short.txt", cwd=tmp_path)  # trains the default tokenizer if necessary
     loaded = loaded_modules(RUN, "count", "short.txt", cwd=tmp_path)
     assert loaded & UNNEEDED_TO_COUNT == set()

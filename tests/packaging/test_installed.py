@@ -1,4 +1,4 @@
-"""The package as it is installed: the right one, its version, its command and its entry points."""
+"""The installed package: the right one, its version, its command and its entry points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long it takes until something is printed, against a bare script of typer and rich."""
+"""The time until a command prints something, compared to a bare script that uses typer and rich."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BARE_SCRIPT = """if True:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One for all that is timed, as what a program imports is compiled into it the first time."""
+    """Return one folder for all timed programs, because bytecode is compiled into it the first time."""
     return tmp_path_factory.mktemp("timed")
 
 
@@ -42,7 +42,7 @@ def test_help_comes_in_less_than_twice_the_time_of_a_bare_script(folder: Path) -
     def bare() -> float:
         return seconds(BARE_SCRIPT, "hello", "--help", cwd=folder)
 
-    for command in list(COMMANDS)[::4]:  # of all of them `test_imports` tells what they import
+    for command in list(COMMANDS)[::4]:  # `test_imports` checks the imports of all commands
 
         def helped(command: str = command) -> float:
             return seconds(TOKBENCH, *command.split(), "--help", cwd=folder)
@@ -62,7 +62,7 @@ def test_the_first_help_takes_little_more_than_a_bare_script(folder: Path) -> No
 
 def test_a_short_count_takes_little_more_than_a_bare_script_and_opening_the_tokenizer(folder: Path) -> None:
     (folder / "short.txt").write_text("The quick brown fox.\n", encoding="utf-8")
-    seconds(TOKBENCH, "count", "short.txt", cwd=folder)  # trains the default tokenizer, where it has to
+    seconds(TOKBENCH, "count", "short.txt", cwd=folder)  # trains the default tokenizer if necessary
 
     def little(bare: float, nothing: float, opened: float, counted: float) -> bool:
         return counted - (opened - nothing) < 1.6 * bare
