@@ -1,4 +1,4 @@
-"""One browser for all tests of pages; without one they are skipped."""
+"""One browser for all tests of pages, which are skipped without one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """A headless Chromium."""
+    """Start a headless Chromium."""
     browser = Browser(find_browser(), tmp_path_factory.mktemp("profile"))
     yield browser
     browser.close()

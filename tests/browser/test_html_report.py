@@ -1,4 +1,4 @@
-"""The HTML report in a browser: it works from disk with mouse and keys, in every window, and on paper."""
+"""The HTML report in a browser: it works from disk with mouse and keyboard, at every window size, and in print."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from tokbench.core.tokens import Segmentation
     from tokbench.evaluation.samples import Sample
 
-pytestmark = pytest.mark.slow  # CI installs a browser, and runs them wherever it finds one
+pytestmark = pytest.mark.slow  # CI installs a browser and runs these tests
 
 LINE = "document.getElementById('line')"
 
 
 @pytest.fixture(scope="module")
 def samples() -> tuple[Sample, ...]:
-    """The lines of the page of every day."""
+    """Return the sample lines of the ordinary report."""
     return draw_samples(Texts(TEXTS), tokenizers())
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, samples: tuple[Sample, ...]) -> Path:
-    """Where the pages are: one of every day, and one whose every name wants to be more than text."""
+    """Write the pages: an ordinary report, and one all of whose names try to be more than text."""
     folder = tmp_path_factory.mktemp("pages")
     found = compared(tokenizers(), TEXTS, parallel=["en", "fr", "he"])
     (folder / "report.html").write_bytes(html_report(found, samples))
@@ -44,7 +44,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, samples: tuple[Sample, ...]
 
 @pytest.fixture
 def page(browser: Browser, folder: Path) -> Browser:
-    """The report of every day in a wide window."""
+    """Open the ordinary report in a wide window."""
     browser.prefer()
     browser.resize(1600)
     browser.open(folder / "report.html")
@@ -52,7 +52,7 @@ def page(browser: Browser, folder: Path) -> Browser:
 
 
 def column(page: Browser, number: int) -> list[str]:
-    """A column of the summary, from top to bottom."""
+    """Return a column of the summary from top to bottom."""
     found: list[str] = page.ask(
         f"[...document.querySelectorAll('#summary tbody tr')].map(row => row.cells[{number}].textContent)"
     )
@@ -60,7 +60,7 @@ def column(page: Browser, number: int) -> list[str]:
 
 
 def focused(page: Browser) -> str:
-    """The text of what has the focus."""
+    """Return the text of the focused element."""
     found: str = page.ask("document.activeElement.textContent")
     return found
 
@@ -197,7 +197,7 @@ def test_arrows_go_the_way_the_text_goes(page: Browser) -> None:
 
 def test_a_token_tells_its_id_bytes_and_rank(page: Browser) -> None:
     tip = "document.getElementById('tip')"
-    page.point(".row:last-child .token:nth-child(2)")  # bytes: the id is the byte
+    page.point(".row:last-child .token:nth-child(2)")  # byte tokenizer: the id is the byte
     told = page.ask(f"{tip}.textContent")
     assert not page.ask(f"{tip}.hidden")
     text = page.ask("document.querySelector('.row:last-child .token:nth-child(2)').textContent")
@@ -211,7 +211,7 @@ def test_a_token_tells_its_id_bytes_and_rank(page: Browser) -> None:
 
 
 def boundaries(segmentation: Segmentation) -> set[int]:
-    """Where tokens that cover text start and stop."""
+    """Return the byte offsets at which tokens that cover text start and stop."""
     return {edge for token in segmentation.tokens if token.span.length for edge in token.span}
 
 
@@ -233,9 +233,9 @@ def test_boundaries_are_compared_between_those_that_are_shown(page: Browser) -> 
     ours, words, in_bytes = page.ask(marked)
     assert ours + words > 0
     assert in_bytes == 0
-    page.ask("document.querySelectorAll('#shown input')[1].click()")  # without words
+    page.ask("document.querySelectorAll('#shown input')[1].click()")  # hides the word tokenizer
     assert len(page.ask(marked)) == 2
-    page.ask("document.querySelectorAll('#shown input')[2].click()")  # without bytes: one alone
+    page.ask("document.querySelectorAll('#shown input')[2].click()")  # hides the byte tokenizer
     assert page.ask(marked) == [0]
 
 

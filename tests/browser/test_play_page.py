@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tokbench.opening.request import Opened
 
-pytestmark = pytest.mark.slow  # CI installs a browser, and runs them wherever it finds one
+pytestmark = pytest.mark.slow  # CI installs a browser and runs these tests
 
 PATIENCE = 20
 TEXT = "the cat sat,\nnaïve 안녕 <|end|>"
@@ -68,7 +68,7 @@ def ids(page: Browser, number: int) -> list[int]:
 
 
 def enter(page: Browser, control: str, value: Any) -> None:
-    """Set a control as a user does."""
+    """Set the value of a control, with the events that a user causes."""
     page.ask(
         f"(() => {{ const e = document.getElementById({json.dumps(control)}); e.value = {json.dumps(value)};"
         " e.dispatchEvent(new Event('input')); e.dispatchEvent(new Event('change')); })()"
@@ -81,7 +81,7 @@ def test_it_opens_without_complaints_and_asks_for_nothing(page: Browser, path: P
     assert page.requests == [path.as_uri()]
     first_paint = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? -1"
     deadline = time.monotonic() + PATIENCE
-    while (took := page.ask(first_paint)) < 0:  # it is told a moment after it is painted
+    while (took := page.ask(first_paint)) < 0:  # the entry appears a moment after the paint
         assert time.monotonic() < deadline
         time.sleep(0.05)
     assert took < 1000

@@ -1,4 +1,4 @@
-"""Conversations on the page of `tokbench play --html`: written, encoded, marked, linked to, by keyboard, read aloud."""
+"""Conversations on the page of `tokbench play --html`: written, encoded, marked, linked to, by keyboard, accessibly."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tokbench.chat.encoding import EncodedChat
     from tokbench.opening.request import Opened
 
-pytestmark = pytest.mark.slow  # CI installs a browser, and runs them wherever it finds one
+pytestmark = pytest.mark.slow  # CI installs a browser and runs these tests
 
 PATIENCE = 20
 TALK = [
@@ -73,7 +73,7 @@ def shown(browser: Browser, path: Path, fragment: str = "") -> Browser:
 
 
 def write(page: Browser) -> None:
-    """Write the conversation of these tests as a user does who has only keys."""
+    """Switch to the chat editor and enter the conversation of these tests."""
     page.ask("document.getElementById('as-chat').click(); 0")
     page.ask(f"editor.set({json.dumps(TALK)}); editor.read(); 0")
 
