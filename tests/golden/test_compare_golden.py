@@ -1,6 +1,6 @@
-"""What `tokbench compare` prints of the bundled texts, byte for byte, but for what depends on the machine.
+"""The output of `tokbench compare` on the bundled texts, byte for byte except for what depends on the machine.
 
-`python tests/golden/test_compare_golden.py` writes the files anew.
+`python tests/golden/test_compare_golden.py` rewrites the files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FORMS = ["json", "csv", "markdown"]
 SUFFIXES = {"json": "json", "csv": "csv", "markdown": "md"}
 COUNTS = ["documents", "tokens", "bytes", "words"]
 DIGITS = 9
-"""Significant digits of a figure: logarithms and powers may differ in the last ones."""
+"""Significant digits of a figure: logarithms and powers may differ in further digits."""
 
 
 def golden(form):
@@ -57,7 +57,7 @@ def rounded(value):
 
 
 def stable_json(text):
-    """Without versions, kernels, hashes and intervals, which other releases of numpy may draw otherwise."""
+    """Remove versions, kernels, hashes and intervals, whose random draws may differ between numpy releases."""
     document = json.loads(text)
     del document["versions"]
     for tokenizer in document["tokenizers"]:
@@ -80,7 +80,7 @@ def without_long_numbers(document):
 
 
 def stable_csv(text):
-    """Without the ends of intervals."""
+    """Remove the ends of intervals."""
     head, *rows = csv.reader(io.StringIO(text))
     ends = [head.index(name) for name in ("low", "high", "difference_low", "difference_high")]
     numbers = [head.index(name) for name in ("value", "difference")]
@@ -100,7 +100,7 @@ STABLE = {"json": stable_json, "csv": stable_csv, "markdown": str}
 
 
 def prepared(folder):
-    """A folder with the tokenizer `byte` in it."""
+    """Train the tokenizer `byte` in a folder, and return the folder."""
     tokbench(folder, "train", "--backend", "byte", "--name", "byte")
     return folder
 
@@ -117,7 +117,7 @@ def test_what_is_printed_is_what_was(folder, form):
 
 
 def write_files():
-    """Write what is printed now."""
+    """Write the current output to the files."""
     with tempfile.TemporaryDirectory() as name:
         folder = prepared(Path(name))
         for form in FORMS:

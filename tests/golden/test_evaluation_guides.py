@@ -1,4 +1,4 @@
-"""What the guides show is what happens: those that compare, check and time tokenizers."""
+"""The guides to comparing, checking and timing tokenizers show the actual output."""
 
 from __future__ import annotations
 

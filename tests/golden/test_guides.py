@@ -1,4 +1,4 @@
-"""What the guides show is what happens: those for training, files and looking into tokenizers."""
+"""The guides to training, to files and to inspecting tokenizers show the actual output."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""docs/notebook.ipynb shows what its cells give: they are run here without Jupyter.
+"""docs/notebook.ipynb shows the actual outputs of its cells, which are run here without Jupyter.
 
-`python tests/golden/test_notebook.py` writes its outputs anew.
+`python tests/golden/test_notebook.py` rewrites its outputs.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-sys.path.append(str(Path(__file__).parents[1]))  # so that it runs as a script, too
+sys.path.append(str(Path(__file__).parents[1]))  # so that this file also runs as a script
 
 from support.pages import DOCS, ROOT
 
@@ -40,14 +40,14 @@ def notebook() -> dict[str, Any]:
 
 
 def run(stored: dict[str, Any]) -> list[list[dict[str, Any]]]:
-    """The outputs of all code cells, which share their names."""
+    """Return the outputs of all code cells, which share one namespace."""
     names: dict[str, Any] = {}
     cells = (cell for cell in stored["cells"] if cell["cell_type"] == "code")
     return [outputs_of("".join(cell["source"]), names, number) for number, cell in enumerate(cells, 1)]
 
 
 def outputs_of(source: str, names: dict[str, Any], number: int) -> list[dict[str, Any]]:
-    """Run a cell; what Jupyter would store of the value of its last line."""
+    """Run a cell; return the output that Jupyter would store for the value of its last line."""
     *statements, last = ast.parse(source).body
     assert isinstance(last, ast.Expr), "the last line of a cell is shown"
     exec(compile(ast.Module(statements, []), f"cell {number}", "exec"), names)

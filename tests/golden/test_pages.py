@@ -1,4 +1,4 @@
-"""README.md, docs/ and their neighbours: complete, linked, and true to what is there."""
+"""README.md, docs/ and the other pages of the project: complete, linked, and consistent with the code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ids = [str(page.relative_to(ROOT)) for page in PAGES]
 
 
 def anchors(page):
-    """The fragments that a forge makes of the headings of a page."""
+    """Return the fragments that a forge derives from the headings of a page."""
     headings = HEADING.findall(page.read_text(encoding="utf-8"))
     return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
 
@@ -35,17 +35,17 @@ def test_the_readme_has_two_commands():
 
 
 def test_the_page_of_metrics_is_up_to_date():
-    """`python tests/golden/test_readme.py docs/metrics.md` writes it anew."""
+    """`python tests/golden/test_readme.py docs/metrics.md` rewrites it."""
     assert (DOCS / "metrics.md").read_text(encoding="utf-8") == metrics_page()
 
 
 def test_the_page_of_chat_templates_is_up_to_date():
-    """`python tests/golden/test_readme.py docs/chat-formats.md` writes it anew."""
+    """`python tests/golden/test_readme.py docs/chat-formats.md` rewrites it."""
     assert (DOCS / "chat-formats.md").read_text(encoding="utf-8") == chat_formats_page()
 
 
 def test_the_page_of_lint_is_up_to_date():
-    """`python tests/golden/test_readme.py docs/lint.md` writes it anew."""
+    """`python tests/golden/test_readme.py docs/lint.md` rewrites it."""
     assert (DOCS / "lint.md").read_text(encoding="utf-8") == lint_page()
 
 

@@ -1,6 +1,6 @@
-"""What docs/play.md shows of the session is what stands on its screen.
+"""The captures of sessions in docs/play.md show the actual screen.
 
-`python tests/golden/test_play_captures.py` writes the captures anew.
+`python tests/golden/test_play_captures.py` rewrites the captures.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.append(str(Path(__file__).parents[1]))  # so that it runs as a script, too
+sys.path.append(str(Path(__file__).parents[1]))  # so that this file also runs as a script
 
 from support.pages import DOCS, Clone
 
@@ -23,12 +23,12 @@ CAPTURES = (
     ((80, 21), ("tab", *["right"] * 4)),
     ((80, 24), ("tab", *["right"] * 4, "f2", "end")),
 )
-"""The size of each capture, and the keys before it."""
+"""The size of each capture, and the keys pressed before it."""
 _CAPTURE = re.compile(r"^```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def captures(folder: Path) -> list[str]:
-    """What stands on the screen, without the spaces after it."""
+    """Return the text of each screen, without trailing spaces."""
     from support.play_sessions import screen_of, session, settled
 
     from tokbench.core.progress import no_progress

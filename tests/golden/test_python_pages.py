@@ -1,4 +1,4 @@
-"""What docs/python.md and docs/backends.md show is what happens."""
+"""docs/python.md and docs/backends.md show the actual output."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the README shows is what happens: its session and its Python are run.
+"""The README shows the actual output: its session and its Python are run.
 
-`python tests/golden/test_readme.py [PAGE…]` writes the sessions of README.md and docs/ anew (or those of some pages),
+`python tests/golden/test_readme.py [PAGE…]` rewrites the sessions of README.md and docs/ (or of some pages),
 the pages of metrics, chat templates and lint, and the pictures.
 """
 
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-sys.path.append(str(Path(__file__).parents[1]))  # so that it runs as a script, too
+sys.path.append(str(Path(__file__).parents[1]))  # so that this file also runs as a script
 
 from support.chat_formats_page import chat_formats_page
 from support.lint_page import lint_page
@@ -37,7 +37,7 @@ def test_the_session_is_what_the_commands_print(tmp_path):
 
 
 def test_the_first_command_trains_and_shows(tmp_path):
-    """Without its `pip install .`, which the checks around the tests run."""
+    """Runs without `pip install .`, which CI runs around the tests."""
     install, *commands = two_commands()[0].split(" && ")
     assert install == "pip install ."
     output = Clone(tmp_path).session("".join(f"$ {command}\n" for command in commands))
@@ -65,7 +65,7 @@ def picture_of_viz(clone):
 
 
 def write_pages(pages):
-    """Run pages and write what they print now."""
+    """Run pages and write their current output."""
     for page in pages:
         with tempfile.TemporaryDirectory() as name:
             try:
@@ -78,7 +78,7 @@ def write_pages(pages):
 
 
 def write_pictures():
-    """Draw the pictures anew."""
+    """Draw the pictures again."""
     with tempfile.TemporaryDirectory() as name:
         clone = Clone(Path(name))
         clone.copy_mine()
