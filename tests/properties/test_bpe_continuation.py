@@ -1,4 +1,4 @@
-"""Both kernels continue a training as the textbook does."""
+"""Continued training: both kernels learn the same merges as the textbook."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def continued(
     excluded: bytes = b"",
     seed: int = 0,
 ) -> tuple[list[Merge], int]:
-    """What a kernel learns after merges from words that its encoder cuts by them."""
+    """Continue a training on words that the kernel encodes with the inherited merges."""
     encoder = kernel.encoder_from_merges(pairs_of(inherited), None)
     cut = [encoder.encode(word) for word in counts]
     pairs, times, num_tokens = kernel.continue_training(
@@ -59,7 +59,7 @@ def continued(
 
 
 def once_each(merges: Sequence[Merge]) -> list[Merge]:
-    """The merges before the first one that makes bytes which are a token already."""
+    """Return the merges before the first one whose bytes are already a token."""
     tokens = reference.vocabulary(merges)
     first = next((i for i, token in enumerate(tokens) if token in tokens[:i]), len(tokens))
     return list(merges[: first - reference.NUM_BYTES])
@@ -133,7 +133,7 @@ def test_a_training_that_is_continued_on_its_text_is_the_longer_training(
 
 
 def test_bytes_that_are_a_token_become_no_second_one(kernel: Kernel) -> None:
-    # "ab" + "c" is a token that no word has; in "abc" it is "bc" that merges first.
+    # No word contains the token "ab" + "c": in "abc", "bc" merges first.
     inherited = [Merge(98, 99, 1), Merge(97, 98, 1), Merge(257, 99, 1)]
     assert continued(kernel, {"abc": 5, "xabc": 2}, inherited, num_merges=9)[0] == [
         Merge(120, 97, 2),

@@ -1,7 +1,7 @@
-"""Both kernels merge as the textbook does, whatever the tokens have in common.
+"""Merging: both kernels encode like the textbook, however tokens overlap.
 
-Few letters and many tokens: nearly every merge takes a letter from another, and what comes first depends on
-letters further away. The characters are such that their bytes are merged across them too.
+With few letters and many tokens, nearly every merge uses a letter that another one needs, and the order of merges
+depends on distant letters. The characters share bytes, so that merges also cross character boundaries.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ texts_of_few_letters = st.sampled_from(LETTERS).flatmap(
 
 @st.composite
 def merges_within(draw: st.DrawFn, texts: st.SearchStrategy[str]) -> tuple[str, list[tuple[int, int]]]:
-    """A text and merges: each of two neighbours of what those before it have left of the text, any two."""
+    """Draw a text and merges: each merge is an adjacent pair of a word that earlier merges made from the text."""
     text = draw(texts)
     merges: list[tuple[int, int]] = []
     words = [tuple(text.encode())]
@@ -47,7 +47,7 @@ def merges_within(draw: st.DrawFn, texts: st.SearchStrategy[str]) -> tuple[str, 
 
 
 def merged_by_rank(pretoken: bytes, ranks: Mapping[bytes, int]) -> list[int]:
-    """The two neighbours whose bytes are the token of the smallest rank become it, of equal ones the leftmost."""
+    """Repeatedly merge the adjacent pair whose bytes have the smallest rank, the leftmost of equal ones."""
     if pretoken in ranks:
         return [ranks[pretoken]]
     word = [bytes([value]) for value in pretoken]

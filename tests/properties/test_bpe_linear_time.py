@@ -1,7 +1,7 @@
-"""No text takes long: 300 kB of anything are split, learned from and encoded in a bounded time.
+"""Linear time: any text of 300 kB is split, learned from and encoded within a bounded time.
 
-What is linear takes well under a second of the processor's time here; the bounds are for slow machines, and what
-is quadratic misses them by orders of magnitude.
+Linear algorithms take well under a second of processor time here; the bounds allow for slow machines, and quadratic
+algorithms exceed them by orders of magnitude.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 SECONDS = 8
 SIZES = {"native": 300_000, "python": 20_000}
-"""Bytes of a text; the Python kernel is as linear, and some hundred times slower."""
+"""Bytes of a text; the Python kernel is linear too, but some hundred times slower."""
 
 
 def letters(alphabet: str, size: int) -> str:
@@ -56,7 +56,7 @@ KINDS = {
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Hold what is done inside to a number of seconds of the processor, whatever else it does meanwhile."""
+    """Check that the body of the context takes less than this many seconds of processor time."""
     started = process_time()
     yield
     assert process_time() - started < seconds
@@ -94,7 +94,7 @@ def test_many_merges_are_learned_from_one_long_pretoken(kernel: Kernel, kind: st
 
 @pytest.mark.parametrize("size", [20, 100, 101, 1000])
 def test_pretokens_of_any_length_take_as_long_by_the_byte(native: Kernel, size: int) -> None:
-    """The longer ones are kept in another way, so that none is looked through again and again."""
+    """Longer pre-tokens are stored in another way, so that none is scanned repeatedly."""
     text = letters("abcdefghijklmnopqrstuvwxyz", SIZES["native"])
     words = {text[start : start + size]: 1 for start in range(0, len(text), size)}
     with within(SECONDS / 4):
@@ -111,7 +111,7 @@ def test_a_long_pretoken_is_merged_by_ranks(kernel: Kernel) -> None:
 
 @pytest.mark.parametrize("kind", ["one letter", "random letters", "one emoji"])
 def test_a_long_text_is_segmented(kernel: Kernel, kind: str) -> None:
-    size = SIZES[kernel.name] // 8  # a token as an object takes more time than all else
+    size = SIZES[kernel.name] // 8  # creating token objects takes most of the time
     text = KINDS[kind](size) + "<e>" + KINDS[kind](size)
     with within(SECONDS), chosen(kernel.name):
         tokenizer = BpeBackend().train([text], BpeConfig(special_tokens=("<e>",)))

@@ -1,4 +1,4 @@
-"""Both kernels learn for the parity of languages what the textbook learns, and the textbook what is published."""
+"""Parity-aware BPE: both kernels learn the same merges as the textbook, which learns those of the published program."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def learned(
     max_token_length: int | None = None,
     seed: int = 0,
 ) -> tuple[list[ParityMerge], int, list[int]]:
-    """What a kernel learns, the tokens of all text, and those of the development texts."""
+    """Return the merges that a kernel learns, the tokens of all text, and those of each development text."""
     pairs, counts, num_tokens, chosen_for, tokens = kernel.train_for_parity(
         [counted_words(kernel, text) for text in languages],
         [counted_words(kernel, text) for text in development],
@@ -153,7 +153,7 @@ def test_with_global_merges_alone_it_is_plain_bpe(
 
 
 def test_the_language_with_most_tokens_is_next(kernel: Kernel) -> None:
-    # "aabb" has 4 tokens and "xyz" 3: (a, a) comes first. Then both have 3, and the first language is taken again.
+    # "aabb" has 4 tokens and "xyz" 3, so (a, a) merges first. Then both have 3, and the first language is chosen again.
     merges, _, tokens = learned(
         kernel,
         [{"aabb": 3}, {"xyz": 9}, {"unheld": 99}],
@@ -216,7 +216,7 @@ def test_what_makes_no_sense_is_refused(
 
 
 # Hashes of the first 200 merges that the authors' program (commit 9e31091) wrote for five languages of the bundled
-# text: the first 60 lines of each file to learn from, the last 40 as development text.
+# text: it trains on the first 60 lines of each file, and the last 40 are the development text.
 PUBLISHED = {
     "base": (ParityRules(divisors=(1,) * 5), "6d2bb09711714e62"),
     "window": (
@@ -249,7 +249,7 @@ def test_the_textbook_learns_what_is_published(variant: str) -> None:
 
 
 def published_words(lines: Sequence[str]) -> Counter[str]:
-    """Words as the program splits them: without white space, a space before each, a character for each byte."""
+    """Split words as the program does: without white space, a space before each, a character for each byte."""
     from tokenizers import pre_tokenizers
 
     split = pre_tokenizers.Sequence(

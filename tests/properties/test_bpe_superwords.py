@@ -1,4 +1,4 @@
-"""Both kernels learn superwords as the textbook does, and split as SuperBPE's pattern says."""
+"""Superwords: both kernels learn like the textbook and split by SuperBPE's pattern."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 spaced = st.text(alphabet="ab: .\n1", min_size=1, max_size=40)
 PUBLISHED = pre_tokenizers.Split(Regex(r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]{2,}[\r\n/]*| +(?!\S)"), "isolated")
-"""The pattern as the authors have it: what no alternative matches stays together."""
+"""The authors' pattern; text that no alternative matches stays together."""
 
 
 @given(text=spaced | st.text(alphabet="a\u4e9c 1\t\r\n!/\u0301\u00a0", max_size=30) | texts)

@@ -1,4 +1,4 @@
-"""Both kernels learn what the textbook does; `test_pretoken_counter.py` has what they learn from."""
+"""Training: both kernels learn the same merges as the textbook; `test_pretoken_counter.py` tests the counting."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_kernel_merges_long_runs_as_the_textbook_does(kernel: Kernel, letters:
 
 
 def test_short_and_long_pretokens_are_learned_from_together(native: Kernel) -> None:
-    """Those of more than 100 bytes are kept in another way than the others."""
+    """Pre-tokens of more than 100 bytes are stored in another way than shorter ones."""
     letters = random.Random(5)
     words = {"".join(letters.choices("aab", k=size)): size % 7 + 1 for size in range(90, 110)}
     words |= {"ab": 4, "a" * 100: 2, "a" * 101: 2, "b" * 99: 3}
@@ -110,7 +110,7 @@ def test_ids_beyond_16_bits_are_learned_as_the_others(native: Kernel) -> None:
 
 
 def test_what_is_learned_does_not_depend_on_how_much_is_asked_for(native: Kernel) -> None:
-    """How many merges are wanted decides which pairs are followed from the beginning."""
+    """The number of merges decides which pairs are tracked from the beginning."""
     counter = counted(native, bundled_texts().values())
     expected, _ = learn(native, counter, num_merges=6000)
     for num_merges in (1, 10, 300, 2500):
@@ -118,7 +118,7 @@ def test_what_is_learned_does_not_depend_on_how_much_is_asked_for(native: Kernel
 
 
 def test_a_second_thread_merges_what_one_would(native: Kernel) -> None:
-    """It takes half of the pre-tokens of a merge that concerns some thousand."""
+    """It handles half of the pre-tokens of a merge that affects some thousand."""
     letters = random.Random(7)
     words = {
         "".join(letters.choices("aabc", k=letters.randrange(2, 14))): number % 5 + 1

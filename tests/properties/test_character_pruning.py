@@ -1,4 +1,4 @@
-"""The pieces of a BPE over characters that go are those of the textbook, and a text that keeps its pieces has them."""
+"""Pruning of BPE over characters: it removes the same pieces as the textbook; texts without them keep their pieces."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LETTERS = "abc"
 
 @st.composite
 def models(draw: st.DrawFn) -> SentencePieceFile:
-    """Letters and any pieces of them, some of which nothing merges; few scores, so that many are equal."""
+    """Draw a model of letters and longer pieces, some of which no merge makes; scores are few and often equal."""
     texts = draw(st.lists(st.text(LETTERS, min_size=2, max_size=5), max_size=10, unique=True))
     scores = {text: float(draw(st.integers(-6, -1))) for text in [*LETTERS, *texts]}
     symbol = ModelPiece("<sep>", 0.0, PieceType.USER_DEFINED)
@@ -35,7 +35,7 @@ def models(draw: st.DrawFn) -> SentencePieceFile:
 
 @given(models(), st.data())
 def test_leaves_go_as_in_the_textbook(model: SentencePieceFile, data: st.DataObject) -> None:
-    """The textbook knows merges alone: pieces that nothing merges are named as kept."""
+    """The textbook only knows merges, so pieces that no merge makes are passed as kept."""
     found = merges_of_model(model).parts
     unmade = found.ids - found.parts.keys()
     frequencies = {id: data.draw(st.integers(0, 5)) for id in sorted(found.ids)}

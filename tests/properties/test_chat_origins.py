@@ -1,4 +1,4 @@
-"""Where content goes is seen by making each of its characters another one; the origins must say the same."""
+"""Origins of content, compared to where marked characters of content appear in the rendered text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tokbench.chat.conversation import Conversation
 
 KEPT = {"role", "type"}
-"""Fields that templates decide by."""
+"""Fields whose values templates branch on."""
 
 Places = dict[str, tuple[int | None, str]]
 
@@ -49,7 +49,7 @@ def write(source: str, conversation: Conversation, *, prompt: bool = False) -> W
 
 
 def labelled(conversation: Conversation) -> tuple[Conversation, Places]:
-    """The conversation with a private-use character for each character of content, and where each is from."""
+    """Replace each character of content by a private-use one; also return the place that each is from."""
     places: Places = {}
     unused = map(chr, count(0xF0000))
 
@@ -78,7 +78,7 @@ def letters(written: Written) -> Iterator[tuple[str, Origin]]:
 
 
 def check_places(written: Written, places: Places) -> None:
-    """Each private-use character has the origin of its place, and no other has a place's."""
+    """Check that each private-use character has the origin of its place, and that no other letter is content."""
     for letter, origin in letters(written):
         if letter in places:
             assert origin == places[letter]
@@ -102,7 +102,7 @@ def test_content_goes_where_its_origin_says(name: str, data: st.DataObject, prom
 
 @given(data=st.data())
 def test_no_operation_makes_content_the_templates(data: st.DataObject):
-    """What is known of content may be lost; then it is computed."""
+    """An operation may lose the origin of content, which then counts as computed."""
     operations = [f"{{{{ {expression} }}}}" for expression in EXPRESSIONS] + list(STATEMENTS)
     operation = data.draw(st.sampled_from(operations))
     conversation, places = labelled(data.draw(conversations(plain_texts)))
@@ -120,8 +120,8 @@ def test_no_operation_makes_content_the_templates(data: st.DataObject):
 def test_what_the_template_writes_does_not_depend_on_what_is_said(
     name: str, conversation: Conversation, prompt: bool
 ):
-    """Its own text is the same with other letters, but for white space that it writes between or strips."""
-    assume("</think>" not in str(conversation))  # which a template looks for
+    """The template's own text stays the same with other content, except for white space that it adds or strips."""
+    assume("</think>" not in str(conversation))  # a template searches for it
     other, _ = labelled(conversation)
     try:
         written = [write(TEMPLATES[name], one, prompt=prompt) for one in (conversation, other)]
@@ -150,7 +150,7 @@ FIELDS = {
 @pytest.mark.parametrize("field", FIELDS)
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_control_tokens_in_every_field_stay_content(name: str, field: str):
-    """Whole ones, and the parts of one that meet the template's text across a seam."""
+    """Includes parts of control tokens that the template's own text could complete."""
     for token in (*INJECTIONS, *CONTROL_TOKENS):
         for text in (token, token[:-1], token[1:]):
             own = [
@@ -161,7 +161,7 @@ def test_control_tokens_in_every_field_stay_content(name: str, field: str):
 
 
 def template_text(name: str, message: dict[str, Any]) -> str | None:
-    """What the template itself writes but for white space; None if it refuses."""
+    """Return the template's own text without white space; None if it refuses the message."""
     messages = [{"role": "user", "content": "x"}, message]
     try:
         written = program(TEMPLATES[name]).write(

@@ -1,4 +1,4 @@
-"""Counting words chunk by chunk gives the words of whole texts, whatever is done to spaces and line ends."""
+"""Counting words by chunks gives the words of whole texts, whatever happens to spaces and line ends."""
 
 from __future__ import annotations
 
@@ -104,8 +104,9 @@ def test_documents(*, number: int, texts: list[str]) -> None:
 
 @given(texts=TEXTS, lowercase=st.booleans(), is_listed=st.booleans())
 def test_a_wordpiece_by_its_kernel(*, texts: list[str], lowercase: bool, is_listed: bool) -> None:
-    """Where its unknown token is none of the added ones, a text that spells it is words, and a training's kernel
-    would take it out."""
+    """If the unknown token is not an added token, a text that spells it consists of words, but the kernel of training
+    would cut it out.
+    """
     options = {"clean_text": True, "handle_chinese_chars": True, "strip_accents": None}
     normalizer = {"type": "BertNormalizer", "lowercase": lowercase, **options}
     vocab = {"[UNK]": 0, "a": 1}
@@ -127,7 +128,7 @@ def test_a_wordpiece_by_its_kernel(*, texts: list[str], lowercase: bool, is_list
 
 
 def test_steps_that_look_further_are_not_local() -> None:
-    """One space of several tells which other character became the next one; a table may join lines."""
+    """Spaces made of other characters must be collapsed with their neighbours, and a table must not join lines."""
     [local, *_] = documents()
     wide = {"type": "NFKC"}
     assert not document_is_local({**local, "normalizer": wide, "pre_tokenizer": METASPACE})

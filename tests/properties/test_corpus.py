@@ -1,4 +1,4 @@
-"""Reading in blocks gives what reading at once would, for any text, any bytes and any cuts."""
+"""Reading in blocks gives the same documents as reading at once, for any text, any bytes and any cuts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tokbench.errors import CorpusError
 
 UNITS = ("file", "lines", "paragraphs")
 
-# Line ends, blanks and near misses of both far more often than chance would have them.
+# Line ends, blanks and characters that resemble them, far more often than by chance.
 characters = st.sampled_from("\n\n\n\r\r \t\u3000\x1c\u2028\x85\0aé€😀\ufffd\ufeff") | st.characters(
     codec="utf-8"
 )
@@ -51,7 +51,7 @@ def cut(data, size):
 
 
 def by_definition(text: str, unit: str) -> list[str]:
-    """The documents of a text, the slow and obvious way."""
+    """Return the documents of a text by a slow and obvious implementation."""
     if unit == "file":
         return [text] if text else []
     *ended, last = text.split("\n")
@@ -74,7 +74,7 @@ def read(data: bytes, size: int, errors: str) -> tuple[str, Problems]:
 
 
 def bad_bytes(data: bytes) -> int:
-    """How many bytes of a string are in no well-formed character."""
+    """Count the bytes that do not belong to a well-formed character."""
     count = 0
     while True:
         try:

@@ -1,4 +1,4 @@
-"""`Corpus.texts_of` gives what iterating gives, whatever the text, the batches, and the options."""
+"""`Corpus.texts_of` gives the same documents as iteration, for any text, batches and options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often nominal 95 % holds the truth, by simulation: few units, skewed sizes, lines that come in files."""
+"""Coverage of nominal 95 % intervals by simulation: few units, skewed sizes, lines that come from files."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ SAMPLES = 1000
 RESAMPLES = 400
 ENOUGH = 0.92
 CHANCE = 3 * np.sqrt(ENOUGH * (1 - ENOUGH) / SAMPLES)
-"""How far a share of so many samples may lie from the true one by chance."""
+"""How far the share among this many samples may differ from the true one by chance."""
 
 
 def sizes_and_counts(
     generator: np.random.Generator, shape: tuple[int, ...]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Tokens, log-normal, and bytes: four for each token, but for a noise that is as skewed as a gamma's."""
+    """Draw log-normal token counts, and byte counts of four for each token with skewed gamma noise."""
     tokens = generator.lognormal(5, 0.8, shape)
     return tokens, TRUTH * tokens * generator.gamma(20, 1 / 20, shape)
 
@@ -32,7 +32,7 @@ def sizes_and_counts(
 def share_held(
     above: NDArray[np.float64], below: NDArray[np.float64], units: NDArray[np.int64], *, plain: bool = False
 ) -> float:
-    """How many intervals hold the truth, of samples [SAMPLES, D] whose columns are of some units."""
+    """Return the share of intervals that contain the truth, for samples [SAMPLES, D] with a unit for each column."""
     held = 0
     for sample in range(len(above)):
         of_sample = units_of(units, above[sample], below[sample])
@@ -62,7 +62,7 @@ def test_plain_percentiles_do_not(num_units: int) -> None:
 
 
 def test_lines_of_files_are_drawn_by_file() -> None:
-    """Twelve files of thirty lines that are alike in each: drawn by line, most intervals miss the truth."""
+    """Twelve files of thirty similar lines each: if lines are drawn, most intervals are too narrow."""
     generator = np.random.default_rng(1)
     files, lines, samples = 12, 30, 200
     tokens = generator.lognormal(3, 0.5, (samples, files, lines))
@@ -77,7 +77,7 @@ def test_lines_of_files_are_drawn_by_file() -> None:
 
 @pytest.mark.slow
 def test_lots_hold_it_too() -> None:
-    """More units than are kept apart, dealt by their keys: some lots have several, some none."""
+    """More units than are kept apart are dealt into lots by their keys: some lots have several units, some none."""
     generator = np.random.default_rng(3)
     samples, num_units = 150, 5000
     keys = generator.integers(0, 1 << 63, num_units)
@@ -87,9 +87,9 @@ def test_lots_hold_it_too() -> None:
 
 @pytest.mark.parametrize("num_units", [6, 64, 65, 150])
 def test_the_jackknife_holds_it_too(num_units: int) -> None:
-    """The entropy of tokens whose frequencies differ from unit to unit, against that of very many units.
+    """The entropy of tokens whose frequencies differ between units, compared to that of very many units.
 
-    More than 64 units are dealt into sets by their keys, so that some of these are larger than others.
+    More than 64 units are dealt into sets by their keys, so that the sets differ in size.
     """
     generator = np.random.default_rng(2)
     weights = 1 / np.arange(1, 61)

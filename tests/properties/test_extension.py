@@ -1,4 +1,4 @@
-"""An extended vocabulary only joins tokens of the old one, whatever it was made of and learns from."""
+"""Extension of a vocabulary only joins tokens of the old one, whatever the old one is and what it learns from."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ word_counts = st.dictionaries(words | texts.filter(bool), st.integers(1, 9), min
 
 
 def trained(counts: dict[str, int], *, num_merges: int, whole_tokens_first: bool = False) -> Vocabulary:
-    """A vocabulary that the textbook learned, without tokens of the same bytes."""
+    """Train a vocabulary by the textbook, without two tokens of the same bytes."""
     merges = reference.continue_training(
         {word.encode(): count for word, count in counts.items()}, [], num_merges=num_merges, min_frequency=1
     )
@@ -59,7 +59,7 @@ def test_every_word_becomes_coarser_or_stays(
     assert grown.merges[: len(vocabulary.merges)] == vocabulary.merges
     if (
         not whole_tokens_first
-    ):  # there a word may be taken whole that is cut otherwise where the token was learned
+    ):  # with it, a word that equals a new token is taken whole, whatever its old tokens were
         spelled = made_of(found.tokens, first_id=len(vocabulary.tokens))
         parts = [part for id in after.ids.tolist() for part in spelled.get(id, [id])]
         assert parts == before.ids.tolist()
@@ -76,7 +76,7 @@ def test_a_coarsening_has_no_boundary_of_its_own() -> None:
 
 
 def test_bytes_without_a_token_are_in_no_word(kernel: Kernel) -> None:
-    """As Falcon has none for control characters: "a" is 96 here, and "ab" becomes 255."""
+    """Like Falcon, which lacks control characters: without byte 3, the id of "a" is 96, and that of "ab" 255."""
     vocabulary = Vocabulary(tuple(bytes([value]) for value in range(256) if value != 3), ())
     counted = CountedPretokens(["abab", "a\3"], np.array([3, 9], np.int64)).without(vocabulary.missing_bytes)
     with chosen(kernel.name):
@@ -86,7 +86,7 @@ def test_bytes_without_a_token_are_in_no_word(kernel: Kernel) -> None:
 
 
 def test_words_that_are_no_whole_characters_are_cut_by_their_bytes(kernel: Kernel) -> None:
-    """As Falcon splits "fü" into 66 c3 and bc; 66 c3 occurs twice, and becomes 256."""
+    """Like Falcon, which splits "fü" into 66 c3 and bc; 66 c3 occurs twice and becomes 256."""
     vocabulary = Vocabulary(tuple(bytes([value]) for value in range(256)), ())
     words = ["f\udcc3", "é", "\udcbc", "\udcbcf\udcc3", "", "ab"]
     counted = CountedPretokens(words, np.ones(len(words), np.int64))

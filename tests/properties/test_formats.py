@@ -1,4 +1,4 @@
-"""The formats under Hypothesis: round trips, noise, and every library giving the ids of the law."""
+"""File formats on random input: round trips, noise, and every library giving the ids of the definition."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PATH = Path("ranks.tiktoken")
 
 
 def settled(character: str) -> bool:
-    """Whether Unicode 3.2 and today's agree on a character, so that no library's table is behind."""
+    """Whether Unicode 3.2 and the current version agree on a character, so that every library's table has it."""
     category = unicodedata.ucd_3_2_0.category(character)
     return category == unicodedata.category(character) and category not in {"Cn", "Co", "Cs"}
 

@@ -1,7 +1,7 @@
 """Damaged files of every kind open, or are refused with an error for the user: no crash, no hang, no huge memory.
 
-TOKBENCH_FUZZ_SEED draws other damage, and TOKBENCH_FUZZ_CASES so many cases, instead of a few hundred here and
-2,000 in the slow ones; both are in the message of a failure.
+TOKBENCH_FUZZ_SEED draws other damage, and TOKBENCH_FUZZ_CASES sets the number of cases of the smaller test, by default
+200; the larger test has 2,000. Messages of failures contain the seed and the case.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SEED = int(os.environ.get("TOKBENCH_FUZZ_SEED", "1"))
 CASES = int(os.environ.get("TOKBENCH_FUZZ_CASES", "200"))
 MANY = 2_000
 AT_ONCE = 1_000
-"""In one process: what a library leaves behind must not add up to the bound of the memory."""
+"""Cases per process: memory that a library leaks must not add up to the memory limit."""
 
 
 def program(*arguments: object) -> subprocess.CompletedProcess[bytes]:
@@ -44,7 +44,7 @@ def program(*arguments: object) -> subprocess.CompletedProcess[bytes]:
 
 @pytest.fixture(scope="module")
 def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with good files of every kind, which is made once."""
+    """Write a folder with good files of every kind once."""
     folder = tmp_path_factory.mktemp("hostile") / "good"
     done = program(folder)
     assert done.returncode == 0, done.stderr.decode(errors="replace")
@@ -52,7 +52,7 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(good: Path, folder: Path, *, seed: int, first: int, cases: int) -> list[str]:
-    """What went wrong, a line each."""
+    """Run cases of damage, and return a line for each failure."""
     folder.mkdir()
     done = program(good, folder, seed, first, cases)
     told: list[dict[str, Any]] = list(map(json.loads, done.stdout.splitlines()))

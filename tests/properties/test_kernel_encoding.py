@@ -1,4 +1,4 @@
-"""A kernel encodes pre-tokens as the textbook does, whatever their length, and decodes what it encoded."""
+"""A kernel encodes pre-tokens of any length like the textbook, and decodes what it encoded."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ def test_lengths_around_the_borders_between_methods(kernel: Kernel, letters: str
     word = (letters * 300)[:size]
     encoder = encoder_of(kernel, merges, "gpt4")
     expected = reference.encode(word.encode(), pairs_of(merges))
-    for _ in range(2):  # the second time it may be remembered
+    for _ in range(2):  # the second time from the cache
         assert encoder.encode(word) == expected
-        assert encoder.encode(f"1{word}") == [ord("1"), *expected]  # and need not be at the beginning
+        assert encoder.encode(f"1{word}") == [ord("1"), *expected]  # not at the beginning of the text
 
 
 def test_many_different_words_do_not_disturb_one_another(kernel: Kernel) -> None:

@@ -1,4 +1,4 @@
-"""The kernels tell texts by their lines as the definitions have it, whatever the lines are."""
+"""The line kernels compute the same sums and hashes of lines as the definitions, whatever the lines."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ texts = st.lists(
 
 @pytest.fixture(scope="module", params=KERNEL_NAMES)
 def kernel(request: pytest.FixtureRequest) -> Iterator[LineKernel]:
-    kernel_named(request.param)  # or skips
+    kernel_named(request.param)  # skips the test where it is absent
     with chosen(request.param):
         yield current_line_kernel()
 
@@ -83,7 +83,7 @@ def test_documents_are_reported_together_as_each_by_itself(kernel: LineKernel, d
 
 
 def test_lines_of_every_length_are_hashed(kernel: LineKernel) -> None:
-    """Ends of blocks of 64 bytes, with and without room for the length."""
+    """Lengths around the 64-byte blocks of SHA-256, with and without room for the padding."""
     lines = [bytes([65 + size % 26]) * size for size in range(1, 260)]
     for line in lines:
         _, _, total, [smallest] = kernel.line_documents(line, EVERYTHING, 1)
@@ -100,7 +100,7 @@ def test_the_smallest_of_many_hashes_are_found(kernel: LineKernel) -> None:
 
 
 def test_every_white_space_makes_a_blank_line(kernel: LineKernel) -> None:
-    """And no other character: the whole of Unicode is asked."""
+    """No other character of Unicode does."""
     characters = [chr(point) for point in range(sys.maxunicode + 1) if not 0xD800 <= point < 0xE000]
     text = "\n".join(characters)
     others = [character for character in characters if not character.isspace()]

@@ -1,4 +1,4 @@
-"""The compiled measuring kernel is the reference, whatever the texts and wherever the tokens are."""
+"""The compiled measuring kernel agrees with the reference on any text and any tokens."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ any_documents = st.lists(
 any_tiled_documents = st.lists(tiled_documents(NUM_GROUPS) | worded_documents(NUM_GROUPS), max_size=4)
 
 
-# --- the same as the reference ----------------------------------------------------------------
+# --- agreement with the reference -------------------------------------------------------------
 
 
 @given(documents=any_documents)
@@ -107,7 +107,7 @@ def test_the_compiled_kernel_knows_the_same_counts_and_operators() -> None:
 
 @pytest.mark.parametrize("step", [1, 7])
 def test_every_character_is_of_the_same_class_to_both(step: int) -> None:
-    """Each stands between letters and between digits, and is cut in the middle."""
+    """Each character stands between letters and between digits, and token boundaries cut through it."""
     native, python = new_measurer("native"), new_measurer("python")
     characters = [chr(point) for point in range(step, 0x30000, 41) if not 0xD800 <= point < 0xE000]
     text = "".join(f"a{each}b 1{each}2\n" for each in characters).encode()
@@ -117,7 +117,7 @@ def test_every_character_is_of_the_same_class_to_both(step: int) -> None:
     assert everything(native) == everything(python)
 
 
-# --- what must hold in each kernel ------------------------------------------------------------
+# --- invariants of each kernel ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)

@@ -1,4 +1,4 @@
-"""The kernels of metrics refuse what does not fit together, and count nothing of it."""
+"""The measuring kernels refuse inconsistent arguments, and count nothing of them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_wrong_texts_are_refused_and_nothing_is_counted(name: str, wrong: dict[s
     assert_refused(measurer, measurer.add_texts, good | wrong)
 
 
-# --- what does not fit together ---------------------------------------------------------------
+# --- inconsistent arguments -------------------------------------------------------------------
 
 
 def integers(*values: int) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What holds of every figure on any text: bounds, sums, order; and of distances and nested vocabularies."""
+"""Invariants of metrics on any text: bounds, sums, order; and of edit distances and nested vocabularies."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_premiums_turn_around(tokens: dict[str, int]) -> None:
 
 
 def distance_by_definition(one: Sequence[int], other: Sequence[int]) -> int:
-    """The table of Wagner and Fischer, cell by cell."""
+    """Compute the edit distance by the full table of Wagner and Fischer."""
     table = [[max(row, column) for column in range(len(other) + 1)] for row in range(len(one) + 1)]
     for row, left in enumerate(one, start=1):
         for column, right in enumerate(other, start=1):

@@ -1,4 +1,4 @@
-"""The kernel's NFC is Python's and its own definition's, and that of `tokenizers` where it is said to be."""
+"""The kernel's NFC agrees with Python's, with its own definition, and with that of `tokenizers` where claimed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MANY_ALIKE = frozenset(
         [*range(0x3400, 0xA000), *range(0xAC01, 0xD7A4), *range(0x17000, 0x19000), *range(0x20000, 0x32000)],
     )
 )
-# What may compose, move or be in the way: letters of Latin, Bengali, Myanmar and Kana, jamo, and marks of many classes.
+# Characters that compose, reorder or block composition: letters of several scripts, jamo, and marks of many classes.
 LIVELY = "aeéẹẹ́Å\u212bক\u09c7\u09cb\u1025かｶ가각\u1100字’ "
 MARKS = "\u0301\u0308\u0323\u0338\u0345\u0344\u0340\u093c\u09be\u09d7\u102e\u103a\u3099\u0f71\u0f72\u0f73\u1161\u11a8"
 TEXTS = st.text(st.one_of(st.sampled_from(LIVELY + MARKS * 2), st.characters(codec="utf-8")), max_size=40)
@@ -35,7 +35,7 @@ def assert_normal(text: str) -> None:
 
 
 @given(text=LONG)
-@example(text="é\u0323")  # a mark between the parts of the letter before it
+@example(text="é\u0323")  # a mark that belongs between the parts of é
 @example(text="\u09c7\u09be\u09d7")
 @example(text="a\u0338\u0338\u0301")
 @example(text="\u0301\u0323")

@@ -1,4 +1,4 @@
-"""The pieces that a vocabulary learns are those of the textbook, whatever the algorithm."""
+"""The pieces that extend a vocabulary are those of the textbook, for each algorithm."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LETTERS = "abc"
 WORDS = st.dictionaries(st.text(LETTERS + "x", min_size=1, max_size=7), st.integers(1, 5), max_size=7)
 TEXTS = st.lists(st.text(LETTERS, min_size=2, max_size=4), max_size=6, unique=True)
 QUARTERS = st.integers(-24, -1).map(lambda quarters: quarters / 4)
-"""Sums of them are exact, and often equal."""
+"""Scores whose sums are exact and often equal."""
 MOST = st.integers(0, 12)
 FREQUENCY = st.integers(1, 4)
 
@@ -95,14 +95,14 @@ def test_words_of_a_unigram_stay_one_piece(
 
 
 def test_scores_stay_within_those_that_there_are() -> None:
-    """log(4 / 8) is above all scores, from which a symbol of the user has its own."""
+    """log(4 / 8) exceeds all scores and is limited to the highest, which the scores of the user's symbols depend on."""
     pieces = ScoredGrowing({"a": -2.0, "b": -3.0}, total=8)
     assert PieceLearner(pieces, {"ab": 4}).learn(1) == ["ab"]
     assert pieces.new == {"ab": -2.0}
 
 
 def test_a_piece_by_which_a_word_becomes_unknown_is_refused() -> None:
-    """After "ab" no piece is "##x"."""
+    """After "ab", no piece matches "##x"."""
     pieces = MatchedGrowing(["a", "##b", "##bx"], prefix="##")
     learner = PieceLearner(pieces, {"abx": 1, "ab": 5}, min_frequency=1, text_of=pieces.text_of)
     assert learner.learn(2) == ["abx"]

@@ -1,4 +1,4 @@
-"""Both kernels count what the textbook splits, however the text reaches them."""
+"""Counting: both kernels count the pre-tokens of the textbook, however the text reaches them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MIB = 1 << 20
 NUM_THREADS = [1, 2, 5]
 
 SPECIAL_TOKENS = ["<|end of text|>", "stop\nhere", "aba", "ab a", "<e>", "é"]
-"""Some overlap, and some hold what would be a good place to cut: a space or a line end between letters."""
+"""Some overlap, and some contain a good place to cut: a space or a line end between letters."""
 
 special_tokens = st.lists(st.sampled_from(SPECIAL_TOKENS), unique=True, max_size=3)
 documents = st.lists(
@@ -74,7 +74,7 @@ def test_nothing_depends_on_threads_seeds_or_the_order_of_documents(
         assert trained(threads, seed=order.getrandbits(63)) == expected
 
 
-# Sources: bytes that arrive in blocks, or are read from a file
+# Sources: bytes in blocks, or read from a file
 
 
 def blocks_of(data: bytes, sizes: Iterable[int]) -> Iterator[bytes]:
@@ -93,7 +93,7 @@ def feed(counter: PretokenCounter, blocks: Iterable[bytes], *, documents: str = 
 
 
 def lines(text: str) -> list[str]:
-    """Lines without their ends, blank ones left out; a carriage return belongs to the line feed after it."""
+    """Return the lines without line ends and without blank lines; "\\r\\n" is one line end."""
     return [line for line in text.replace("\r\n", "\n").split("\n") if line.strip()]
 
 
@@ -167,7 +167,7 @@ def test_reading_reports_how_far_it_is(kernel: Kernel, tmp_path: Path) -> None:
     assert 0 < reported[0] <= reported[-1] <= size
 
 
-# Texts of several batches, whose borders are near every place where cutting could be wrong
+# Texts of several batches, whose borders are near every place where a cut could be wrong
 
 
 def words_between_special_tokens(size: int) -> str:
@@ -240,8 +240,8 @@ borders = st.lists(
 def test_a_cut_inside_any_text_changes_nothing(
     native: Kernel, name: str, border: str, special_tokens: list[str]
 ) -> None:
-    # A batch's worth of one letter leaves the border as the only place to cut; in what is expected
-    # the long pre-token is a short one.
+    # A whole batch of one letter leaves the border as the only place to cut; the expected counts
+    # have a short pre-token in place of the long one.
     after = "." * 20
     counter = new_counter(native, pattern=name, special_tokens=special_tokens)
     feed(counter, [("b" * MIB + border + after).encode()])
@@ -276,7 +276,7 @@ def test_many_documents_fill_several_batches(native: Kernel) -> None:
     assert counter.documents == len(texts)
 
 
-# What is wrong is wrong alike on both kernels
+# Errors are the same on both kernels
 
 
 def first_invalid(data: bytes) -> int:

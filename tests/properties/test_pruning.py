@@ -1,4 +1,4 @@
-"""The leaves that go are those of the textbook, and what stays is segmented as it says."""
+"""Pruning of merges: it removes the same leaves as the textbook, and the remaining vocabulary segments like it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LETTERS = "abc"
 
 
 class Vocabulary(NamedTuple):
-    """Pieces with their ids, and merges as pieces and as ids."""
+    """Pieces with their ids, and pairs of pieces that merge, which `merges` gives as ids."""
 
     vocab: dict[str, int]
     pairs: list[tuple[str, str]]
@@ -30,7 +30,7 @@ class Vocabulary(NamedTuple):
 
 @st.composite
 def vocabularies(draw: st.DrawFn) -> Vocabulary:
-    """Merges of any two pieces there are, each piece made once."""
+    """Draw merges of any two known pieces, each of which makes a new piece."""
     pieces, pairs = list(LETTERS), []
     for _ in range(draw(st.integers(0, 14))):
         pair = (draw(st.sampled_from(pieces)), draw(st.sampled_from(pieces)))

@@ -1,4 +1,4 @@
-"""What holds of a SentencePiece model for every text."""
+"""Properties of SentencePiece models on any text."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_spans_are_ordered_in_range_and_cover_what_is_not_removed(name: str, tex
     spans = [token.span for token in tokens]
     assert all(0 <= span.start <= span.stop <= len(data) for span in spans)
     assert all(one.start <= two.start and one.stop <= two.stop for one, two in pairwise(spans))
-    if tokenizer.model.normalizer["name"] == "identity":  # nor does a variant of that name remove spaces
+    if tokenizer.model.normalizer["name"] == "identity":  # the variants with "identity" keep all spaces
         assert b"".join(data[span.start : span.stop] for span in spans) == data
         fallback = [token for token in tokens if token.kind is TokenKind.BYTE]
         assert all(data[token.span.start : token.span.stop] == token.piece for token in fallback)
@@ -98,7 +98,7 @@ def test_samples_stand_for_the_same_text(name: str, text: str, seed: int, alpha:
     tokenizer = variant(name)
     ids = tokenizer.sample(text, seed=seed, alpha=alpha)
     assert ids == tokenizer.sample(text, seed=seed, alpha=alpha)
-    if tokenizer.model.trainer["byte_fallback"]:  # without it, how much is unknown may differ
+    if tokenizer.model.trainer["byte_fallback"]:  # without it, samples may differ in what is unknown
         assert tokenizer.decode(ids) == tokenizer.decode(tokenizer.encode(text))
 
 
@@ -184,6 +184,6 @@ def test_every_option_of_a_model_is_kept_to(
         expected = peer.decode(given_)
         assert (
             tokenizer.decode(given_) == expected or "\ufffd" in expected
-        )  # of half a character the two differ
+        )  # the two differ on incomplete characters
         streaming = StreamingDecoder(tokenizer)
         assert "".join([*map(streaming.feed, given_), streaming.finish()]) == tokenizer.decode(given_)

@@ -1,4 +1,4 @@
-"""The kernel that trains SentencePiece's BPE against its definition, and both against the library."""
+"""Training of SentencePiece's BPE: the kernel compared to its definition, and both to the library."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def learned(
     threads=st.integers(1, 3),
     charsmap=st.sampled_from([b"", NMT_NFKC]),
 )
-@example(  # words of more symbols than short ones may have; and pairs that are there for a moment only
+@example(  # words longer than the kernel's short words, and pairs that exist only temporarily
     texts=["ab" * 200 + "aab" * 50, "aaaaa aaaa"],
     rules=ALL_RULES,
     spacing={"dummy_prefix": True, "collapse": False},
@@ -81,7 +81,7 @@ def test_the_kernel_learns_what_the_definition_says(texts: list[str], **options:
 
 
 def test_rare_pairs_are_learned_once_the_others_are_used_up() -> None:
-    """So many words that the kernel passes rare pairs over at first, and begins anew when all others are learned."""
+    """With this many words the kernel skips rare pairs at first, and restarts when all others are learned."""
     native = pytest.importorskip("tokbench.native._sentencepiece_training")
     draw = Random(3)
     words = ["".join(draw.choices("abcdef", k=draw.randint(2, 5))) for _ in range(150)]
@@ -94,15 +94,15 @@ def test_rare_pairs_are_learned_once_the_others_are_used_up() -> None:
 
 
 def test_a_hand_worked_example() -> None:
-    """▁abab ×2 and ▁ab: ab 5 times, then ▁ab 3, and ab ab is gone but for ▁ab ab, 2."""
+    """▁abab ×2 and ▁ab ×1: "ab" occurs 5 times, then ▁ab 3 times, and then only ▁ab ab is left, twice."""
     segments = Counter({"▁abab": 2, "▁ab": 1})
     assert reference.learn(segments, PieceRules(), num_pieces=3) == ["ab", "▁ab", "▁abab"]
-    # After them what occurs no more, by length: ▁a, "ab" and "a" before its "b" was merged, "b" and "a".
+    # Then, by length, pairs that no longer occur: b a, ▁ a, ab a and ab ab.
     assert reference.learn(segments, PieceRules(), num_pieces=9)[3:] == ["ba", "▁a", "aba", "abab"]
 
 
 def pieces_of_the_library(lines: list[str], *, vocab_size: int, **options: Any) -> list[str]:
-    """What the library learns, or its reason why it does not."""
+    """Return the pieces that the library learns, or the message of its error."""
     written = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
@@ -157,9 +157,9 @@ def test_the_pieces_are_those_of_the_library(
     further: dict[str, bool],
     longest: int,
 ) -> None:
-    kernel_named(name)  # or skips
+    kernel_named(name)  # skips the test where it is absent
     rule, extra_removed = prepared
-    if extra_removed:  # docs/train.md says what else differs
+    if extra_removed:  # docs/train.md lists the other differences
         options = options | {"add_dummy_prefix": True}
         lines = [line.replace("▁", "_") for line in lines]
     elif rule != "identity":
@@ -187,7 +187,7 @@ def test_the_pieces_are_those_of_the_library(
                 options=tuple(f"{key}={str(value).lower()}" for key, value in further.items()),
                 **options,
             )
-        except TrainingError:  # the library would learn from a text of nothing but spaces
+        except TrainingError:  # the library also trains on a text of spaces alone
             assert len(expected) == 1 or not "".join(expected[259:]).strip("▁")
             return
     model: Any = found

@@ -1,4 +1,4 @@
-"""A text that a normal form leaves as it is: what is said of it without normalizing it is true."""
+"""Texts that a normal form leaves unchanged: what is said of them without normalizing is true."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_no_character_that_is_left_joins_or_is_moved(form: str) -> None:
     for before in filter(still.leaves, "a각ক\u1100\u0301"):
         for start in range(0, len(left), 1000):
             pairs = [before + one for one in left[start : start + 1000]]
-            # A text in normal form has no part that is not: a thousand pairs are seen at once.
+            # Every part of a normalized text is normalized, so that a thousand pairs are checked at once.
             if still.leaves(together := "".join(pairs)):
                 assert unicodedata.normalize(form, together) == together
             else:

@@ -1,4 +1,4 @@
-"""The store under Hypothesis: what is damaged is noticed, what is not comes back as it was."""
+"""The store on random input: damage is noticed, and undamaged content is read back unchanged."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def manifests(draw: st.DrawFn) -> Manifest:
 
 
 def reversed_everywhere(value: Any) -> Any:
-    """The same JSON value with every mapping in the opposite order."""
+    """Return the same JSON value with every mapping in the opposite order."""
     if isinstance(value, dict):
         return {key: reversed_everywhere(value[key]) for key in reversed(value)}
     return [reversed_everywhere(item) for item in value] if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""tokbin files that were cut, flipped or forged: refused, and never read out of bounds."""
+"""tokbin files that were truncated, flipped or forged are refused, and never read out of bounds."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def reopened() -> TokbinTokenizer:
 
 
 def read(data: bytes) -> None:
-    """Everything that can be asked of a file."""
+    """Read everything from a file."""
     file = TokbinFile(data, path="x.tokbin")
     file.verify()
     file.tokens()

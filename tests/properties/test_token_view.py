@@ -33,7 +33,7 @@ INSIDE_PICTURES = {"\u200d", *map(chr, range(0xE0020, 0xE0080))}
 
 
 def cells(lines: list[Line]) -> list[str]:
-    """The text of the cells of a coloured view, found by their backgrounds alone."""
+    """Return the texts of the cells of a coloured view, separated by their backgrounds alone."""
     found: list[tuple[object, str]] = []
     for line in lines:
         for segment in line.rows[0].segments:
@@ -53,7 +53,7 @@ def test_no_row_exceeds_the_width(
         for row in line.rows:
             text = "".join(segment.text for segment in row.segments)
             assert max(cell_len(text), row.width) <= width
-            if not PICTURE_JOINERS & set(text):  # releases of rich measure these differently
+            if not PICTURE_JOINERS & set(text):  # their width depends on the release of rich
                 assert cell_len(text) == row.width
 
 
@@ -83,7 +83,7 @@ def test_tokens_of_all_kinds_never_share_a_colour(segmentation: Segmentation, pa
 
 @given(tilings(), WIDTHS)
 def test_tokens_can_be_read_back_without_colour(segmentation: Segmentation, width: int) -> None:
-    """The separators divide the view as the colours do, and whole plain tokens stand there as they are."""
+    """The separators divide the view like the colours, and complete plain tokens appear unchanged."""
     whole, cut = separators_for(segmentation.text)
     text = "".join(plain(line) for line in token_lines(segmentation, width=width))
     read = re.split(f"[{whole}{cut}]", text) if text else []

@@ -1,4 +1,4 @@
-"""Traced strings: the text is what `str` gives, the origins are those of the definition."""
+"""Traced strings: the text equals that of `str`, and the origins are those of the definition."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ORIGINS = [TEMPLATE, Origin(0, "content"), Origin(0, "name"), COMPUTED]
 
 ALPHABET = "ab AB\t\n\r\v\x1c\x85\u2028<|>-+0%{}" + "ßŉİǅΣσςﬃΐ\u0345ʼ1É"
-"""Letters that become several in another case, white space of every kind, and what is special to formats."""
+"""Letters that become several in another case, white space of every kind, and format characters."""
 
 strings = st.lists(
     st.builds(Character, st.sampled_from(ALPHABET) | st.characters(), st.sampled_from(ORIGINS)), max_size=12
@@ -42,7 +42,7 @@ def traced(string: Characters) -> Traced:
 
 
 def pairs(string: str) -> Characters:
-    """What a string says of itself."""
+    """Return the characters of a string with the origins that it reports."""
     assert isinstance(string, Traced)
     lengths = string.runs_of_origins()
     assert all(length > 0 for length, _ in lengths)
@@ -188,7 +188,7 @@ def test_padding(string: Characters, width: int, origin: Origin):
             traced(string).center(width, Traced("*", origin)),
             text.center(width, "*"),
             missing // 2
-            + (missing & width & 1),  # Python's: what is odd goes to the left where the width is odd
+            + (missing & width & 1),  # Python puts an odd remainder to the left if the width is odd
         ),
     ):
         assert result == expected
@@ -205,7 +205,7 @@ def test_translate(string: Characters, table: dict[str, str | None]):
 
 @given(template=strings, value=strings, number=st.integers(-99, 99))
 def test_percent(template: Characters, value: Characters, number: int):
-    """What is formatted is known where nothing else is asked of it, and otherwise never the template's."""
+    """A plain %s keeps the origins of its value; other directives make the result computed, never the template's."""
     template = [character for character in template if character.text != "%"]
     result = traced([*template, *characters("%s", [TEMPLATE] * 2), *template]) % (traced(value),)
     assert pairs(result) == template + value + template
@@ -227,7 +227,7 @@ def test_format(template: Characters, value: Characters):
 
 @given(template=st.text(ALPHABET + "%sdr(a)*.5{}!:[]", max_size=12), value=strings)
 def test_what_cannot_be_formatted_fails_as_it_does(template: str, value: Characters):
-    """And what can has the same text."""
+    """Formats that succeed give the same text."""
     for method in (str.__mod__, lambda s, v: s.format(v)):
         results: list[Any] = []
         for string, argument in ((template, text_of(value)), (Traced(template, TEMPLATE), traced(value))):
@@ -255,7 +255,7 @@ def test_equality_and_lookup_are_those_of_the_text(string: Characters):
 
 
 def test_methods_that_python_adds_to_strings_are_noticed():
-    """Each either is here or gives no text; one that is neither would give ordinary strings, so computed ones."""
+    """Each method is either defined here or returns no text; a missing one would return ordinary strings."""
     without_text = {
         "encode",
         "endswith",

@@ -1,4 +1,4 @@
-"""The pieces of a Unigram that go are those of the textbook, and a text of which all pieces stay keeps them."""
+"""Pruning of a Unigram: it removes the same pieces as the textbook, and texts without them keep their pieces."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ Pieces = list[tuple[str, float]]
 
 LETTERS = "abc"
 SCORES = st.integers(-24, -1).map(lambda quarters: quarters / 4)
-"""Sums of them are exact, and often equal."""
+"""Scores whose sums are exact and often equal."""
 
 
 @st.composite
 def vocabularies(draw: st.DrawFn) -> Pieces:
-    """Pieces with scores; mostly all letters are among them."""
+    """Draw pieces with scores, usually including all letters."""
     texts = draw(st.lists(st.text(LETTERS, min_size=2, max_size=5), max_size=9, unique=True))
     letters = draw(st.sampled_from([LETTERS, LETTERS, "ab"]))
     pieces = draw(st.permutations([*letters, *texts]))

@@ -1,4 +1,4 @@
-"""The kernel that trains Unigram against its definition: the same pieces, and scores to the last bit."""
+"""Training of Unigram: the kernel gives the same pieces as its definition, and scores equal to the last bit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def learned(
     required: tuple[int, ...] = (),
     threads: int = 2,
 ) -> tuple[Any, ...]:
-    """Everything that a kernel tells of a training."""
+    """Return everything that a kernel reports of a training."""
     text, seen = counted_text(
         module, texts, rules=rules, spacing=spacing, coverage=coverage, required=required, threads=threads
     )
@@ -59,7 +59,7 @@ def learned(
     required=st.sampled_from([(), (0x61, 0x4E00)]),
     threads=st.integers(1, 3),
 )
-@example(  # a segment so long that its probability needs an exponent of its own
+@example(  # a segment so long that its probability needs a separate exponent
     texts=["ab" * 700 + "aab" * 50],
     rules={
         "longest": 3,
@@ -81,7 +81,7 @@ def test_the_kernel_learns_what_the_definition_says(texts: list[str], **options:
 
 
 def test_of_many_substrings_the_best_are_the_seeds() -> None:
-    """More than are in memory at a time."""
+    """There are more substrings than are in memory at a time."""
     letters = Random(7)
     words = ["".join(letters.choices("abcdé", k=letters.randint(4, 12))) for _ in range(2500)]
     options: dict[str, Any] = {
@@ -102,7 +102,7 @@ def test_of_many_substrings_the_best_are_the_seeds() -> None:
 
 @given(texts=texts, rules=rules)
 def test_no_piece_crosses_what_parts_segments(texts: list[str], rules: dict[str, Any]) -> None:
-    """The definition of a segment: every substring that may be a piece is within one."""
+    """The definition of a segment: every substring that may be a piece is within one segment."""
     of_pieces = PieceRules(**rules)
     for text in texts:
         word = text.replace(" ", "▁")

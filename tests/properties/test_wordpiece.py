@@ -1,4 +1,4 @@
-"""The fast WordPiece trainer and the library's encoder, held to the textbook."""
+"""The fast WordPiece trainer and the library's encoder, compared to the textbook."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OBJECTIVES = st.sampled_from(["frequency", "likelihood"])
 _SWITCHES = ("lowercase", "clean_text", "handle_chinese_chars")
 COUNTS = st.integers(1, 9) | st.sampled_from([2**31, 2**40 + 1, 10**12])
 HASHED = st.lists(st.sampled_from("ab#"), min_size=1, max_size=7).map("".join)
-"""Words with what marks pieces inside words in them: then two pairs may be joined to one piece."""
+"""Words that contain the prefix of pieces inside words, so that two pairs may join to the same piece."""
 
 
 @pytest.fixture(scope="module", params=KERNEL_NAMES)
@@ -269,7 +269,7 @@ def test_what_a_kernel_cannot_use_is_refused(kernel: Kernel) -> None:
 
 
 def test_ties_and_near_ties_are_decided_exactly(kernel: Kernel) -> None:
-    # Scores that no float64 tells apart: (2^53 + 1) / (a · b) and neighbours of it.
+    # Scores that float64 cannot distinguish: (2^53 + 1) / (a · b) and its neighbours.
     for low in range(8):
         words = {"ab": 2**53 + low, "cd": 2**53 + 1, "ef": 2**53 + 2, "a": 3, "c": 3, "e": 3}
         letters = reference.alphabet(words)

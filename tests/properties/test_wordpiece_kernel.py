@@ -1,4 +1,4 @@
-"""Both WordPiece kernels give `tokenizers`' ids and places for every text and every option."""
+"""Both WordPiece kernels give the ids and spans of `tokenizers` for every text and every option."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OPTIONS = [
     )
 ]
 BERT = {"clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True}
-# What is white space, punctuation, an ideograph, a mark or left out, to some option or to all; and what becomes one.
+# White space, punctuation, ideographs, marks and removed characters of some option, and characters that become such.
 HARD = (
     " \t\n\r\x0b\x0c\x1c\x85\xa0\u3000\u2000\0\x7f\ufffd\u200d.,!#字中\uf900\U0002f800\u037e\u2329“—"
     "ABCabcéÉİßǅΣ\u0301\u0316\u0344각가\u0958अनुभव้\U0001d400\u302e\U0001d165\u1b44"
@@ -45,7 +45,7 @@ woven = st.lists(st.sampled_from(HARD) | texts, max_size=20).map("".join)
 
 
 def vocabulary(*, prefix: str, gap: int) -> dict[str, int]:
-    """Letters of both sorts, and longer pieces that begin alike, so that matches are cut back."""
+    """Return letters for both positions, and longer pieces with common beginnings, so that matches are cut back."""
     letters = [*"abcdefghijklmnopqrstuvwxyzABCé字中.,!#-", "\u0301", "\u1100", "\u1161", "\u11a8", "ß"]
     inside = [prefix + each for each in "abcdeilmnrstuß\u0301\u1161\u11a8"]
     longer = [
@@ -71,7 +71,7 @@ def wordpiece(
     most: int = 20,
     gap: int = 3,
 ) -> bytes:
-    """A document of them; the special tokens are three."""
+    """Return a document with this vocabulary and three special tokens."""
     vocab = vocabulary(prefix=prefix, gap=gap)
     return dump(
         document(
@@ -91,7 +91,7 @@ def wordpiece(
 
 
 def opened(data: bytes, name: str = "native") -> DocumentWordPiece:
-    kernel_named(name)  # skips where it is absent
+    kernel_named(name)  # skips the test where it is absent
     with chosen(name):
         return DocumentWordPiece(data, name="test")
 
@@ -109,7 +109,7 @@ def on_library(data: bytes) -> DocumentWordPiece:
 @pytest.mark.parametrize("name", KERNEL_NAMES)
 @pytest.mark.parametrize(
     "rules",
-    # Every fifth one: together these have each value of each option. The others are slow.
+    # Every fifth one covers each value of each option. The others are marked slow.
     [pytest.param(each, marks=[] if n % 5 == 0 else [pytest.mark.slow]) for n, each in enumerate(OPTIONS)],
     ids=["-".join(str(v)[0] for v in rules.values()) for rules in OPTIONS],
 )
@@ -164,7 +164,7 @@ def test_the_tables_know_which_characters_move() -> None:
 
 
 def test_no_character_becomes_more_characters_than_it_has_bytes() -> None:
-    """The room for ids depends on it."""
+    """The size of the buffer for ids depends on it."""
     kernel = kernel_of("native")
     for lower, strip in itertools.product((True, False), repeat=2):
         rules = {
@@ -189,7 +189,7 @@ def test_all_tiers_cut_alike(ideographs: bool, text: str) -> None:
         try:
             found = _wordpiece.split(data, ideographs, tier).tolist()
         except ValueError:
-            continue  # this processor does not have it
+            continue  # not supported by this processor
         assert found == expected
 
 
@@ -318,7 +318,7 @@ def test_hostile_texts_take_time_by_their_length(text: str) -> None:
 
 
 def test_pieces_that_repeat_are_matched_in_linear_time() -> None:
-    """Each match is cut back to one letter: without failure links, half a million steps a letter."""
+    """Each match is cut back to one letter: without failure links, every letter would take 2,000 steps."""
     vocab = {"[UNK]": 0, "a": 1, "##a": 2, "a" * 2000 + "b": 3, "##" + "a" * 2000 + "b": 4}
     parts = json.loads(wordpiece(BERT, most=1 << 31))
     parts["model"]["vocab"] = vocab

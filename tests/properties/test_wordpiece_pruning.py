@@ -1,4 +1,4 @@
-"""The pieces of a WordPiece that go are those of the textbook, and a word of which all pieces stay keeps them."""
+"""Pruning of a WordPiece: it removes the same pieces as the textbook, and words without them keep their pieces."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TEXTS = st.text(LETTERS, min_size=2, max_size=4)
 
 @st.composite
 def vocabularies(draw: st.DrawFn) -> MatchedPieces:
-    """Pieces of words; mostly all letters are among them, at the beginning and inside."""
+    """Draw pieces of words, usually including all letters, both at the beginning and inside."""
     inside = draw(st.lists(st.tuples(st.sampled_from(["", "##"]), TEXTS), max_size=10, unique=True))
     letters = [*LETTERS, *(f"##{letter}" for letter in LETTERS)]
     missing = draw(st.sets(st.sampled_from(letters), max_size=1))
@@ -62,6 +62,6 @@ def test_a_word_of_which_every_piece_stays_keeps_them(
     for word in words:
         before = reference.longest_matches(word, pieces.texts)
         after = reference.longest_matches(word, left)
-        if before is not None:  # an unknown word may become known, where a longer match led astray
+        if before is not None:  # a removed piece may have made a word unknown
             assert after is not None
             assert after == before or not gone.isdisjoint(before)

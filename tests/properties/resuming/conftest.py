@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A corpus of several files, a tokenizer, and the shards of a run that nothing interrupted."""
+    """Create a corpus of several files, a tokenizer, and the shards of an uninterrupted run."""
     folder = tmp_path_factory.mktemp("resume")
     (folder / "corpus").mkdir()
     source = random.Random(5)
@@ -39,7 +39,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(place: Path) -> Path:
-    """The same, with no shards yet."""
+    """Return the same folder without the shards of an earlier test."""
     shutil.rmtree(place / "shards", ignore_errors=True)
     return place
 
@@ -52,7 +52,7 @@ def interrupted(folder: Path) -> Path:
 
 @pytest.fixture
 def halfway(folder: Path) -> Path:
-    """A run of which four shards are whole."""
+    """Start a run that dies after four shards are complete."""
     assert dies(folder, 40) == KILLED
     assert (folder / "shards" / "shard-00003.npy").exists()
     return folder

@@ -1,4 +1,4 @@
-"""A run that is killed goes on to the very bytes of one that was not, wherever the kill came."""
+"""A killed run continues to exactly the bytes of an uninterrupted one, wherever it was killed."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_where_it_dies_in_the_second_shards(folder: Path, moment: int) -> None:
 
 @pytest.mark.slow
 def test_killed_at_random_moments(folder: Path, tmp_path: Path) -> None:
-    """By a signal, with a real command, again and again until one comes to its end."""
+    """Kills a real command by a signal, again and again until it completes."""
     source = random.Random(11)
     (tmp_path / "corpus").mkdir()
     for number in range(6):

@@ -1,4 +1,4 @@
-"""What a resumed run takes over, what it writes again, and what it refuses."""
+"""Resumed runs: what they take over, what they write again, and what they refuse."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_a_journal_that_is_no_file_of_the_folder(folder: Path, tmp_path: Path, k
     assert other.read_text(encoding="utf-8") == "text"
 
 
-# What shards hold is looked at again
+# The contents of shards are checked again
 
 
 def flip(path: Path) -> None:
@@ -191,7 +191,7 @@ def test_a_corpus_named_by_another_path(
         paths = sorted((folder / "corpus").iterdir(), reverse=True)
     elif how == "moved":
         paths = [(folder / "corpus").rename(tmp_path / "elsewhere")]
-    else:  # to names that sort otherwise
+    else:  # to names that sort in another order
         for number, path in enumerate(sorted((folder / "corpus").iterdir(), reverse=True)):
             path.rename(path.with_name(f"{number}-{path.name}"))
     resumed(folder, *paths)
