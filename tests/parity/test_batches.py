@@ -1,4 +1,4 @@
-"""Templates, truncation, windows and padding give what `tokenizers` and `transformers` give for the same file."""
+"""Templates, truncation, windows and padding agree with `tokenizers` and `transformers` for the same file."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_windows_are_those_of_the_library(
         rows = list(rows_of(ours(template), *columns, truncation=plan, threads=1))
     except TextError as error:
         if "stride" in str(error):
-            return  # where the library panics
+            return  # the library panics then
         with pytest.raises(Exception, match=r"[Tt]runcat|too short|not provided"):
             peer.encode(*texts)
         return
@@ -114,7 +114,7 @@ def test_padding_is_the_librarys(
     rows = list(rows_of(ours(template), texts, threads=1))
     plan = PaddingPlan(length=length, multiple_of=multiple, side=side)
     longest = max(len(each.ids) for each in expected)
-    if length is not None and longest > plan.width([]):  # where the library leaves a text as long as it is
+    if length is not None and longest > plan.width([]):  # the library would return an unpadded longer text
         with pytest.raises(TextError, match="more than the"):
             pad_rows(ours(template), rows, padding=plan)
         return
@@ -178,7 +178,7 @@ def test_a_template_that_is_unknown_is_reported() -> None:
 
 
 def test_windows_have_the_types_of_the_template() -> None:
-    """The library forgets them in the windows of a second text, where the template gives it the first one's type."""
+    """The library loses types in the windows of a second text if the template gives it the type of the first."""
     peer = tokenizers.Tokenizer.from_str(library("none").to_str())
     peer.post_processor = processors.TemplateProcessing(
         single="$A [SEP]", pair="$A [SEP] $B [SEP]", special_tokens=[("[SEP]", 2)]

@@ -1,4 +1,4 @@
-"""Every library that `tokbench bench` compares with gives our ids, by every call that is timed."""
+"""Every library that `tokbench bench` compares with gives tokbench's ids, by every call that is timed."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ RUN = {
     "gigabpe": set(),
     "sentencepiece": {"sentencepiece"},
 }
-"""What each is known to run; others it may refuse."""
+"""The tokenizers that each library must run; it may refuse others."""
 
 
 @pytest.fixture(scope="module")
 def sample():
-    """Real text: on the hard cases in edge/ fastokens takes another character for a space than `regex` does."""
+    """Return real text: on the hard cases in edge/, fastokens and `regex` disagree on what is a space."""
     kinds = ("parallel/en", "parallel/de", "parallel/ru", "code/")
     found = [Document(text, name, name) for name, text in bundled_texts().items() if name.startswith(kinds)]
     return sample_of(found, max_bytes=1_000_000)

@@ -1,4 +1,4 @@
-"""Which character each character of a normalized text is from, as the installed `tokenizers` says it by offsets."""
+"""The original character of each normalized character agrees with the offsets of the installed `tokenizers`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ CHARACTERS = (
 
 @cache
 def offsets_by_library(number: int) -> Callable[[str], tuple[str, Sequence[tuple[int, int]]]]:
-    """A text → what a normalizer makes of it, and the offsets of each character of that."""
+    """Return a function that maps a text to its normalized form and the offsets of each character of that."""
     each_character = {
         "type": "Split",
         "pattern": {"Regex": r"[\s\S]"},
@@ -82,16 +82,16 @@ def test_characters_are_from_where_the_library_says(number: int, text: str) -> N
 @pytest.mark.parametrize(
     ("normalizers", "text", "origins"),
     [
-        # What a character is taken apart into is all from it.
+        # All parts of a decomposed character originate from it.
         ([NFD], "xéy", [0, 1, 1, 2]),
-        # The dot below comes before the acute, which was put in and is from the character before it, whichever that is.
+        # The dot below is sorted before the acute, an inserted part, which originates from the character before it.
         ([NFD], "e\u0301\u0323", [0, 1, 2]),
         ([NFD], "é\u0323", [0, 1, 1]),
-        # What is composed is from the first of its parts.
+        # A composed character originates from the first of its parts.
         ([NFC], "xe\u0301y", [0, 1, 3]),
         ([BERT], "a\x00字É", [0, 2, 2, 2, 3]),
         ([PREPEND], "ab", [0, 0, 0, 1]),
-        # What replaces characters is from the last of them.
+        # A replacement originates from the last character that it replaces.
         ([REPLACE], "xaby", [0, 2, 2, 2, 3]),
         ([STRIP, LOWERCASE], " İ ", [1, 1]),
     ],

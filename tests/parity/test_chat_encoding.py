@@ -1,4 +1,4 @@
-"""Ids and masks of benign conversations are those of `apply_chat_template`, for real tokenizers and trained ones."""
+"""Ids and masks of benign conversations equal those of `apply_chat_template`, for real and trained tokenizers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def document_of(name: str) -> bytes:
 
 @cache
 def both(name: str) -> tuple[Any, Any]:
-    """The tokenizer with control tokens added, in transformers and here."""
+    """Add control tokens to a tokenizer in transformers, and open the result in transformers and here."""
     folder = Path(mkdtemp())
     (folder / "tokenizer.json").write_bytes(document_of(name))
     theirs = transformers.PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"))
@@ -100,7 +100,7 @@ def test_benign_conversations_have_the_ids_and_masks_of_transformers(
     assert found.ids.tolist() == expected["input_ids"]
     encoded = theirs(found.rendered.text, add_special_tokens=False)
     ends = (place for start, stop in found.rendered.generated or () for place in (start, stop - 1))
-    # Where the first or last character of a range is in no token of transformers, it loses the range.
+    # transformers loses a range whose first or last character is in none of its tokens.
     if all(encoded.char_to_token(place) is not None for place in ends):
         assert found.loss_mask.tolist() == expected["assistant_masks"]
 

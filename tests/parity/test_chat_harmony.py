@@ -1,4 +1,4 @@
-"""openai-harmony gives the ids and, for a tool's schema, the types that our rendering says.
+"""openai-harmony gives the ids of tokbench's rendering, and the same types for a tool's schema.
 
 It needs o200k_base.tiktoken in the folder that TIKTOKEN_ENCODINGS_BASE names; without that these tests are skipped.
 """
@@ -45,7 +45,7 @@ def encoding() -> Any:
 
 
 def our_ids(rendered: Rendered) -> list[int]:
-    """Each piece encoded alone."""
+    """Encode each piece separately."""
     ids: list[int] = []
     for text, is_control, _ in pieces(rendered, TOKENS):
         allowed = {text} if is_control else set()
@@ -96,7 +96,7 @@ def developer_message(instructions: str | None, tools: Any) -> Any:
 
 
 def their_messages(conversation: Conversation) -> list[Any]:
-    """The conversation as one would write it with openai-harmony."""
+    """Build the conversation with the types of openai-harmony."""
     messages = [system_message(dict(conversation.variables))]
     said = list(conversation.messages)
     if said[0]["role"] == "system":

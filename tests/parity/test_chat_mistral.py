@@ -1,4 +1,4 @@
-"""mistral-common gives the ids that our rendering says; skipped without it."""
+"""mistral-common gives the ids of tokbench's rendering; skipped without it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tokbench.chat.formats import Format
 
 pytest.importorskip("mistral_common")
-pytestmark = pytest.mark.slow  # its tokenizers take a second each to load
+pytestmark = pytest.mark.slow  # each tokenizer takes a second to load
 
 FORMATS = ["mistral-v1", "mistral-v2", "mistral-v3", "mistral-v3-tekken", "mistral-v7", "mistral-v7-tekken"]
 
@@ -32,7 +32,7 @@ contents = plain_texts | texts | hostile_texts
 
 @cache
 def tokenizer(name: str) -> Any:
-    """Mistral's tokenizer of that version, which takes a conversation whoever ends it."""
+    """Return Mistral's tokenizer of that version, in the mode that accepts any last role."""
     from mistral_common.protocol.instruct.validator import ValidationMode
     from mistral_common.tokens.tokenizers.mistral import MistralTokenizer
 
@@ -48,7 +48,7 @@ def tokenizer(name: str) -> Any:
 
 
 def mistral_tokenizer(name: str, folder: Path) -> Any:
-    """Of the seventh version with Tekken none is shipped: its vocabulary is that of the third."""
+    """Return Mistral's tokenizer; v7 with Tekken is not shipped, so it is built from the vocabulary of v3."""
     if name != "mistral-v7-tekken":
         return tokenizer(name)
     return tekken_of_the_seventh_version(folder)
@@ -68,7 +68,7 @@ def tekken_of_the_seventh_version(folder: Path) -> Any:
 
 
 def their_ids(mistral: Any, conversation: Conversation) -> list[int] | None:
-    """What mistral-common gives; None if it refuses."""
+    """Return the ids of mistral-common, or None if it refuses the conversation."""
     from mistral_common.protocol.instruct.request import ChatCompletionRequest
 
     try:
@@ -76,12 +76,12 @@ def their_ids(mistral: Any, conversation: Conversation) -> list[int] | None:
             json.loads(json.dumps(conversation.messages)), tools=list(conversation.tools) or None
         )
         return list(mistral.encode_chat_completion(request).tokens)
-    except Exception:  # whatever it raises is a refusal
+    except Exception:  # any exception is a refusal
         return None
 
 
 def our_ids(mistral: Any, format: Format, rendered: Rendered) -> list[int]:
-    """Each piece encoded alone."""
+    """Encode each piece separately."""
     encoder = mistral.instruct_tokenizer.tokenizer
     ids: list[int] = []
     for text, is_control, _ in pieces(rendered, format.control_tokens + format.optional_tokens):
@@ -100,7 +100,7 @@ def special(encoder: Any, token: str) -> int:
 
 @st.composite
 def mistral_conversations(draw: Any) -> Conversation:
-    """Good ones; and others with several messages of one role, system messages anywhere and calls of any form."""
+    """Draw good conversations, and others with repeated roles, system messages anywhere and calls of any form."""
     if draw(st.booleans()):
         conversation = draw(
             conversations(contents, tools=True, parts=draw(st.booleans()), arguments="either", system=True)
@@ -128,7 +128,7 @@ def test_ids_are_mistrals(name, conversation, tmp_path_factory):
     format = named(name)
     mistral = mistral_tokenizer(name, tmp_path_factory.getbasetemp())
     (written,) = format.render([conversation])
-    # The space that SentencePiece adds is written only for tokenizers that do not add it.
+    # The template contains the space that SentencePiece adds only for tokenizers that do not add it.
     (rendered,) = (format.with_dummy_prefix or format).render([conversation])
     if isinstance(written, Rendered) and isinstance(rendered, Rendered):
         assert written.text.replace(" ", "") == rendered.text.replace(" ", "")
@@ -139,7 +139,7 @@ def test_ids_are_mistrals(name, conversation, tmp_path_factory):
 
 
 def only_we_refuse(name: str, conversation: Conversation) -> bool:
-    """Whether mistral-common drops tools, takes a result without its call, or a system message of empty parts."""
+    """Whether mistral-common drops tools, or accepts a result without its call or a system message of empty parts."""
     first = conversation.messages[0]["role"] if conversation.messages else None
     return (
         (name == "mistral-v1" and bool(conversation.tools))

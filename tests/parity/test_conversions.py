@@ -1,8 +1,8 @@
-"""What is converted gives the same ids in the library that it is for, opened there as its users open it.
+"""A converted tokenizer gives the same ids in its target library, opened as that library's users open it.
 
-Each family goes to each format that can carry it; the result is opened without our help, and held to
-the source on the bundled texts and on any text that Hypothesis finds. The proof inside `convert` has
-done that already, by other code: this is the check of the proof.
+Each family is converted to each format that can represent it; the result is opened without tokbench's help, and
+compared to the source on the bundled texts and on random text. The proof inside `convert` has checked the same
+with other code: these tests check the proof.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ QUICK = {
     ("unigram", "tokbin"),
     ("wordpiece", "vocab.txt"),
 }
-"""One family for each format; the others are slow, and proved on a tenth of the texts when they are made."""
+"""One family for each format; the others are slow, and their proofs use a tenth of the texts."""
 SOURCES: dict[str, Callable[[], Any]] = {
     "bpe": trained,
     "bpe qwen2": lambda: trained("qwen2"),
@@ -78,14 +78,14 @@ SOURCES: dict[str, Callable[[], Any]] = {
 
 @cache
 def source_of(name: str) -> Any:
-    """A tokenizer of `SOURCES`, or a baseline of that name."""
+    """Return a tokenizer of `SOURCES`, or a baseline of that name."""
     if name in SOURCES:
         return SOURCES[name]()
     return tokbench.train([bundled_texts()["parallel/en.txt"]], backend=name)
 
 
 def pairs(*, of: Container[str]) -> list[Any]:
-    """Family and format, marked slow where that is so."""
+    """Return the pairs of family and format, with slow ones marked."""
     return [
         pytest.param(*pair, marks=[] if pair in QUICK else [pytest.mark.slow])
         for pair in PAIRS
@@ -94,7 +94,7 @@ def pairs(*, of: Container[str]) -> list[Any]:
 
 
 def few_texts(target: str) -> list[str]:
-    """The hard cases whole, and the beginnings of the others; short ones for what is quadratic."""
+    """Return the hard cases and the beginnings of the other texts; short ones for llama2c, which is quadratic."""
     found = [text if "edge/" in name else text[:2000] for name, text in bundled_texts().items()]
     if target != "llama2c":
         return found
@@ -103,13 +103,13 @@ def few_texts(target: str) -> list[str]:
 
 @cache
 def some_generated_texts() -> tuple[str, ...]:
-    """A tenth of the texts that a proof generates."""
+    """Return a tenth of the texts that a proof generates."""
     return tuple(islice(generated_texts([], seed=0), 0, None, 10))
 
 
 @pytest.fixture(scope="session")
 def converted(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], tuple[Tokenizer, Path]]:
-    """Source and result of a conversion, which is made once."""
+    """Return a function that converts a source once, and returns the source and the path of the result."""
     folder = tmp_path_factory.mktemp("converted")
 
     @cache
@@ -142,7 +142,7 @@ def test_the_library_gives_the_same_ids(converted: Any, name: str, target: str) 
 def test_any_text_has_the_same_ids(converted: Any, name: str, target: str, data: st.DataObject) -> None:
     source, out = converted(name, target)
     encode = READERS[target](out, source)
-    # Characters that Unicode got lately are outside of what a proof promises: these texts have none.
+    # Proofs exclude characters that are new in Unicode; these texts have none.
     text = data.draw(st.sampled_from(list(generated_texts([], seed=99)))) + data.draw(st.text("ab '\n1é"))
     assert list(encode(text)) == source.encode(text)
 
@@ -158,7 +158,7 @@ def test_token_bytes_are_those_of_the_text(converted: Any, name: str) -> None:
             assert int(lengths[source.encode(text)].sum()) == len(text.encode())
 
 
-# --- what goes with the ids -------------------------------------------------------------------
+# --- roles, templates and rounding ------------------------------------------------------------
 
 
 TEMPLATE = "{% for message in messages %}{{ message['content'] }}<|end|>{% endfor %}"
@@ -224,7 +224,7 @@ def test_a_tokbin_is_converted_on_like_its_source(converted: Any, tmp_path: Path
 
 @cache
 def unrounded() -> Any:
-    """A Unigram as other trainers write them, on which the libraries disagree here and there."""
+    """Train a Unigram without rounded scores, like other trainers, on which the libraries occasionally disagree."""
     texts = [bundled_texts()[f"parallel/{language}.txt"] for language in ("en", "de", "fr")]
     return tokbench.train(texts, backend="unigram", vocab_size=3000, round_scores=False)
 
@@ -300,7 +300,7 @@ def test_rounding_is_accepted_only_where_something_may_be_rounded(
 @pytest.mark.usefixtures("short_proofs")
 def test_a_proof_by_arithmetic_says_so(converted: Any, tmp_path: Path) -> None:
     result = convert(source_of("unigram"), to="tokenizers", out=tmp_path / "out", accept_rounding=True)
-    assert result.rounding is None  # there was nothing to accept
+    assert result.rounding is None  # no rounding had to be accepted
     assert any("multiples of 1/32" in limit for limit in result.proof.limits)
 
 
@@ -308,7 +308,7 @@ def test_a_proof_by_arithmetic_says_so(converted: Any, tmp_path: Path) -> None:
 
 
 REAL = [("mistral", "sentencepiece")]
-"""Proved on all texts; the others on a tenth of them."""
+"""Conversions whose proofs use all texts; those in `SLOW` use a tenth of them."""
 SLOW = [
     ("openai/r50k_base.tiktoken", "tiktoken"),
     ("openai/cl100k_base.tiktoken", "tokenizers"),

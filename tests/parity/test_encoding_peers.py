@@ -1,4 +1,4 @@
-"""Encoding gives the ids of `tiktoken`, `tokenizers` and `transformers`, and of recorded runs."""
+"""Encoding gives the ids of `tiktoken`, `tokenizers` and `transformers`, and those of recorded runs."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SPECIAL_TOKENS = ("<|endoftext|>", "<pad>")
 WITHOUT_NORMALIZATION = [name for name in PATTERN_NAMES if name != "qwen2"]
 
 
-# tiktoken, on vocabularies of its kind
+# tiktoken, on rank vocabularies
 
 
 def tiktoken_of(tokens: Sequence[bytes], pattern: str) -> tiktoken.Encoding:
@@ -54,7 +54,7 @@ def by_ranks(kernel: Kernel, tokens: Sequence[bytes], pattern: str) -> BpeTokeni
     text=st.text("abé 1", max_size=60),
 )
 def test_any_ranks_merge_as_in_tiktoken(kernel: Kernel, tokens: list[bytes], order: Any, text: str) -> None:
-    # Bytes need not come first, tokens need not be reachable by merging.
+    # Bytes need not come first, and tokens need not be reachable by merging.
     tokens = [*{*BYTES, *tokens}]
     order.shuffle(tokens)
     found = by_ranks(kernel, tokens, "gpt4").encode(text)
@@ -98,14 +98,14 @@ def real_tiktoken(shared: Path, name: str) -> tiktoken.Encoding:
 
 @cache
 def settled_characters() -> str:
-    """Characters that every peer puts into the same classes as the `regex` package does."""
+    """Return the characters that every peer puts into the same classes as the `regex` package does."""
     among = "".join(map(chr, [*range(0xD800), *range(0xE000, 0x20000)]))
     alike = characters_alike(classes_of_tiktoken, among=among)
     return characters_alike(classes_of_tokenizers, among=alike)
 
 
 def classes_of_tiktoken(each: str, among: str) -> str:
-    # What a pattern does not match is left out by tiktoken without a word.
+    # tiktoken silently drops text that its pattern does not match.
     peer = tiktoken.Encoding(
         "classes",
         pat_str=each,
@@ -188,7 +188,7 @@ def test_recorded_ids_are_given(kernel: Kernel, shared: Path, name: str) -> None
         assert tokenizer.decode(row["ids"]) == row["text"]
 
 
-# tokenizers, on vocabularies of its kind: ids in any order, gaps, listed merges, whole tokens first
+# tokenizers, on its vocabularies: ids in any order, gaps, listed merges, whole tokens first
 
 
 @given(
@@ -233,7 +233,7 @@ def test_any_listed_merges_merge_as_in_tokenizers(
     assert encoder.encode(word) == peer.encode(word).ids
 
 
-# What we train, opened by others
+# Trained tokenizers, opened by other libraries
 
 
 @cache

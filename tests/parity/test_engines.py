@@ -1,7 +1,7 @@
-"""Our kernel and the library that a tokenizer came from give the same ids, for every text.
+"""tokbench's kernel and the library that a tokenizer is made for give the same ids for every text.
 
-The claim is made for each file that runs on the kernel under "auto": on the bundled texts, on hard
-ones, on characters that the two know by tables of different years, and on anything Hypothesis finds.
+Tested is each file that runs on the kernel under "auto": on the bundled texts, on hard
+ones, on characters for which the two have tables of different years, and on random text.
 """
 
 from __future__ import annotations
@@ -62,10 +62,10 @@ COMPARED = [
     "mistral",
     "t5-small",
 ]
-"""Each vocabulary once for each library; of further files of GPT-2 and BERT, test_vectors.py compares the ids."""
+"""Each vocabulary once per library; for the other files of GPT-2 and BERT, test_vectors.py compares the ids."""
 
 OF_BYTES = COMPARED[:4]
-"""Those that are BPEs over bytes."""
+"""The byte-level BPEs among them."""
 
 
 def hundreds(characters: str) -> Iterator[str]:
@@ -171,11 +171,11 @@ def test_both_engines_agree_on_real_text(shared: Path, name: str) -> None:
             assert (native.encode_batch(lines).ids == library.encode_batch(lines).ids).all(), path.name
 
 
-# NFC, with a vocabulary made here
+# NFC, with a small vocabulary
 
 
 def qwen_like(folder: Path) -> Path:
-    """A tokenizer.json with Qwen2's parts over the 256 bytes and a few merges."""
+    """Write a tokenizer.json with Qwen2's parts, the 256 bytes and a few merges."""
     from tokbench.formats.tokenizer_json import dump_byte_level_bpe
 
     tokens = [bytes([byte]) for byte in range(256)] + [b"\xc3\xa9", b" a", b"\xcc\x81", b"e\xcc\x81"]
@@ -244,7 +244,7 @@ def test_agreement_asks_once_and_never_about_what_is_settled(name: str) -> None:
     agreement = UnicodeAgreement(members, kernel=kernel_named(name).name, nfc=False)
     assert agreement.covers("plain ASCII, wörld, 안녕, 你好, 🙂")
     assert asked == []
-    assert agreement.covers("wörldª, wörldª")  # a letter of another kind since Unicode 6.1
+    assert agreement.covers("wörldª, wörldª")  # Unicode 6.1 changed the category of ª
     assert agreement.covers("1ª")
     assert asked == ["ª"] * len(CLASSES)
 
@@ -277,7 +277,7 @@ def test_agreement_refuses_a_character_that_the_library_sees_otherwise(name: str
     agreement = UnicodeAgreement(lambda each, text: "", kernel=kernel_named(name).name, nfc=False)
     for _ in range(2):
         assert not agreement.covers("ª")
-        assert agreement.covers("€")  # in none of the classes, to anybody
+        assert agreement.covers("€")  # in none of the classes in any version
         assert not agreement.covers("€" * 100 + "ª")
         assert agreement.covers("a€" * 100)
     with pytest.raises(UnicodeEncodeError):
@@ -285,7 +285,7 @@ def test_agreement_refuses_a_character_that_the_library_sees_otherwise(name: str
 
 
 def test_a_merge_list_is_not_taken_for_ranks(tmp_path: Path) -> None:
-    """tiktoken would merge "ab" from "a" and "b" here; the list says that only "aa" and "b" merge."""
+    """tiktoken would merge "a" and "b" to "ab" here, but the list only merges "aa" and "b"."""
     tokens = [*(bytes([byte]) for byte in range(256)), b"aa", b"aab", b"ab"]
     from tokbench.formats.tokenizer_json import dump_byte_level_bpe
 

@@ -1,4 +1,4 @@
-"""An explanation ends at the ids of `encode`, whatever the algorithm and whoever runs it."""
+"""Explanations end at the ids of `encode`, for every algorithm and every engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The causes that an explanation names are causes: without them, the tokenizer itself cuts in another way."""
+"""Causes named by explanations are real: without them, the tokenizer itself cuts the text differently."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ NO_PATTERN = {"pattern": None, "pattern_name": "none"}
 
 
 def bpe(*, without=(), adding=(), **options):
-    """The trained BPE on our kernel with other merges, and other fields of its description."""
+    """Build the trained BPE with other merges and other fields of its description."""
     description = trained("bpe").description()
     tokens, merges = (
         list(description.tokens),
@@ -129,7 +129,7 @@ def test_without_the_added_token_the_cut_beside_it_is_another() -> None:
 
 
 def joining(text):
-    """Merges that make one token of a text without a pattern: each of its tokens with all before it."""
+    """Return merges that join a text to one token without a pattern: each token with all before it."""
     tokens = [token.id for token in bpe(**NO_PATTERN).segment(text).tokens]
     number = len(trained("bpe").description().tokens)
     return [
@@ -138,7 +138,7 @@ def joining(text):
 
 
 def sentencepiece(name, *, scores=(), without=()):
-    """A trained SentencePiece model with other scores, without some pieces, and with some that it does not have."""
+    """Build a trained SentencePiece model with other scores, without some pieces, and with additional ones."""
     model, scores = variant(name).model, dict(scores)
     pieces = [
         piece._replace(score=scores.get(piece.text, piece.score))
@@ -159,7 +159,7 @@ def sentencepiece(name, *, scores=(), without=()):
 
 
 def unigram(scores):
-    """The trained Unigram with other scores, and with the pieces that it does not have."""
+    """Build the trained Unigram with other scores, and with additional pieces."""
     return sentencepiece("unigram without bytes", scores=scores)
 
 
@@ -169,7 +169,7 @@ def test_without_the_named_pieces_sentencepiece_merges_across_the_boundary() -> 
         named = {rule.made.data.decode() for rule in boundary.cause.by}
         if (
             boundary.offset == 0
-        ):  # after the space that is put before a text, where a token begins in any case
+        ):  # after the space that is put in front of a text, where a token begins in any case
             continue
         assert boundary.offset not in edges(sentencepiece("bpe", without=named), word)
 

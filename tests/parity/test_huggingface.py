@@ -1,7 +1,7 @@
-"""The adapter and WordPiece beside `tokenizers` and `transformers`: the same ids, on bundled and real things.
+"""The Hugging Face adapter and WordPiece give the ids of `tokenizers` and `transformers` on bundled and real data.
 
-`transformers` and `tokenizers` add and find special tokens by default; they are asked here for what we do:
-no template, and special tokens where SpecialPolicy.ENCODE is given.
+`transformers` and `tokenizers` add and find special tokens by default; here they are set to behave like tokbench:
+no template, and special tokens only with SpecialPolicy.ENCODE.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 
 REAL = {
     "bert-base-uncased": (30522, False),
-    "falcon": (65024, False),  # it has no piece for some control characters, which are dropped
+    "falcon": (65024, False),  # drops some control characters, for which it has no piece
     "gpt2": (50257, True),
     "t5-small": (32100, False),
 }
-"""The folders with a tokenizer.json, the sizes of their vocabularies, and whether they lose nothing."""
+"""Folders with a tokenizer.json → the sizes of their vocabularies, and whether they are lossless."""
 
 
 # Real vocabularies
@@ -111,7 +111,7 @@ def test_any_text_has_the_ids_of_tokenizers(folder: Path, text: str) -> None:
         peer.encode_special_tokens = False
     found = tokenizer.encode(text)
     assert set(tokenizer.info.special_tokens.values()).isdisjoint(found)
-    if folder.name != "t5-small":  # whose model finds </s> in its vocabulary in spite of the switch
+    if folder.name != "t5-small":  # its model finds </s> in its vocabulary regardless
         assert found == without
 
 
@@ -119,7 +119,7 @@ def test_any_text_has_the_ids_of_tokenizers(folder: Path, text: str) -> None:
 
 
 def _library_pieces(words_of: list[str], *, size: int) -> list[str]:
-    """The vocabulary that the library's trainer learns, in the order of its ids, which differs from run to run."""
+    """Return the vocabulary that the library's trainer learns, ordered by its ids, which differ between runs."""
     made = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
     made.normalizer = normalizers.BertNormalizer()
     made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -132,9 +132,9 @@ def _library_pieces(words_of: list[str], *, size: int) -> list[str]:
 
 
 def assert_pieces_of_the_library(texts: list[str], *, sizes: Sequence[int]) -> None:
-    """Up to the order of its alphabet, which is that of a hash table and decides ties: given it, they are equal."""
+    """Check that the pieces are equal given the order of the library's alphabet, a hash order that decides ties."""
     kernel = current_kernel()
-    # The library trains on the texts of special tokens, too.
+    # The library also trains on the texts of special tokens.
     config = WordPieceConfig(max_characters_per_word=1000, special_tokens=(), unknown_token="[nowhere]")
     counter = counted_words(texts, config)
     words = dict(counter.items())

@@ -1,7 +1,7 @@
-"""A `tokenizer.json` that asks for more than a pattern and merges gives its library's ids on our kernel.
+"""Byte-level `tokenizer.json` documents beyond a pattern and merges give the ids of their library on tokbench's kernel.
 
-The claim is made for added tokens with any flags, normalizers, pre-tokenizers in steps, and vocabularies with holes,
-each in random combination, on texts that hold the tokens, parts of them and what they may swallow.
+Tested are added tokens with any flags, normalizers, pre-tokenizers in steps, and vocabularies with gaps,
+in random combinations, on texts that contain the tokens, parts of them and text that they may strip.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ TOKENS = [
 
 @st.composite
 def documents(draw: st.DrawFn) -> bytes:
-    """A document of everything that the kernel is claimed to run; a few that it does not are among them."""
+    """Draw a document that uses everything the kernel supports; some documents are left to the library."""
     missing = draw(st.sets(st.sampled_from([0x00, 0x7F, 0xC3, 0xE4, ord("q"), 0xFF]), max_size=2))
     pieces = [piece for byte, piece in enumerate(BYTES) if byte not in missing]
     merges = [
@@ -156,7 +156,7 @@ def test_any_document_is_explained_or_refused(
         except ConfigError as error:
             assert "cannot be explained" in error.message or "does not tell" in error.message
             continue
-        except ModelFormatError as error:  # of the library, where a normalizer both strips and prepends
+        except ModelFormatError as error:  # the library fails if a normalizer strips and prepends
             assert re.search("AddedVocabulary bad split|not a char boundary", error.message)
             continue
         ids = [symbol.id for step in explanation.steps for symbol in step.trace.tokens]
@@ -181,7 +181,7 @@ def test_most_documents_run_on_the_kernel(tmp_path: Path) -> None:
 
 
 def test_white_space_is_stripped_before_tokens_of_it_are_looked_for(tmp_path: Path) -> None:
-    """As in ModernBERT, whose runs of spaces are found in the normalized text, after its mask."""
+    """Like ModernBERT, whose runs of spaces are matched in the normalized text, after its mask."""
     made = json.loads(with_parts(BYTE_LEVEL, {"type": "NFC"}))
     first = len(made["model"]["vocab"])
     tokens = [
@@ -195,7 +195,7 @@ def test_white_space_is_stripped_before_tokens_of_it_are_looked_for(tmp_path: Pa
 
 
 def test_an_added_token_that_stands_for_a_byte_is_as_long_as_that(tmp_path: Path) -> None:
-    """The byte C9 is spelled É, so that an added token É has its id, and is what other letters begin with."""
+    """The byte C9 is spelled É, so that the added token É has its id; other letters begin with that byte."""
     made = json.loads(with_parts(BYTE_LEVEL, None))
     tokens = [added("É", made["model"]["vocab"]["É"], special=False)]
     native, library = both(tmp_path, dump(made | {"added_tokens": tokens}))
@@ -227,7 +227,7 @@ def test_texts_that_nfc_changes_are_encoded_by_the_kernel(
 
 @pytest.mark.parametrize("has_token", [False, True])
 def test_tokens_are_where_the_library_says_in_a_composed_text(tmp_path: Path, has_token: bool) -> None:
-    """With an added token, or with nothing else: the mark that NFC joins to a letter is in no token."""
+    """The mark that NFC joins to a letter is in no token, with and without an added token."""
     made = json.loads(with_parts(BYTE_LEVEL, {"type": "NFC"}))
     token = added("<s>", len(made["model"]["vocab"]), special=False, normalized=False)
     native, library = both(tmp_path, dump(made | {"added_tokens": [token] if has_token else []}))
@@ -240,7 +240,7 @@ def test_tokens_are_where_the_library_says_in_a_composed_text(tmp_path: Path, ha
 
 
 def test_whole_words_are_looked_for_in_normal_forms_too(tmp_path: Path) -> None:
-    """A mark beside a token, which is a letter of a word to the library, is none to the kernel."""
+    """The library takes a mark beside a token for part of a word, which the kernel does not; the ids must agree."""
     made = json.loads(with_parts(BYTE_LEVEL, {"type": "NFC"}))
     size = len(made["model"]["vocab"])
     words = [
@@ -291,7 +291,7 @@ def test_a_suffix_at_the_end_of_words_is_a_letter_of_its_own(
 
 @pytest.mark.parametrize("flags", [{}, {"lstrip": True}, {"normalized": True}])
 def test_merges_that_make_a_special_token_are_never_made(tmp_path: Path, flags: dict[str, bool]) -> None:
-    """As in GGUF files of Qwen, where llama.cpp takes the ordinary "</s>" for a control token."""
+    """Like GGUF files of Qwen, where llama.cpp treats the ordinary "</s>" as a control token."""
     made = json.loads(with_parts(SPLITTING["starcoder"], None))
     end = made["model"]["vocab"]["<s>"]
     made["added_tokens"] = [added("<s>", end, special=True, **{"normalized": False, **flags})]
@@ -304,7 +304,7 @@ def test_merges_that_make_a_special_token_are_never_made(tmp_path: Path, flags: 
     assert end not in native.encode("a<s>")
 
 
-# --- what the kernel is not given ---------------------------------------------------------------
+# --- documents and texts that are left to the library -------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -345,7 +345,7 @@ def test_what_is_not_understood_is_left_to_the_library(
 def test_a_special_token_that_a_text_becomes_after_all_is_the_librarys(
     tmp_path: Path, normalizer: dict[str, Any] | None, content: str, text: str
 ) -> None:
-    """Where special tokens are found, nothing else is spelled like one: but a normalizer may make one."""
+    """Special tokens are cut out first, but a normalizer may produce the text of one afterwards."""
     made = json.loads(with_parts(ONLY_BYTES, normalizer))
     model = made["model"]
     model["vocab"]["low;"] = len(model["vocab"])

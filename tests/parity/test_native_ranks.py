@@ -1,4 +1,4 @@
-"""Ranks with a pattern of their own give tiktoken's ids and spans on our kernel."""
+"""Rank files with a custom pattern give tiktoken's ids and spans on tokbench's kernel."""
 
 from __future__ import annotations
 
@@ -78,6 +78,6 @@ def test_most_texts_run_on_the_kernel(both: tuple[Any, Any]) -> None:
 
 
 def test_a_text_that_tiktoken_cannot_split_is_encoded(tmp_path: Path) -> None:
-    """A regular expression of Rust's that looks ahead takes memory for each character of a run of spaces."""
+    """Rust's lookahead regular expressions need memory for each character of a run of spaces."""
     native = opened(ranks(tmp_path), pattern=PATTERNS["tekken"]).tokenizer
     assert len(native.encode(" " * 3_000_000 + "a")) == 3_000_001

@@ -1,4 +1,4 @@
-"""SentencePiece models with ids of their class, as the classes of transformers that read both."""
+"""SentencePiece models with a separate vocabulary file give the ids of the transformers classes that read both."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 transformers = pytest.importorskip("transformers")
 pytestmark = pytest.mark.filterwarnings(
     "ignore:Recommended:UserWarning"
-)  # sacremoses, which encoding does not take
+)  # sacremoses, which encoding does not need
 
 MODELS = {
     "MarianTokenizer": "unigram without bytes",
@@ -35,19 +35,19 @@ MODELS = {
 }
 SOURCE = {"MarianTokenizer": "source.spm"}
 ONLY_IN_TABLE = "ЖЩ中한é🙂"
-"""Characters that no model here has, of which the vocabularies have some."""
+"""Characters that no model here has, some of which are in the vocabularies."""
 awkward = st.text(st.sampled_from(ONLY_IN_TABLE + " the<>s/_\u00a0\n") | characters, max_size=30) | texts
 
 
 def vocabulary(model: SentencePieceTokenizer) -> dict[str, int]:
-    """Piece → id: in another order, without every fifth piece, and with some more."""
+    """Return a map from pieces to ids in another order, without every fifth piece, and with some more."""
     kept = [piece.text for id, piece in enumerate(model.model.pieces) if id % 5 or id == 0]
     others = [text for text in ("<pad>", "<s>", "</s>", *ONLY_IN_TABLE[::2]) if text not in kept]
     return {text: id for id, text in enumerate(sorted([*kept, *others], key=lambda text: text[::-1]))}
 
 
 def listed(name: str) -> list[str]:
-    """The special tokens that the published folders of a class list, which it takes for such only if they do."""
+    """Return the special tokens that the published folders of a class list, as the class requires."""
     if name != "M2M100Tokenizer":
         return []
     from transformers.models.m2m_100.tokenization_m2m_100 import FAIRSEQ_LANGUAGE_CODES
@@ -57,7 +57,7 @@ def listed(name: str) -> list[str]:
 
 @cache
 def both(name: str) -> tuple[Any, Any]:
-    """A folder of a class as we open it, and as transformers does."""
+    """Open a folder of a class here and in transformers."""
     model = variant(MODELS[name])
     with TemporaryDirectory() as place:
         files: Mapping[str, Any] = {
@@ -78,7 +78,7 @@ def test_ids_are_those_of_the_class(name: str, text: str) -> None:
     ours, theirs = both(name)
     ids = theirs(text, add_special_tokens=False, split_special_tokens=True).input_ids
     if name == "MarianTokenizer" and text.startswith(">>"):
-        return  # a language to the class, and text to us, where nothing becomes a special token by default
+        return  # the class reads a language code, tokbench reads text
     assert ours.encode(text) == ids
     assert [token.id for token in ours.segment(text).tokens] == ids
 

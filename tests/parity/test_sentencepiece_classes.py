@@ -1,4 +1,4 @@
-"""The pipelines that lint expects of SentencePiece's classes are those that transformers builds."""
+"""The pipelines that lint expects of SentencePiece's classes equal those that transformers builds."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ PIECES = [
     "b",
 ]
 RULES = base64.b64encode(b"\0\4\0\0" + b"\0" * 1024 + b"\0").decode()
-"""Rules that change no character: a table of 256 units, and no replacements."""
+"""Rules that change no character: a table of 256 units without replacements."""
 SETTINGS: list[dict[str, Any]] = [
     {},
     {"add_prefix_space": False},
@@ -58,7 +58,7 @@ SETTINGS: list[dict[str, Any]] = [
 
 
 def built(name: str, settings: dict[str, Any], rules: Step | None) -> dict[str, Any]:
-    """The tokenizer.json of a class around a small vocabulary."""
+    """Return the tokenizer.json of a class with a small vocabulary."""
     made = getattr(transformers, f"{name}Tokenizer")
     options = dict(settings)
     if rules is not None:
@@ -71,14 +71,14 @@ def built(name: str, settings: dict[str, Any], rules: Step | None) -> dict[str, 
 
 
 def written(parts: dict[str, Any]) -> dict[str, Any]:
-    """Parts as the library writes them."""
+    """Return parts as the library serializes them."""
     model = {"type": "BPE", "vocab": {}, "merges": []}
     document = {"version": "1.0", "added_tokens": [], "model": model, **parts}
     return json.loads(tokenizers.Tokenizer.from_str(json.dumps(document)).to_str())
 
 
 def steps(document: dict[str, Any], part: str) -> list[Any]:
-    """A part as a list: transformers writes sequences of one step, and of none."""
+    """Return a part as a list, because transformers writes sequences of one step and of none."""
     step, key = document[part], {"pre_tokenizer": "pretokenizers"}.get(part, f"{part}s")
     if step is None:
         return []
@@ -98,7 +98,7 @@ def test_classes_build_the_pipeline_that_is_known_here(name: str) -> None:
         assert kind_of_class(f"{name}TokenizerFast") == kind_of_document(theirs)
 
 
-# MBart50 writes its special pieces a second time, and a vocabulary with a piece twice is refused.
+# MBart50 writes its special pieces twice, and vocabularies with duplicate pieces are refused.
 @pytest.mark.parametrize("name", [name for name in class_names() if name != "MBart50"])
 def test_what_a_class_writes_agrees_with_it(name: str, tmp_path: Path) -> None:
     document = built(name, {}, None)

@@ -1,4 +1,4 @@
-"""Classes with set operations mean in every library what they mean to tiktoken."""
+"""Character classes with set operations have the same meaning in every library as in tiktoken."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ SMALL = string.ascii_lowercase[:6] + "-^&~|.]["
 
 @cache
 def tiktoken_splitter(pattern: str) -> tiktoken.Encoding:
-    """The library's own splitting: every byte is a token, and a part's tokens are its bytes."""
+    """Return an encoding that shows the library's splitting: every byte is a token."""
     ranks = {bytes([byte]): byte for byte in range(256)}
     return tiktoken.Encoding("pattern", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
 
 
 def tiktoken_takes(pattern: str, character: str) -> bool:
-    """Whether the library's pattern matches a text of one character; what it does not match it leaves out."""
+    """Whether the library's pattern matches a text of one character; it drops unmatched text."""
     return bool(tiktoken_splitter(pattern).encode_ordinary(character))
 
 
 @cache
 def settled() -> str:
-    """The characters that the libraries, whose Unicode is of different years, put into the same plain classes."""
+    """Return the characters that all libraries put into the same plain classes, despite different Unicode versions."""
     early = unicodedata.ucd_3_2_0
     kept = "".join(
         chr(code)
@@ -94,7 +94,7 @@ def found_by_oniguruma(pattern: str, text: str) -> str:
     return "".join(piece for piece, _ in splitter.pre_tokenize_str(text))
 
 
-# Classes are drawn with all there is to them, as text: what tiktoken compiles, it defines.
+# Classes are drawn as text with every feature; tiktoken decides which are valid and what they mean.
 ITEMS = st.sampled_from(
     [*"abcdef^~|&.-", "a-c", "b-e", r"\]", r"\-", r"\w", r"[b-d]", "[^c]", "[a&&[^b]]", ""]
 )
@@ -115,7 +115,7 @@ def test_a_class_is_the_same_set_of_characters(pattern: str) -> None:
     try:
         expected = [tiktoken_takes(pattern, character) for character in SMALL]
     except ValueError:
-        reject()  # no class to tiktoken
+        reject()  # invalid in tiktoken
     found = regex.compile(without_set_operations(pattern))
     assert [found.fullmatch(character) is not None for character in SMALL] == expected, pattern
 

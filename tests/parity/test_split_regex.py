@@ -1,8 +1,8 @@
-"""The native scanners split as the `regex` package does: exhaustively, on any text, and on real ones.
+"""The native scanners split like the `regex` package: exhaustively on short strings, on random text, and on real text.
 
-`split.split` is the definition (it is also what the Python kernel splits with), so these tests
+`split.split` is the definition (the Python kernel splits with it too), so these tests
 compare the native kernel with it; the last ones compare the definition with Oniguruma, which
-`tokenizers` splits with, and with pieces that others recorded.
+`tokenizers` splits with, and with recorded pieces.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ if TYPE_CHECKING:
 
 SPLITTING = [name for name in PATTERN_NAMES if name != "none"]
 CONTEXTS = ["a{}a", " {} ", "1{}'S", "A{}\n"]
-"""Before and after letters, spaces, a digit, a contraction, a line end."""
+"""Contexts with letters, spaces, a digit, a contraction and a line end around a character."""
 
 
 def first_difference(
     kernel: Kernel, name: str, texts: Iterable[str]
 ) -> tuple[str, list[int], list[int]] | None:
-    """The first text that a kernel splits in another way: its ends, and those of the definition."""
+    """Return the first text that a kernel splits differently, with its ends and those of the definition."""
     pattern = resolve_pattern(name)
     for text in texts:
         found, expected = kernel.split(name, text.encode()).tolist(), split_offsets(pattern, text)
@@ -60,9 +60,9 @@ def strings(alphabet: str, length: int) -> Iterable[str]:
 
 
 def some(all_of_them: Iterable[str]) -> Iterable[str]:
-    """Every nineteenth (which meets every character in every place), as all would take half a minute for each pattern.
+    """Yield every 19th, which covers every character in every position; all would take half a minute for each pattern.
 
-    All of them under HYPOTHESIS_PROFILE=thorough.
+    Yield all of them under HYPOTHESIS_PROFILE=thorough.
     """
     return islice(all_of_them, 0, None, 1 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 19)
 
@@ -88,7 +88,7 @@ def test_strings_of_five_of_the_kinds_that_matter_most(native: Kernel, name: str
     assert first_difference(native, name, some(strings(FEW_REPRESENTATIVES, 5))) is None
 
 
-# The tiers: "scalar" goes from character to character, the others by blocks of 64 bytes where they can
+# The tiers: "scalar" reads character by character, the others blocks of 64 bytes where possible
 
 TIERS = ["swar", "avx2", "avx512"]
 
@@ -133,7 +133,7 @@ def test_a_tier_splits_any_bytes(native: Kernel, tier: str, name: str, data: byt
 
 @cache
 def ends_in_bundled_texts(name: str) -> list[list[int]]:
-    """What the definition gives, for all tiers."""
+    """Return the ends by definition, computed once for all tiers."""
     return [split_offsets(resolve_pattern(name), text) for text in bundled_texts().values()]
 
 
@@ -189,8 +189,8 @@ def test_the_first_and_last_code_point_of_every_range_in_four_contexts(native: K
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SPLITTING)
 def test_every_code_point_in_four_contexts(native: Kernel, name: str) -> None:
-    # Of ideographs and Hangul every fourth, and every 64th of the planes from 2 on, which hold ideographs and almost
-    # nothing else. A thousand characters are one text: its pieces differ as soon as those of one character do.
+    # Every fourth of the ideographs and Hangul, and every 64th from plane 2 on, which is almost only
+    # ideographs. A thousand characters are one text: its pieces differ as soon as those of one character do.
     code_points = [*range(0x3400), *range(0x3400, 0xD7A4, 4), *range(0xD7A4, 0xD800), *range(0xE000, 0x20000)]
     code_points += range(0x20000, 0x110000, 64)
     blocks = (code_points[start : start + 1000] for start in range(0, len(code_points), 1000))
@@ -220,10 +220,10 @@ def test_real_texts(native: Kernel, shared: Path, name: str) -> None:
     assert first_difference(native, name, texts) is None
 
 
-# Bytes that are not UTF-8: text never holds them, but the kernel takes bytes
+# Bytes that are not UTF-8: text never contains them, but the kernel accepts bytes
 
 INVALID = [
-    *[bytes([lead]) for lead in range(0x80, 0x100)],  # continuations and leads alone
+    *[bytes([lead]) for lead in range(0x80, 0x100)],  # lone continuation and lead bytes
     *[bytes([lead]) + b"\x80" * n for lead in range(0xC0, 0x100) for n in (1, 2, 3, 4)],
     *["é亜🙂"[i].encode()[:cut] for i in range(3) for cut in range(1, i + 2)],  # truncated
     b"\xed\xa0\x80",  # a surrogate
@@ -257,7 +257,7 @@ def test_any_bytes_are_covered(native: Kernel, name: str, data: bytes) -> None:
     assert_covers(native, name, data)
 
 
-# Oniguruma and what others recorded
+# Oniguruma and recorded pieces
 
 
 def oniguruma_matches(pattern: str, text: str) -> list[str]:
@@ -303,7 +303,7 @@ def test_oniguruma_splits_short_strings_by_the_spelling_made_for_it(name: str) -
 
 
 def test_oniguruma_repeats_a_possessive_interval() -> None:
-    # Why patterns are spelled anew for it: elsewhere "{1,3}+" takes three digits, and "++" is possessive in both.
+    # The reason for its own spelling: only in Oniguruma "{1,3}+" repeats the interval; "++" is possessive in both.
     assert oniguruma_matches(r"\p{N}{1,3}+", "1234567") == ["1234567"]
     assert regex.findall(r"\p{N}{1,3}+", "1234567") == ["123", "456", "7"]
     assert oniguruma_matches(r"\p{N}{1,3}", "1234567") == ["123", "456", "7"]

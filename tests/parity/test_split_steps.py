@@ -1,4 +1,4 @@
-"""The pre-tokenizers of a `tokenizer.json`, in steps, split on our kernel as the library does."""
+"""Pre-tokenizers of a `tokenizer.json` in steps split the same on tokbench's kernel as in the library."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tokbench.opening.native_document import NativeDocument
 pytestmark = pytest.mark.skipif(not has_native_kernel(), reason="the native kernel is not installed")
 
 ENDS_OF_RANGES = "\u07ff\u0800\u4dff\u4e00\u9fa5\u9fa6\uabff\uac00\ud7ff\ue000"
-"""Characters beside the ends of ranges in the patterns."""
+"""Characters at the ends of ranges in the patterns."""
 
 
 @cache
@@ -60,12 +60,12 @@ def test_steps_split_characters_of_all_kinds_as_the_library_does(name: str) -> N
     assert len(covered) > 35_000
     for start in range(0, len(covered), 1 << 14):
         text = "".join(f"a{one} {one}1 '{one}\n" for one in covered[start : start + (1 << 14)])
-        # The pre-tokens cover the text, and the library spells each byte as a character: lengths say all.
+        # Comparing lengths suffices: the pre-tokens cover the text, and the library spells each byte as a character.
         expected = [len(piece) for piece, _ in pre_tokenizer.pre_tokenize_str(text)]
         assert list(map(len, native._encoder.pretokens(text.encode()))) == expected
 
 
-# What is between two spaces is looked up unsplit where steps allow it.
+# If the steps allow it, the text between two spaces is looked up without being split.
 CUT_AT_SPACES = {"falcon", "deepseek-v3", "deepseek-coder", "bloom", "tekken", "kimi", "words and digits"}
 ALTERNATIVES = [
     *[
@@ -154,7 +154,7 @@ def test_texts_of_many_words_have_the_librarys_ids(name: str, words: list[str]) 
     native, _ = splitters(name)
     library = HuggingFaceTokenizer(native.document, name=name, backend="bpe")
     for text in (" ".join(words), "".join(words), "東京" * 40 + " ".join(words)):
-        for _ in range(2):  # the second time they were seen
+        for _ in range(2):  # the second time from the cache
             assert native.encode(text) == library.encode(text)
 
 

@@ -1,4 +1,4 @@
-"""A vocabulary with merges, opened as the class of transformers that is named beside it opens it."""
+"""A vocabulary with merges is opened like by the class of transformers that its configuration names."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def folder_of(folder: Path, name: str, **config: Any) -> Path:
 @cache
 def peer_of(name: str, **config: Any) -> Any:
     vocab, merges = vocabulary(name)
-    if "<mask>" in vocab and name != "HerbertTokenizer":  # as the models of these classes have it
+    if "<mask>" in vocab and name != "HerbertTokenizer":  # as in the models of these classes
         config["mask_token"] = tokenizers.AddedToken("<mask>", lstrip=True, normalized=False)
     return getattr(transformers, name)(vocab=vocab, merges=merges, **config)
 
@@ -131,7 +131,7 @@ def test_texts_have_the_ids_of_the_class(pair: tuple[Tokenizer, Any], text: str)
 
 
 def converted(name: str) -> tokenizers.Tokenizer:
-    """What the converter of a class makes of a vocabulary, with its template."""
+    """Convert a vocabulary by the converter of a class, with its template."""
     vocab, merges = vocabulary(name)
     roles = class_roles(name)
     original = SimpleNamespace(
@@ -153,7 +153,7 @@ def class_roles(name: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("name", [name for name in CLASSES if name != "WhisperTokenizer"])
 def test_texts_get_the_tokens_around_them_that_the_class_puts_there(tmp_path: Path, name: str) -> None:
-    """Those of Whisper depend on a language, which no file says."""
+    """Whisper is excluded: its template depends on a language that no file states."""
     tokenizer = tokbench.load(folder_of(tmp_path, name, tokenizer_class=name))
     peer = converted(name)
     ids = peer.encode("low 12").ids, peer.encode("low 12", "lower").ids

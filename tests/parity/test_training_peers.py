@@ -1,4 +1,4 @@
-"""Training learns what `rustbpe`, `tokenizers` and recorded runs learn, merge for merge."""
+"""Training learns the same merges as `rustbpe`, `tokenizers` and recorded runs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SPLITTING = [name for name in PATTERN_NAMES if name != "none"]
 SIZES = [512, 4096, 8192]
 
 MergedBytes = tuple[bytes, bytes]
-"""A merge as the bytes of its two tokens, whatever their ids."""
+"""A merge as the bytes of its two tokens, independent of their ids."""
 
 
 def merged_bytes(merges: Iterable[Sequence[int]], tokens: Sequence[bytes]) -> list[MergedBytes]:
@@ -39,7 +39,7 @@ def merged_bytes(merges: Iterable[Sequence[int]], tokens: Sequence[bytes]) -> li
 
 @cache
 def vocabulary_of_rustbpe(name: str) -> list[bytes]:
-    """What rustbpe learns from all bundled text: the largest size, of which the smaller ones are the beginning."""
+    """Train rustbpe on all bundled text with the largest size, whose beginnings are the smaller sizes."""
     tokenizer = rustbpe.Tokenizer()
     tokenizer.train_from_iterator(
         iter(bundled_texts().values()), max(SIZES), pattern=resolve_pattern(name).regex
@@ -60,7 +60,7 @@ def test_all_bundled_text_teaches_what_it_teaches_rustbpe(native: Kernel, name: 
 
 @pytest.mark.slow
 def test_it_teaches_the_kernel_in_python_the_same() -> None:
-    """With one pattern: that it counts by each of them what the native one counts is for `test_pretoken_counter`."""
+    """One pattern suffices, because `test_pretoken_counter` compares the counts of both kernels for each."""
     kernel = kernel_named("python")
     counter = counted(kernel, bundled_texts().values(), pattern="gpt4")
     merges, _ = learn(kernel, counter, num_merges=SIZES[0] - 256)
@@ -69,19 +69,19 @@ def test_it_teaches_the_kernel_in_python_the_same() -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_rustbpe_learns_a_larger_vocabulary_by_learning_on(size: int) -> None:
-    # What lets one run of it stand for three sizes above.
+    # This is why one run of rustbpe suffices for all sizes above.
     tokenizer = rustbpe.Tokenizer()
     tokenizer.train_from_iterator(iter(bundled_texts().values()), size, pattern=resolve_pattern("gpt4").regex)
     ranks = [bytes(token) for token, _ in sorted(tokenizer.get_mergeable_ranks(), key=lambda entry: entry[1])]
     assert ranks == vocabulary_of_rustbpe("gpt4")[:size]
 
 
-# tokenizers: its ids of bytes follow the order of the characters that stand for them, so ties fall
-# otherwise. Bytes are therefore renamed: each becomes its id there, and in that language both must
+# tokenizers: its ids of bytes are in the order of the characters that represent them, which breaks
+# ties differently. Each byte is therefore renamed to its id there; on renamed bytes both must
 # learn the same merges in the same order, ties included.
 
 BYTES_IN_ORDER = sorted((bytes([value]) for value in range(256)), key=to_byte_level)
-"""The bytes by their id in `tokenizers`: "!" is 0."""
+"""The bytes ordered by their ids in `tokenizers`: "!" is 0."""
 
 RENAMED = bytes(BYTES_IN_ORDER.index(bytes([value])) for value in range(256))
 """A translation table: byte → its id in `tokenizers`."""
@@ -110,7 +110,7 @@ def taught_by_tokenizers(texts: Iterable[str], *, pattern: str, size: int) -> li
 
 
 class RenamedCounter:
-    """A finished counter, for the Python kernel, of pre-tokens in renamed bytes."""
+    """A finished counter of pre-tokens in renamed bytes, for the Python kernel."""
 
     def __init__(self, pretokens: Mapping[bytes, int]) -> None:
         self._pretokens = pretokens
@@ -128,9 +128,9 @@ class RenamedCounter:
     ],
 )
 def test_all_bundled_text_teaches_what_it_teaches_tokenizers(name: str, size: int) -> None:
-    """Compared: the bytes of both sides of each merge, in order, after bytes are renamed; on the Python kernel.
+    """Compare the bytes of both sides of each merge, in order, after renaming, on the Python kernel.
 
-    For fewer merges every sixth text is enough.
+    For few merges every sixth text suffices.
     """
     texts = list(bundled_texts().values())[:: 1 if size > 1024 else 6]
     pairs, _, _ = fallback.train(
@@ -154,7 +154,7 @@ FEW_BYTES = [name for name, text in bundled_texts().items() if len(set(text.enco
     "name", [*FEW_BYTES[:10], *(pytest.param(name, marks=pytest.mark.slow) for name in FEW_BYTES[10:])]
 )
 def test_a_text_of_few_bytes_teaches_what_it_teaches_tokenizers(kernel: Kernel, name: str) -> None:
-    """Compared as above, on either kernel: up to 128 bytes are renamed to ASCII characters, in their order."""
+    """Compare in the same way on both kernels: up to 128 bytes are renamed to ASCII characters, in their order."""
     text = bundled_texts()[name]
     used = [byte for byte in BYTES_IN_ORDER if byte in text.encode()]
     renamed = bytes.maketrans(b"".join(used), bytes(range(len(used))))
@@ -173,7 +173,7 @@ def test_there_are_texts_of_few_bytes_in_several_scripts() -> None:
     assert {"parallel/en.txt", "parallel/de.txt", "code/python.py"} <= set(FEW_BYTES)
 
 
-# Recorded
+# Recorded runs
 
 
 @pytest.mark.real

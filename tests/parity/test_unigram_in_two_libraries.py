@@ -1,7 +1,7 @@
-"""A Unigram without rounding in SentencePiece, in tokenizers and by the definition: one segmentation.
+"""A Unigram with exact scores is segmented the same by SentencePiece, by tokenizers and by the definition.
 
-The definition adds up in whole numbers: of the segmentations with the highest sum the one whose last piece is
-the longest, then the one before it. Both libraries are held to it, on random scores with many ties.
+The definition adds whole numbers: of the segmentations with the highest sum it takes the one whose last piece is
+the longest, then compares the pieces before it. Both libraries are compared to it on random scores with many ties.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ALPHABET = "abc"
 
 
 def by_definition(text: str, steps: Mapping[str, int]) -> list[str]:
-    """The pieces of a normalized text, scores in whole steps; an unknown character is a piece of its own.
+    """Segment a normalized text with scores in whole steps; an unknown character is a piece of its own.
 
     >>> by_definition("aab", {"a": -2, "b": -2, "ab": -4, "aa": -4})
     ['a', 'ab']
@@ -87,7 +87,7 @@ def test_both_libraries_do_what_the_definition_says(steps: dict[str, int], text:
     fused: list[int] = []
     for piece in by_definition(text, steps):
         id = ids.get(piece, 0)
-        if id or not fused or fused[-1]:  # unknown characters side by side are one piece
+        if id or not fused or fused[-1]:  # adjacent unknown characters are one piece
             fused.append(id)
     assert processor.encode(text) == fused
     assert made.encode(text).ids == fused
@@ -100,7 +100,7 @@ def test_sums_are_exact_beyond_where_sentencepiece_counts_anew() -> None:
     scores = {piece: score / STEPS for piece, score in steps.items()}
     processor, made = libraries(written([unknown(), *scored(scores)], normalizer={"add_dummy_prefix": False}))
     total = sum(scores.get(piece, -53.8) for piece in by_definition(text[:500], steps)) * 120
-    assert total < -1_000_000  # ten times over
+    assert total < -1_000_000  # ten times what fits before SentencePiece starts a new sum
     assert processor.encode(text) == made.encode(text).ids
 
 
@@ -161,7 +161,7 @@ def test_what_spells_a_piece_that_no_text_becomes_is_not_one_where_its_character
 @pytest.mark.slow
 @pytest.mark.parametrize("sizes", [[None], [500, 1000, 2000]])
 def test_every_default_training_can_be_exported(sizes: list[int | None]) -> None:
-    """Bundled texts alone, with the sizes in turn: all that can be trained become a tokenizer.json."""
+    """Train on single bundled texts with alternating sizes; every trained model becomes a tokenizer.json."""
     exported = refused = 0
     long = bundled_texts()["parallel/en.txt"] + bundled_texts()["parallel/ja.txt"] + "1" * 999
     some = list(bundled_texts().values())[::2]
@@ -169,7 +169,7 @@ def test_every_default_training_can_be_exported(sizes: list[int | None]) -> None
         try:
             tokenizer: Any = tokbench.train([text], backend="unigram", vocab_size=size)
         except TrainingError:
-            refused += 1  # too little text for the size, or too many characters
+            refused += 1  # too little text or too many characters for the size
             continue
         source = Source(tokenizer=tokenizer, description=tokenizer.description())
         processor, made = opened(tokenizer.proto, target_named("tokenizers").make(source).files[""])
@@ -184,7 +184,7 @@ def test_every_default_training_can_be_exported(sizes: list[int | None]) -> None
 
 
 def replaced(text: str, rules: Mapping[str, str]) -> str:
-    """The definition: at each place the longest key, or a character as it is.
+    """Replace by definition: the longest key at each position, or else keep the character.
 
     >>> replaced("aab", {"a": "x", "ab": "y"})
     'xy'

@@ -1,8 +1,8 @@
-"""Ids that others recorded, file by file; a file whose vocabulary is not at hand is skipped by name.
+"""Recorded ids of other projects, file by file; a file without its vocabulary is skipped with a message.
 
-Conventions, as the makers of the files have them: llama.cpp, the test plans and swift's gpt2 and
-falcon add no special tokens; BERT's and T5's files have those of the post-processor around the ids,
-which `with_template` adds; SentencePiece's T5 ends with </s>. Special tokens in a text are encoded.
+Conventions of the files' makers: the vectors of llama.cpp, the test plans and swift's gpt2 and
+falcon have no added special tokens; those of BERT and T5 include the post-processor's, which
+`with_template` adds; SentencePiece's T5 ends with </s>. Special tokens in texts are encoded.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ pytestmark = pytest.mark.real
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a vector file was made with: vocabularies, and what stands around the ids."""
+    """How a vector file was recorded: its vocabularies, and the ids around those of the text."""
 
     vocabularies: tuple[str, ...]
     end: tuple[int, ...] = ()
@@ -105,18 +105,18 @@ def test_there_is_a_row_for_every_vector_file(shared: Path) -> None:
 
 
 def recorded_ends(record: dict[str, Any]) -> list[int] | None:
-    """Where the recorded pieces end, in characters; None where they leave out a part of the text."""
+    """Return the ends of the recorded pieces in characters; None if they leave out a part of the text."""
     if "".join(record["pieces"]) != record["text"]:
         return None
     return list(accumulate(len(piece) for piece in record["pieces"]))
 
 
 def test_custom_patterns_split_as_oniguruma_does_where_they_cover_the_text(shared: Path) -> None:
-    r"""What our split can say is compared: patterns that take every character, matches kept as pieces.
+    r"""Compared are the records that tokbench's split can represent: all text is matched, and matches are pieces.
 
-    Those are the records with the behaviour Isolated, or Removed and inverted, whose pieces are the
-    text; a pattern that leaves gaps is refused by us, and one in Oniguruma's own dialect does not compile.
-    `\w` means more characters to Oniguruma (² and ① among them): with it, ASCII alone is compared.
+    Those are the records with the behaviour Isolated, or Removed and inverted, whose pieces join to the
+    text; tokbench refuses patterns that leave gaps, and patterns in Oniguruma's own dialect do not compile.
+    `\w` matches more characters in Oniguruma (such as ² and ①): with it, only ASCII is compared.
     """
     compared = refused = 0
     for record in records(shared / "vectors" / "split_regex_oracle.jsonl"):

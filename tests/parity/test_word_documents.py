@@ -1,6 +1,6 @@
-"""A `tokenizer.json` whose pre-tokenizers cut words has its library's ids on our kernel, whatever its model.
+"""`tokenizer.json` documents that split text into words have the ids of their library on tokbench's kernel.
 
-The claim is made for random models of each kind under pre-tokenizers, normalizers and added tokens in any combination.
+Tested are random models of each kind with pre-tokenizers, normalizers and added tokens in any combination.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def test_texts_that_need_no_unknown_token_run_on_the_kernel(tmp_path: Path, mode
 
 
 def quick_tour(pre_tokenizer: dict[str, Any]) -> bytes:
-    """What the library's quick tour trains."""
+    """Train the tokenizer of the library's quick tour."""
     made = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token="[UNK]"))
     made.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
     trainer = tokenizers.trainers.BpeTrainer(
@@ -139,7 +139,7 @@ def test_long_texts_run_on_the_kernel_whatever_cuts_them(
 def test_metaspace_marks_parts_as_the_library_does(
     tmp_path: Path, normalizer: dict[str, Any] | None, scheme: str
 ) -> None:
-    """A worked example: ▁ before the first part or each, unless it begins with a space, ▁, or nothing is there."""
+    """A worked example: ▁ precedes the first part, or each, unless the part is empty or begins with a space or ▁."""
     vocab = [["[UNK]", 0.0], ["▁", -2.0], ["a", -2.0], ["▁a", -3.0], ["é", -2.0]]
     made = document(
         {"type": "Unigram", "vocab": vocab, "unk_id": 0},
@@ -160,7 +160,7 @@ def test_metaspace_marks_parts_as_the_library_does(
 def test_nothing_is_put_in_front_of_what_begins_later_in_a_text(
     tmp_path: Path, normalizers: list[dict[str, Any]]
 ) -> None:
-    """Metaspace marks the first part if it begins where the text does: not after spaces that were stripped."""
+    """Metaspace with "first" marks a part only if it begins at the start of the text, not after stripped spaces."""
     vocab = [["[UNK]", 0.0], ["▁", -2.0], ["a", -2.0], ["▁a", -3.0]]
     made = document(
         {"type": "Unigram", "vocab": vocab, "unk_id": 0},

@@ -1,4 +1,4 @@
-"""Models of words in Python: what the kernel is compared with, and what runs where there is no kernel."""
+"""Models of words in Python: the definition of the kernel's, and the fallback where there is no kernel."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_the_kernel_gives_what_is_defined(
     ):
         model = word_model(cast("WordVocabulary", vocabulary))
         defined: Any = WordEncoder(model, splitting=plan.splitting, added=plan.added)
-        for text in texts:  # also those that are the library's: the kernel has to do what it is said to do
+        for text in texts:  # includes texts that would be left to the library
             assert encoder.added_places(text.encode(), specials=specials) == defined.added_places(
                 text.encode(), specials=specials
             )

@@ -1,7 +1,7 @@
-"""Models of words on our kernel, a rule of the library at a time: each document is as small as shows it.
+"""Models of words on tokbench's kernel, one rule of the library at a time, each with a minimal document.
 
-The library itself says what is right; that the kernel runs the document is asked for, not assumed. Random documents are
-in test_word_documents.py.
+The library itself decides what is right; loading with engine="native" ensures that the kernel runs the document.
+Random documents are in test_word_documents.py.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 
 
 def bpe(*pieces: str, merges: str = "", **fields: Any) -> dict[str, Any]:
-    """A BPE of pieces after [UNK], with merges as `merges.txt` writes them, separated by commas."""
+    """Build a BPE of [UNK] and pieces, with merges as in `merges.txt`, separated by commas."""
     return {
         "type": "BPE",
         "vocab": {piece: id for id, piece in enumerate(["[UNK]", *pieces])},
@@ -138,7 +138,7 @@ CASES = AFFIXES | WHOLE_WORDS | UNKNOWN | LONGEST_MATCHES
 
 
 def loaded(folder: Path, data: bytes) -> tuple[Any, Any]:
-    """A document on our kernel and on its library."""
+    """Open a document on tokbench's kernel and on its library."""
     path = folder / "tokenizer.json"
     path.write_bytes(data)
     return tokbench.load(path, engine="native"), tokbench.load(path, engine="library")
@@ -154,7 +154,7 @@ def test_a_model_does_with_words_what_its_library_does(tmp_path: Path, case: str
 @pytest.mark.parametrize(
     ("model", "text", "spans"),
     [
-        # Characters that are left out do not count: what is after them in a word counts as standing where they do.
+        # Dropped characters have no length: the following characters of a word take their places.
         (bpe("a", "b", "ab", merges="a b", unk_token=None), "é ab字a", [(3, 5), (5, 8)]),
         (bpe("a", fuse_unk=True), "a字éa 字", [(0, 1), (1, 6), (6, 7), (8, 11)]),
         (bpe(*BYTES, "a", byte_fallback=True), "aé", [(0, 1), (1, 2), (2, 3)]),
@@ -245,7 +245,7 @@ def test_added_tokens_are_found_before_texts_are_normalized_or_after(
     tokens = [added(text, 0, **flags) for text in ("<s>", "Q")]
     native, library = loaded(tmp_path, with_added(*tokens, normalizer=normalizer))
     assert_alike(native, library, [*FOUND_TEXTS, "A e\u0301 ﬁ<s>e\u0301"])
-    for text in FOUND_TEXTS:  # alone in a batch, too: others may decide how it is encoded
+    for text in FOUND_TEXTS:  # alone too, because other texts of a batch may affect how it is encoded
         assert_alike(native, library, [text])
 
 
@@ -333,7 +333,7 @@ def normalization_of(number: int) -> TextNormalization:
 
 
 def assert_table_knows(normalization: TextNormalization, text: str) -> None:
-    """What becomes of a text by the kernel's table, and which character each byte of that is from."""
+    """Check the normalized text by the kernel's table, and the origin of each of its bytes."""
     assert normalization.changes is not None
     table = normalization.changes.of([text])
     made, starts = normalization(text), byte_offsets(text)
@@ -377,5 +377,5 @@ def test_texts_are_normalized_on_the_kernel(
 ) -> None:
     tokens = [added("<s>", 0, normalized=normalized), added("Q", 0, special=False, normalized=normalized)]
     native, library = loaded(tmp_path, with_added(*tokens, normalizer=normalizer))
-    monkeypatch.setattr(TextNormalization, "leaves", None)  # which Python alone asks
+    monkeypatch.setattr(TextNormalization, "leaves", None)  # only Python calls it
     assert_alike(native, library, [*FOUND_TEXTS, "a" + " Ab<s>B \u00c9" * 50, "e\u0327\u0301 E\u0301\u0327"])
