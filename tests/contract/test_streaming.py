@@ -97,7 +97,7 @@ def test_half_a_character_is_an_error_or_replaced(tokenizer: Tokenizer) -> None:
     place = len((strict.feed(start) + strict.feed(half)).encode())
     with pytest.raises(DecodeError, match=rf"byte {place} \(0xC3\)"):
         strict.finish()
-    assert strict.feed(start) == tokenizer.decode(start)  # a new text
+    assert strict.feed(start) == tokenizer.decode(start)  # the decoder starts a new text
     with pytest.raises(DecodeError, match=rf"byte {place} \(0xC3\)"):
         strict.feed([half, half])
     replacing = StreamingDecoder(tokenizer)

@@ -76,7 +76,7 @@ def test_windows_are_those_of_the_library(
     texts = [text("a", size), *([] if pair is None else [text("b", pair)])]
     added = library(template).num_special_tokens_to_add(pair is not None)
     peer = tokenizers.Tokenizer.from_str(library(template).to_str())
-    assume(most - added > stride)  # the library panics, or truncates nothing
+    assume(most - added > stride)  # otherwise the library panics or truncates nothing
     peer.enable_truncation(most, stride=stride, strategy=strategy, direction=side)
     try:
         plan = TruncationPlan(max_length=most, stride=stride, strategy=strategy, side=side, overflow=True)

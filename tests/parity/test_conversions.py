@@ -73,7 +73,7 @@ SOURCES: dict[str, Callable[[], Any]] = {
     "wordpiece": lambda: HuggingFaceTokenizer(huggingface.wordpiece(), name="bert", backend="wordpiece"),
     "word-level": lambda: HuggingFaceTokenizer(huggingface.word_level(), name="words", backend="word"),
 }
-"""A small tokenizer of each family."""
+"""A small tokenizer of each family, by name."""
 
 
 @cache

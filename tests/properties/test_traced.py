@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ORIGINS = [TEMPLATE, Origin(0, "content"), Origin(0, "name"), COMPUTED]
 
 ALPHABET = "ab AB\t\n\r\v\x1c\x85\u2028<|>-+0%{}" + "ßŉİǅΣσςﬃΐ\u0345ʼ1É"
-"""Letters that become several in another case, white space of every kind, and format characters."""
+"""Letters that become several in another case, white space of every kind, and special characters of formats."""
 
 strings = st.lists(
     st.builds(Character, st.sampled_from(ALPHABET) | st.characters(), st.sampled_from(ORIGINS)), max_size=12
