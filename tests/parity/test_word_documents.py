@@ -44,7 +44,7 @@ def test_any_document_has_its_librarys_ids_and_spans(
 
 
 def outcome(tokenizer: Any, text: str, special: SpecialPolicy) -> object:
-    """What a text becomes in every call, or why it becomes nothing."""
+    """Return the results of every call on a text, or the message of its error."""
     try:
         ids = tokenizer.encode(text, special=special)
         [batch] = tokenizer.encode_batch([text], special=special)
@@ -84,7 +84,7 @@ def test_a_document_without_an_unknown_token_refuses_what_its_library_refuses(
     ids=lambda model: model["type"],
 )
 def test_texts_that_need_no_unknown_token_run_on_the_kernel(tmp_path: Path, model: dict[str, Any]) -> None:
-    """As where [UNK] is only an added token: the library then knows no id for words that are not in the vocabulary."""
+    """If [UNK] is only an added token, the library has no id for words that are not in the vocabulary."""
     tokens = [added("[UNK]", 4, special=True)]
     native, library = both(tmp_path, dump(document(model, pre_tokenizer=WHITESPACE, added_tokens=tokens)))
     assert isinstance(native, NativeDocument)

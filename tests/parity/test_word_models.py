@@ -346,7 +346,7 @@ def assert_table_knows(normalization: TextNormalization, text: str) -> None:
 @pytest.mark.parametrize("number", range(len(BY_CHARACTER)))
 def test_the_kernels_table_has_what_becomes_of_characters_of_all_kinds(number: int) -> None:
     ideographs = (range(0x3500, 0x9F00), range(0x20100, 0x2F700), range(0x2FB00, 0xE0000))
-    alike = (*ideographs, range(0xE0200, 0x10FF00))  # and what nobody has assigned
+    alike = (*ideographs, range(0xE0200, 0x10FF00))  # and unassigned code points
     some = (one for one in characters_of_all_kinds() if not any(ord(one) in each for each in alike))
     assert_table_knows(TextNormalization(BY_CHARACTER[number]), "\n".join(some))
 

@@ -84,7 +84,7 @@ hostile_texts = st.lists(
 _names = st.sampled_from(["get_weather", "search", "add", "run_code"])
 _ids_of_calls = st.from_regex(r"[a-zA-Z0-9]{9}", fullmatch=True)
 
-# Strategies that conversations are drawn from are made once, and not for each of them: `cache`.
+# Strategies are cached: creating them again for each conversation takes time.
 
 
 @cache
