@@ -6,6 +6,7 @@ Tested are random models of each kind with pre-tokenizers, normalizers and added
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -107,7 +108,7 @@ def quick_tour(pre_tokenizer: dict[str, Any]) -> bytes:
     trainer = tokenizers.trainers.BpeTrainer(
         vocab_size=700, special_tokens=["[UNK]", "[CLS]"], limit_alphabet=80, show_progress=False
     )
-    made.train_from_iterator(bundled_texts(), trainer)
+    made.train_from_iterator(bundled_texts().values(), trainer)
     return dump(json.loads(made.to_str()) | {"pre_tokenizer": pre_tokenizer})
 
 
@@ -117,7 +118,9 @@ def test_long_texts_run_on_the_kernel_whatever_cuts_them(
 ) -> None:
     native, library = both(tmp_path, quick_tour(pre_tokenizer))
     assert isinstance(native, NativeDocument)
-    whole = "\n".join(bundled_texts())
+    # Without the hard cases, joiners and ½, on which the library's \w differs: texts with these go to the library.
+    whole = "\n".join(text for name, text in bundled_texts().items() if not name.startswith("edge"))
+    whole = re.sub("[\u200c\u200d½]", "", whole)
     given_texts = [whole, *whole.split("\n"), "漢字 [CLS]é the_cat" * 999]
     policies = (SpecialPolicy.TEXT, SpecialPolicy.ENCODE)
     expected = {each: library.encode_batch(given_texts, special=each) for each in policies}

@@ -289,7 +289,13 @@ def test_another_version_of_the_library_is_asked_about_each_character() -> None:
 
 def test_threads_change_nothing_and_long_texts_are_cut_where_that_is_safe() -> None:
     ours = opened(wordpiece(BERT, most=100))
-    many = [*bundled_texts(), "", "".join(bundled_texts()) * 3, "字" * 200_000, "a" * 300_000 + " b"]
+    many = [
+        *bundled_texts().values(),
+        "",
+        "".join(bundled_texts().values()) * 3,
+        "字" * 200_000,
+        "a" * 300_000 + " b",
+    ]
     one = ours.encode_batch(many, threads=1)
     for threads in (2, 5):
         more = ours.encode_batch(many, threads=threads)

@@ -32,7 +32,7 @@ _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f]")
 # Without the look-behind, a match would be tried from each space of a long run.
 _TRAILING = re.compile(r"(?<![ \t\u00a0\u3000])[ \t\u00a0\u3000]++(?=\r?\n|\Z)")
 _JOINER_IN_LATIN = re.compile("(?<=[A-Za-z<|_/\\[])[\u200c\u200d]|[\u200c\u200d](?=[A-Za-z>|_/\\]])")
-_FLAG = re.compile("\U0001f3f4[\U000e0000-\U000e007e]+\U000e007f")
+_FLAG = re.compile("\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f")
 _CLUSTER = regex.compile(r"[^\x00-\x7f]\p{M}*|[\x00-\x7f]\p{M}+")
 _WORD = re.compile(r"[^\W\d_]+")
 _LATIN = re.compile("[A-Za-z]")
@@ -135,10 +135,10 @@ def _drawn_with_places(text: str) -> tuple[str, range | list[int]]:
 def _hidden(text: str) -> Iterator[Danger]:
     if text.isascii():
         return
-    flags = [match.span() for match in _FLAG.finditer(text)]
+    in_flags = {place for match in _FLAG.finditer(text) for place in range(*match.span())}
     for match in _HIDDEN.finditer(text):
         character, place = match.group(), match.start()
-        if character in TAGS and any(start <= place < end for start, end in flags):
+        if place in in_flags:
             continue
         if character in TAGS:
             check, severity = "hidden-text", Severity.ERROR
