@@ -1,4 +1,4 @@
-"""ARCHITECTURE.md names files and folders that exist, and every package."""
+"""Tests that every file and folder that ARCHITECTURE.md names exists, and that it names every package."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ PACKAGES = sorted(path.parent.name for path in (ROOT / "tokbench").glob("*/__ini
 
 
 def names() -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Every name, and the folders that it may be in.
+    """Yield each name in ARCHITECTURE.md with the folders that it may be in.
 
-    A block begins with its folder. A line in it begins with a name in that folder; what else the line names
-    is there too, or in the folder that the line is about.
+    A block begins with its folder. Each line of a block begins with a name in that folder; the other names on
+    the line are in the same folder or in the folder that the line describes.
     """
     folders = ["", "tokbench/"]
     for folder, lines in BLOCK.findall(TEXT):

@@ -1,4 +1,4 @@
-"""Options of a backend written as key=value."""
+"""Tests for backend options written as key=value."""
 
 from __future__ import annotations
 

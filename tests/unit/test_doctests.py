@@ -1,4 +1,4 @@
-"""Every example in a docstring is true."""
+"""Run the examples of all docstrings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MODULES = sorted(
 def test_the_examples_of_a_module_are_true(name: str) -> None:
     runner = doctest.DocTestRunner()
     for each in doctest.DocTestFinder().find(importlib.import_module(name)):
-        if each.examples:  # a debugger is made ready for each, with examples or without
+        if each.examples:  # running a docstring without examples would still set up a debugger
             runner.run(each)
     assert runner.summarize().failed == 0
 

@@ -1,6 +1,7 @@
-"""Dependencies point one way, as ARCHITECTURE.md says; read from the sources, wherever an import stands.
+"""Tests that dependencies point one way, as ARCHITECTURE.md says.
 
-Imports for type checkers alone are left out, but where circles are looked for: a type may be named from a part above.
+Imports are read from the sources, including imports inside functions. Imports under `TYPE_CHECKING` are ignored,
+except in the search for cycles: an annotation may name a type of a higher layer.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 PACKAGE = Path(tokbench.__file__).parent
 
-# Each part imports from those before it, and from itself. A new part gets its place here.
+# Each part may import only from itself and from the parts before it. A new part must be added here.
 ORDER = [
     "errors", "files", "native", "core", "registry", "config", "corpus", "distributed", "words", "metrics", "formats",
     "store", "explain", "libraries", "backends", "counting", "opening", "inspection", "evaluation", "shards", "chat",
@@ -31,14 +32,14 @@ RENDER_IMPORTS = {"chat", "core", "errors", "evaluation", "explain", "metrics", 
 
 
 class Import(NamedTuple):
-    """One import: the module that stands in the file, and what it asks for, as dotted names."""
+    """An import, as the dotted names of the importing module and of the imported module or name."""
 
     importer: str
     imported: str
 
     @property
     def part(self) -> str:
-        """The part of tokbench that imports: its first name below the package."""
+        """The importing part of tokbench: the first name below the package."""
         return part_of(self.importer)
 
 
@@ -54,7 +55,7 @@ def module_name(path: Path) -> str:
 def statements(
     node: ast.AST, *, for_types: bool = False
 ) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
-    """Every import below a node, and whether it stands under `if TYPE_CHECKING:`."""
+    """Yield every import below a node and whether it is under `if TYPE_CHECKING:`."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Import | ast.ImportFrom):
             yield child, for_types
@@ -74,7 +75,7 @@ def imports_of(path: Path) -> Iterator[tuple[Import, bool]]:
         yield from ((Import(importer, name), for_types) for name in names)
 
 
-# An installed package has the bundled texts inside, and one of them is written in Python.
+# An installed package contains the bundled texts, one of which is Python code.
 SOURCES = [
     path
     for path in sorted(PACKAGE.rglob("*.py"))
@@ -84,23 +85,23 @@ SOURCES = [
 
 @cache
 def all_imports() -> list[tuple[Import, bool]]:
-    """Every import of the package, and whether it is for type checkers alone."""
+    """Return every import in the package and whether it is for type checkers only."""
     return [found for path in SOURCES for found in imports_of(path)]
 
 
 def imports(*, types: bool = False) -> list[Import]:
-    """Those that are run, and on request those for type checkers."""
+    """Return the imports that are executed and, if `types`, those for type checkers too."""
     return [found for found, for_types in all_imports() if types or not for_types]
 
 
 @cache
 def ours(*, types: bool = False) -> list[Import]:
-    """Those among them of the package itself."""
+    """Return the imports of tokbench's own modules."""
     return [found for found in imports(types=types) if found.imported.startswith("tokbench.")]
 
 
 def importers_of(*libraries: str) -> set[str]:
-    """The parts that import some library, or a part of tokbench itself."""
+    """Return the parts that import any of the given libraries or parts of tokbench."""
     return {
         found.part
         for found in imports()
@@ -121,7 +122,7 @@ def test_a_part_imports_from_those_before_it(part: str) -> None:
 
 
 def test_modules_do_not_import_one_another_in_circles() -> None:
-    """Not even in functions, nor for types; `tokbench` itself only hands names on."""
+    """Imports in functions and for types count too; `tokbench` itself is left out as it only re-exports names."""
     modules = {module_name(path) for path in SOURCES}
 
     def module_of(imported: str) -> str:
@@ -132,7 +133,7 @@ def test_modules_do_not_import_one_another_in_circles() -> None:
         pair = (found.importer, module_of(found.imported))
         if len(set(pair)) == 2 and "tokbench" not in pair:
             needs[pair[0]].add(pair[1])
-    TopologicalSorter(needs).prepare()  # raises `CycleError`, which names a circle
+    TopologicalSorter(needs).prepare()  # raises `CycleError`, which names a cycle
 
 
 def test_only_the_command_line_imports_typer() -> None:
@@ -163,12 +164,12 @@ def test_what_shows_benchmarks_knows_nothing_but_their_results() -> None:
 
 
 def test_backends_are_reached_by_name() -> None:
-    # Surgery continues the training of a byte-level BPE, whatever opened it.
+    # Surgery continues the training of byte-level BPEs of every format.
     assert importers_of("tokbench.backends") - {"backends"} <= {"opening", "surgery"}
 
 
 def test_backends_never_import_one_another() -> None:
-    """But for Unigram, which builds on what SentencePiece's algorithms share."""
+    """The exception is Unigram, which uses the code that SentencePiece's algorithms share."""
 
     def backend(module: str) -> str:
         return ".".join(module.split(".")[:3])

@@ -1,4 +1,4 @@
-"""What a user of Python expects: paths where a corpus is, short names of things, our errors for wrong types."""
+"""Tests of the Python API: paths in place of a corpus, short reprs, and our errors for wrong types."""
 
 from __future__ import annotations
 
