@@ -1,4 +1,4 @@
-"""What a search finds, by hand; and what it refuses."""
+"""Tests for the vocabulary search, with hand-written results, and for the queries it refuses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MERGES = (("l", "o"), ("lo", "w"), (b"\xd0", b"\xb6"), (b"\xe2", b"\x82"))
 
 @pytest.fixture
 def vocabulary(tmp_path: Path) -> VocabularyTokens:
-    """Ids 256 lo, 257 low, 258 ж, 259 two of the three bytes of €."""
+    """A vocabulary with the ids 256 lo, 257 low, 258 ж, and 259 the first two of the three bytes of €."""
     return VocabularyTokens(target_of(byte_level(*MERGES), tmp_path))
 
 

@@ -1,4 +1,4 @@
-"""Derivations and uses worked out by hand, for merges that are listed, ranked and scored."""
+"""Tests for the derivations and uses of tokens, worked out by hand, for merges by list, rank and score."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_listed_token_is_derived_from_its_symbols() -> None:
 
 
 def test_a_token_that_an_earlier_merge_spoils_is_not_made() -> None:
-    """a + ba would make aba, but a + b comes first and leaves ab | a."""
+    """a + ba would make aba, but a + b merges first and leaves ab | a."""
     trace = listed((0, 1, 2), (1, 0, 3), (0, 3, 4)).derivation(4)
     assert [token.data for token in trace.tokens] == [b"ab", b"a"]
 
@@ -66,12 +66,12 @@ def test_tokens_that_make_one_another_are_no_endless_work() -> None:
 
 
 def test_a_ranked_token_is_derived_from_its_bytes() -> None:
-    """ab (2) comes before ba (3), so abab is ab + ab, and aba is ab + a."""
+    """ab (rank 2) merges before ba (rank 3), so abab is ab + ab and aba is ab + a."""
     merges = ranked()
     assert steps(merges.derivation(5)) == [(b"a", b"b"), (b"a", b"b"), (b"ab", b"ab")]
     assert [rule.made.data for rule in merges.uses(2)] == [b"aba", b"abab"]
     assert [rule.made.data for rule in merges.uses(0)] == [b"ab", b"ba", b"aba"]
-    assert merges.uses(3) == ()  # nothing is made of ba: a + b comes first
+    assert merges.uses(3) == ()  # no token is merged from ba: a + b comes first
     assert merges.ranks == {2: 2, 3: 3, 4: 4, 5: 5}
 
 
