@@ -1,4 +1,4 @@
-"""The tokens of bytes that a `tokenizer.json` lists among its special tokens, as the library's trainers have to."""
+"""Tests for byte tokens listed as special tokens in a `tokenizer.json`, as the library's trainers require."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any ids decode as `tokenizers` decodes them: every kind of decoder, added tokens that each of them rewrites."""
+"""Tests that any ids decode as in `tokenizers`, for every kind of decoder and added tokens that decoders rewrite."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ ids = st.lists(st.sampled_from(list(VOCAB.values())), max_size=7)
 
 
 def made(decoder: Any, *, normalizer: Any) -> bytes:
-    """A document with every piece and every added token."""
+    """Return a `tokenizer.json` with every piece and every added token."""
     model = {"type": "BPE", "vocab": VOCAB, "merges": [], "byte_fallback": True}
     return dump(document(model, added_tokens=ADDED, decoder=decoder, normalizer=normalizer))
 
@@ -115,7 +115,7 @@ def test_any_ids_decode_as_the_library_decodes_them(
     expected = peer.decode(ids, skip_special_tokens=False) if ids else ""
     try:
         assert data.decode() == expected
-    except UnicodeDecodeError:  # of half a character the bytes are kept, and the library cannot
+    except UnicodeDecodeError:  # we keep the bytes of an incomplete character; the library replaces them
         assert "\ufffd" in expected
     streaming = StreamingDecoder(tokenizer)
     parts = [streaming.feed(ids[start : start + size]) for start in range(0, len(ids), size)]
@@ -132,7 +132,7 @@ def test_a_special_token_of_spaces_inside_a_text_is_streamed_whole() -> None:
 
 
 def test_a_normalized_special_token_keeps_the_space_that_it_took() -> None:
-    """Llama 2's normalizer writes "▁<s>" for " <s>", which is where such a token is found; tokenizers 0.22 loses it."""
+    """Llama 2's normalizer turns " <s>" into "▁<s>", which matches the token; tokenizers 0.22 loses the space."""
     made = json.loads(byte_fallback())
     for token in made["added_tokens"]:
         token["normalized"] = True

@@ -1,4 +1,4 @@
-"""Any tokenizer.json behind our interface: ids of the library, spans and special tokens of ours."""
+"""Tests for `HuggingFaceTokenizer`: the ids are the library's, spans and special-token policies are ours."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_the_switch_of_the_library_would_not_do(make: object) -> None:
     data = make()  # type: ignore[operator]
     peer = tokenizers.Tokenizer.from_buffer(data)
     peer.encode_special_tokens = True
-    assert 2 in peer.encode("</s>", add_special_tokens=False).ids  # found in the vocabulary all the same
+    assert 2 in peer.encode("</s>", add_special_tokens=False).ids  # still found in the vocabulary
     assert 2 not in opened(data).encode("</s>")
 
 
@@ -154,7 +154,7 @@ def test_what_the_file_would_cut_pad_or_drop_is_not() -> None:
         assert tokenizer.encode(text) == plain.encode(text)
 
 
-# Spans, kinds, pieces
+# Spans, kinds and pieces
 
 
 @given(text=marked_texts, special=st.sampled_from([SpecialPolicy.TEXT, SpecialPolicy.ENCODE]))
@@ -216,7 +216,7 @@ def test_pieces_are_bytes_and_are_found_by_them_or_by_their_spelling() -> None:
     vocabulary = json.loads(wordpiece())["model"]["vocab"]
     assert tokenizer.token_bytes(vocabulary["##er"]) == b"er"
     assert tokenizer.token_id(b"##er") == vocabulary["##er"]
-    assert tokenizer.token_id(b"e") == vocabulary["e"]  # rather than ##e
+    assert tokenizer.token_id(b"e") == vocabulary["e"]  # not ##e
     fallback = opened(byte_fallback())
     assert fallback.token_bytes(3 + 0xE2) == b"\xe2"
     assert fallback.token_id(b" ab") == json.loads(byte_fallback())["model"]["vocab"]["▁ab"]
@@ -228,12 +228,12 @@ def test_byte_offsets_are_those_of_each_character(text: str) -> None:
 
 
 def test_a_character_that_was_rewritten_belongs_to_its_last_token() -> None:
-    # "한" as three jamo: none of them stands in the text
+    # "한" as three jamo, none of which is in the text
     pieces = ["ᄒ".encode(), "ᅡ".encode(), "ᆫ".encode()]
     assert own_spans("한".encode(), [(0, 3)] * 3, pieces) == [Span(0, 0), Span(0, 0), Span(0, 3)]
 
 
-# Special tokens refused
+# Refused special tokens
 
 
 @pytest.mark.parametrize("call", ["encode", "segment", "encode_batch"])
@@ -288,7 +288,7 @@ def test_half_a_character_keeps_its_bytes() -> None:
                     {"type": "Fuse"},
                 ],
             },
-            None,  # that strips each piece
+            None,  # Strip before Fuse strips each piece
         ),
     ],
 )
@@ -298,7 +298,7 @@ def test_pieces_are_joined_only_where_the_decoder_does_no_more(
     assert joined_pieces(document({"type": "BPE", "vocab": {}, "merges": []}, decoder=decoder)) == expected
 
 
-# What it says of itself
+# Information about the tokenizer
 
 
 def test_only_what_cannot_lose_anything_is_called_lossless() -> None:
@@ -314,7 +314,7 @@ def test_only_what_cannot_lose_anything_is_called_lossless() -> None:
         {"pre_tokenizer": both},
         {"pre_tokenizer": None},
         {"added_tokens": [added("x", 700, special=False, lstrip=True)]},
-        {"added_tokens": [added("ý", 700, special=False)]},  # decoded as the byte FD
+        {"added_tokens": [added("ý", 700, special=False)]},  # decodes to the byte FD
         {"decoder": None},
         {"model": {**whole["model"], "end_of_word_suffix": "</w>"}},
         {"model": {**whole["model"], "type": "WordPiece"}},

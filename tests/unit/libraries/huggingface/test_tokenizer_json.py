@@ -1,4 +1,4 @@
-"""A parsed `tokenizer.json`, and the one in which no text becomes a special token."""
+"""Tests for parsing a `tokenizer.json` and for its variant in which no text becomes a special token."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tokbench.libraries.huggingface.tokenizer_json import is_read_by_python_alon
         (rb'{"a": NaN}', True),
         (rb"[-Infinity]", True),
         (rb'["x" , NaN]', True),
-        (b"NaN", False),  # which no tokenizer.json is
+        (b"NaN", False),  # no tokenizer.json looks like this
         (rb'{"NaN": 1, "\u0120Infinity": 2, "a": "\u00e9"}', False),
     ],
 )
@@ -34,7 +34,7 @@ pieces = st.text("ab<>", min_size=1, max_size=3)
 def merges_and_specials(draw: st.DrawFn) -> tuple[list[tuple[str, str]], set[str]]:
     merges = draw(st.lists(st.tuples(pieces, pieces), min_size=1, max_size=6))
     texts = {each for left, right in merges for each in (left, right, left + right)}
-    # A letter stays one in every text.
+    # A special token of a single letter stays a letter in every text, so only longer texts are drawn.
     longer = sorted(each for each in texts if len(each) > 1)
     return merges, draw(st.sets(st.sampled_from(longer), min_size=1, max_size=2))
 

@@ -1,4 +1,4 @@
-"""BPE models on the kernel, compiled and in Python, give the library's ids for every text."""
+"""Tests that BPE models on the compiled and the Python kernel give the library's ids for every text."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def check(proto: bytes, texts: list[str], kernel: str) -> None:
 
 @st.composite
 def models(draw: st.DrawFn) -> bytes:
-    """Models of a few characters, with everything that a model can have."""
+    """Draw models over a few characters with all piece types and options that a model can have."""
     texts = draw(st.lists(st.text(st.sampled_from(SMALL), min_size=1, max_size=5), unique=True, max_size=25))
     types = st.sampled_from(
         [PieceType.NORMAL] * 8 + [PieceType.UNUSED, PieceType.USER_DEFINED, PieceType.CONTROL]

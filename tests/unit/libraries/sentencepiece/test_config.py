@@ -1,4 +1,4 @@
-"""Options of training with SentencePiece: what is refused, what reaches the library, the presets."""
+"""Tests for SentencePiece training options: refused options, options passed to the library, and presets."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_presets_train_the_shape_they_are_named_for(name: str, first: list[str])
 
 @pytest.mark.real
 def test_the_preset_of_llama_is_the_configuration_of_its_kind(shared: Path) -> None:
-    """Mistral's model was trained with Llama's options; whatever the preset sets is what it says."""
+    """Mistral's model was trained with Llama's options: all of them but those of a single run equal the preset's."""
     real = parse_model((shared / "vocab" / "mistral" / "tokenizer.model.v1").read_bytes())
     ours = trained("sentencepiece", **(dict(load_preset("llama2").options) | {"vocab_size": 600})).model
     differing = {name for name, value in real.trainer.items() if ours.trainer[name] != value}

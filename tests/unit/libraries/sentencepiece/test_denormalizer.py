@@ -1,4 +1,4 @@
-"""Models that change text when they decode: the text is the library's, whole and in a stream, and nobody loses it."""
+"""Tests for models with a denormalizer: decoding gives the library's text, whole or streamed, and formats keep it."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_any_ids_decode_as_the_library_decodes_them(name: str, rules: Path, data
     ordinary = sorted(set(range(tokenizer.info.vocab_size)) - set(tokenizer.info.special_tokens.values()))
     ids = data.draw(st.lists(st.sampled_from(ordinary), max_size=8))
     expected = peer.decode(ids)
-    if "\ufffd" not in expected:  # of half a character the two differ
+    if "\ufffd" not in expected:  # the two differ on incomplete characters
         assert tokenizer.decode(ids) == expected
     streaming = StreamingDecoder(tokenizer)
     assert "".join([*map(streaming.feed, ids), streaming.finish()]) == tokenizer.decode(ids)
@@ -117,7 +117,7 @@ def test_each_text_after_a_control_symbol_is_changed_by_itself(rules: Path) -> N
     tokenizer, peer = opened(trained("bpe", rules))
     symbol = tokenizer.info.special_tokens["<|a|>"]
     ids = [symbol, *peer.encode("a cat"), symbol, *peer.encode(".")]
-    assert tokenizer.decode(ids) == "<|a|>A cAt<|a|>."  # nor is the symbol itself
+    assert tokenizer.decode(ids) == "<|a|>A cAt<|a|>."  # the symbol itself is not changed
     assert tokenizer.decoding is Decoding.WHOLE
 
 
@@ -125,7 +125,7 @@ def test_bytes_that_are_no_character_stay(rules: Path) -> None:
     tokenizer, _ = opened(trained("bpe", rules))
     ids = [tokenizer.token_id(piece) or 0 for piece in (b"a", b"\xe2", b"\x82", b"a", b"\xf0")]
     assert tokenizer.decode_bytes(ids) == b"A\xe2\x82A\xf0"
-    assert tokenizer.token_bytes(ids[0]) == b"a"  # a token is what a text becomes
+    assert tokenizer.token_bytes(ids[0]) == b"a"  # a token's bytes are not denormalized
 
 
 @pytest.mark.parametrize("flags", [{"add_dummy_prefix": True}, {"remove_extra_whitespaces": True}], ids=str)
@@ -145,7 +145,7 @@ def test_options_of_the_table_are_kept_to(
     if "\ufffd" not in expected:
         assert tokenizer.decode(ids) == expected
     half = [1 + 0xE2, pieces.index(scored({"▁a": -2})[0])]
-    assert tokenizer.decode(half) == peer.decode(half)  # spaces after half a character are looked at there
+    assert tokenizer.decode(half) == peer.decode(half)  # space handling after an incomplete character
 
 
 def test_options_without_a_table_change_nothing() -> None:

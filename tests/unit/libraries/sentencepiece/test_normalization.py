@@ -1,4 +1,4 @@
-"""The normalizer, compiled and in Python, gives what the library's gives."""
+"""Tests that the compiled and the Python normalizer give the library's normalized text."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def test_a_place_where_more_keys_begin_one_another_than_the_library_sees() -> No
 
 
 def tables() -> list[bytes]:
-    """Tables that are damaged, each in its own way."""
+    """Return tables that are damaged in different ways."""
     whole = charsmap("nfkc")
     size = int.from_bytes(whole[:4], "little")
     outside = bytearray(whole)

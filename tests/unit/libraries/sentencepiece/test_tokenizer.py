@@ -1,4 +1,4 @@
-"""A SentencePiece model under our rules: bytes, spans, kinds, special tokens, scores, samples."""
+"""Tests for SentencePiece tokenizers: bytes, spans, kinds, special tokens, scores and samples."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def library(tokenizer: SentencePieceTokenizer) -> sentencepiece.SentencePiecePro
 
 
 def shown(tokenizer: SentencePieceTokenizer, text: str) -> list[tuple[bytes, str]]:
-    """Each token's piece, and the text its span covers."""
+    """Return each token's piece and the text that its span covers."""
     data = text.encode()
     return [
         (token.piece, data[token.span.start : token.span.stop].decode(errors="backslashreplace"))
@@ -63,7 +63,7 @@ def test_any_ids_decode_as_the_library_decodes_them(name: str) -> None:
         for start in range(0, len(ordinary) - size, 7):
             ids = ordinary[start : start + size]
             expected = tokenizer.decode_bytes(ids)
-            if "\ufffd" not in expected.decode(errors="replace"):  # of half a character the two differ
+            if "\ufffd" not in expected.decode(errors="replace"):  # the two differ on incomplete characters
                 assert expected.decode() == peer.decode(ids)
 
 
@@ -90,7 +90,7 @@ def test_each_byte_of_a_byte_fallback_covers_its_own() -> None:
 
 def test_the_bytes_of_a_character_that_normalization_changed_share_what_it_came_from() -> None:
     tokenizer = variant("bpe folded")
-    # U+337F is four characters after NFKC, in one place of the text.
+    # NFKC turns U+337F into four characters, which share one place in the text.
     tokens = [token for token in tokenizer.segment("a㍿b").tokens if token.kind is TokenKind.BYTE]
     assert b"".join(token.piece for token in tokens) == "株式会社".encode()
     assert {token.span for token in tokens} == {Span(1, 1), Span(1, 4)}
@@ -145,7 +145,7 @@ def test_control_symbols_become_their_ids_when_asked_for() -> None:
     text = "<s>hello<|a|> world[X]</s>"
     ids = tokenizer.encode(text, special=SpecialPolicy.ENCODE)
     assert [id for id in ids if id in (1, 2, 3, 4)] == [1, 3, 4, 2]
-    assert tokenizer.decode(ids) == text  # each part lost its own dummy prefix
+    assert tokenizer.decode(ids) == text  # each part is decoded without its dummy prefix
     with pytest.raises(SpecialTokenError):
         tokenizer.encode(text, special=SpecialPolicy.RAISE)
 
@@ -216,7 +216,7 @@ def test_a_lone_surrogate_is_an_error(name: str) -> None:
         tokenizer.encode_batch(["a", "a\ud800"])
 
 
-# --- the best, and samples --------------------------------------------------------------------
+# --- n-best and samples -----------------------------------------------------------------------
 
 SCORES = {"▁": -1.5, "a": -2.0, "b": -2.5, "ab": -3.0, "▁a": -2.25, "aab": -4.0, "▁aa": -4.5}
 
@@ -228,7 +228,7 @@ def unigram_by_hand() -> UnigramTokenizer:
 
 
 def ways(text: str) -> Iterator[tuple[str, ...]]:
-    """Every way to make a text of the pieces."""
+    """Yield every segmentation of a text into pieces."""
     if not text:
         yield ()
     for piece in SCORES:

@@ -1,4 +1,4 @@
-"""Training with SentencePiece: what is asked of the library, what it is fed, what comes back."""
+"""Tests for training with SentencePiece: the library's arguments, its input, and the result."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def trained(backend: str, texts: Any = None, **options: Any) -> SentencePieceTok
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_the_model_is_what_the_library_trains_by_itself(backend: str) -> None:
-    """The same pieces and scores, as the library gives them without a process, a spool or a pipe.
+    """The pieces and scores are those that the library gives without our process, spool and pipe.
 
-    The scores of Unigram are rounded afterwards.
+    Unigram scores are rounded afterwards.
     """
     written = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
@@ -64,7 +64,7 @@ def test_the_model_is_what_the_library_trains_by_itself(backend: str) -> None:
         max_sentence_length=LONGEST_LINE,
         minloglevel=2,
     )
-    # The bytes differ in which defaults are written out, nothing else.
+    # The files differ only in which defaults are written out, so the parsed models are compared.
     expected = parse_model(written.getvalue())
     if backend == "unigram":
         pieces = [piece._replace(score=round(piece.score * 32) / 32) for piece in expected.pieces]
@@ -129,7 +129,7 @@ def test_the_record_tells_what_was_learned() -> None:
     assert set(bpe.seconds) == {"reading", "training"}
 
 
-# --- what it is fed ---------------------------------------------------------------------------
+# --- the input --------------------------------------------------------------------------------
 
 
 def test_documents_are_cut_at_special_tokens_and_what_the_library_would_drop() -> None:
@@ -195,7 +195,7 @@ def test_the_library_is_not_heard(backend: str, capfd: pytest.CaptureFixture[str
     assert capfd.readouterr() == ("", "")
 
 
-# --- what cannot be ---------------------------------------------------------------------------
+# --- errors -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -315,5 +315,5 @@ def test_an_interrupt_ends_the_training_soon(tmp_path: Path) -> None:
     started = time.perf_counter()
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=20)
-    assert time.perf_counter() - started < 5  # about one by itself, and more on a busy machine
+    assert time.perf_counter() - started < 5  # about one second on an idle machine, more on a busy one
     assert process.returncode != 0

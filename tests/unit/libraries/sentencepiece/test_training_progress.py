@@ -1,4 +1,4 @@
-"""How far a training of SentencePiece's is, from the lines of its log."""
+"""Tests for reading the progress of SentencePiece's training from its log."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def places(steps: Any, lines: list[bytes]) -> list[tuple[int, int | None]]:
 @pytest.mark.parametrize(
     ("sizes", "options"),
     [
-        ((2019, 1514, 1135, 851, 638, 478), {}),  # as many as the share says
-        ((2019, 1259, 944, 708, 531), {}),  # more fall away
+        ((2019, 1514, 1135, 851, 638, 478), {}),  # sizes shrink by the factor exactly
+        ((2019, 1259, 944, 708, 531), {}),  # more pieces than that are removed
         ((2019, 1009, 504), {"num_sub_iterations": "3", "shrinking_factor": "0.5"}),
-        ((400,), {}),  # fewer than are wanted from the beginning
+        ((400,), {}),  # fewer pieces than wanted from the start
     ],
 )
 def test_rounds_have_a_total_that_is_reached(sizes: tuple[int, ...], options: dict[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""Unigram on the kernel, compiled and in Python, gives the ids of the library: whatever the scores and the options."""
+"""Tests that Unigram on the compiled and the Python kernel gives the library's ids, for any scores and options."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def encoder(proto: bytes, kernel: str) -> KernelEncoder:
 
 
 def check(proto: bytes, kernel: str, given_texts: list[str]) -> None:
-    """One text and many, on threads, remembered or not, counted."""
+    """Compare the ids of single texts and of a batch on two threads, and the batch's counts, with the library's."""
     expected = peer(proto).encode(given_texts)
     ours = encoder(proto, kernel)
     assert [ours.encode(text) for text in given_texts] == expected
@@ -148,7 +148,7 @@ def test_what_stands_before_a_word_can_decide_how_it_is_cut(kernel: str) -> None
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_what_stands_before_a_word_can_decide_in_front_of_its_last_unknown_character(kernel: str) -> None:
-    scores = {"▁": 25, "▁x": 90.0, "cb": 29.9995}  # a character that is unknown: 15
+    scores = {"▁": 25, "▁x": 90.0, "cb": 29.9995}  # an unknown character scores 15
     proto = written([unknown(), *scored(scores)], normalizer={"remove_extra_whitespaces": True})
     alone, after = peer(proto).encode("cbd"), peer(proto).encode("x " * 500 + "cbd")[-3:]
     assert (alone, after) == ([1, 0], [1, 3, 0])
@@ -217,7 +217,7 @@ def test_words_are_cut_into_parts_only_where_no_piece_crosses(kernel: str) -> No
         "'b": -4,
     }
     proto = written([unknown(), *scored(scores)])
-    assert peer(proto).encode("(ab,,ab%%") == [8, 4, 9, 4, 0]  # '%' is unknown, and joins what follows
+    assert peer(proto).encode("(ab,,ab%%") == [8, 4, 9, 4, 0]  # '%%' is one unknown token
     check(
         proto,
         kernel,
@@ -253,7 +253,7 @@ def test_places(name: str, given_texts: list[str]) -> None:
 def opened(name: str, engine: str) -> Any:
     made = open_model(trained(name), name=name, engine=engine)
     if engine == "auto":
-        made._late_encoder._missing = 0  # the encoder is made for the first text
+        made._late_encoder._missing = 0  # make the encoder at the first text
     return made
 
 
@@ -283,7 +283,7 @@ OPTIONS = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
 
 @st.composite
 def models(draw: st.DrawFn) -> bytes:
-    """Models of few letters, whose sums often meet."""
+    """Draw models over few letters, in which sums of scores are often equal."""
     spellings = draw(st.sets(st.text(ALPHABET, min_size=1, max_size=4), max_size=14))
     pieces = [ModelPiece(spelling, draw(SCORES), draw(TYPES)) for spelling in sorted(spellings | {"a"})]
     assume(any(piece.type is PieceType.NORMAL for piece in pieces))

@@ -1,4 +1,4 @@
-"""Models of words and of characters on the kernel, compiled and in Python, give the library's ids for every text."""
+"""Tests that word and character models on the compiled and the Python kernel give the library's ids."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_worked_examples(kernel: str) -> None:
     of_words = model(ModelType.WORD, pieces, add_dummy_prefix=True, escape_whitespaces=True)
     check(of_words, ["a b c a", "", "  a "], kernel)
     peer = sentencepiece.SentencePieceProcessor(model_proto=of_words)
-    assert peer.encode("a b c a") == [1, 0, 1]  # ▁b and ▁c are unknown together
+    assert peer.encode("a b c a") == [1, 0, 1]  # ▁b and ▁c together are one unknown token
     of_characters = model(ModelType.CHAR, [*pieces, ModelPiece("bb", 0.0, PieceType.USER_DEFINED)])
     assert sentencepiece.SentencePieceProcessor(model_proto=of_characters).encode("bbbxya")[-3:] == [4, 0, 3]
     check(of_characters, ["bbbxya", "x", "▁ a"], kernel)
