@@ -1,4 +1,4 @@
-"""Which kernel runs: what TOKBENCH_KERNEL chooses, with the compiled kernel and without it."""
+"""Tests for the choice of the kernel by TOKBENCH_KERNEL, with and without the compiled kernel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ASK = "from tokbench.backends.bpe.kernel import current_kernel as ask; print(ask
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """A folder with the package as a clone holds it: nothing in it is compiled."""
+    """A folder with the package as in a fresh clone, without compiled modules."""
     shutil.copytree(
         PACKAGE, tmp_path / "tokbench", ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__")
     )
@@ -31,7 +31,7 @@ def clone(tmp_path: Path) -> Path:
 
 
 def asked(code: str, *, choice: str | None, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """What a new interpreter prints; each remembers its kernel."""
+    """Run code in a new interpreter, since an interpreter keeps the kernel that it has chosen."""
     environment = {name: value for name, value in os.environ.items() if name != "TOKBENCH_KERNEL"}
     if choice is not None:
         environment["TOKBENCH_KERNEL"] = choice
