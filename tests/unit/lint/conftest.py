@@ -1,4 +1,4 @@
-"""Chat templates are rendered in the process of the tests: starting another takes longer than a rule."""
+"""Render chat templates in the test process: starting a worker process takes longer than a rule."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class InProcess:
-    """What `WorkerProcess` does, without a process and its limits."""
+    """A stand-in for `WorkerProcess` without a process and its limits."""
 
     def __init__(self, job: Mapping[str, Any]) -> None:
         self.owner = os.getpid()
@@ -28,7 +28,7 @@ class InProcess:
         return map(json.loads, replies)
 
     def close(self) -> None:
-        """There is nothing to end."""
+        """Do nothing: there is no process to end."""
 
 
 @pytest.fixture(autouse=True)

@@ -1,4 +1,4 @@
-"""Added and special tokens: overlaps, flags that eat spaces, and texts that make them are found."""
+"""Tests for the rules on added and special tokens: overlaps, flags that take spaces, and texts that become them."""
 
 from __future__ import annotations
 

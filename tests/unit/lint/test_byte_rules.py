@@ -1,4 +1,4 @@
-"""What a vocabulary cannot spell: planted gaps are found, and none where there is none."""
+"""Tests for the rules on bytes and characters that a vocabulary cannot encode: only planted gaps are found."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_byte_without_a_token_is_an_error(tmp_path: Path) -> None:
 
 
 def test_missing_controls_are_less_grave(tmp_path: Path) -> None:
-    """As Falcon's, with the byte that characters of planes 8 to 11 begin with, where none is assigned."""
+    """As in Falcon: control characters, and F2, the first byte of characters in the unassigned planes 8 to 11."""
     controls = [0x03, 0x1C, 0x7F, 0xF2]
     [finding] = findings_of("missing-byte", target_of(byte_level(without=controls), tmp_path / "controls"))
     assert (finding.severity, finding.details["bytes"]) == (Severity.WARNING, controls)
@@ -62,7 +62,7 @@ def test_byte_fallback_promises_them_too(tmp_path: Path) -> None:
 
 
 def test_what_knows_no_letters_is_not_asked_about_characters_between_them(tmp_path: Path) -> None:
-    """All of a word it does not know is one unknown token, whatever stands in it."""
+    """A word that WordPiece does not know is one unknown token, whichever characters it has."""
     linted = wordpiece(tmp_path, "low", "lower")
     for rule in ("vanishing-character", "lost-white-space"):
         assert "has no letters" in (outcome_of(rule, linted).skipped or "")

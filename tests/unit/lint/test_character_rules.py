@@ -1,4 +1,4 @@
-"""Hidden characters in tokens: found where they are planted, and nowhere else."""
+"""Tests that hidden characters in tokens are found where they are planted and nowhere else."""
 
 from __future__ import annotations
 

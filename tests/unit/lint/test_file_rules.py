@@ -1,4 +1,4 @@
-"""Files that contradict one another are found; those that agree give nothing."""
+"""Tests that files that contradict one another are found and that consistent files give no findings."""
 
 from __future__ import annotations
 

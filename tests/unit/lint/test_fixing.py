@@ -1,4 +1,4 @@
-"""Repairs: only what changes no ids is certain, and that is proved."""
+"""Tests for repairs: a repair is certain only if it is proved to change no ids."""
 
 from __future__ import annotations
 

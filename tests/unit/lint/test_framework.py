@@ -1,4 +1,4 @@
-"""Rules and findings: what is chosen, what is skipped, what a result says."""
+"""Tests for the choice of rules, skipped rules, and the contents of results."""
 
 from __future__ import annotations
 

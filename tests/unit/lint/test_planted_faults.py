@@ -1,4 +1,4 @@
-"""Every rule finds a fault that is planted for it, and a clean folder has no errors and no warnings."""
+"""Tests that every rule finds a fault planted for it, and that a clean folder has no errors or warnings."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ TENS = [(str(left), str(right)) for left in range(10) for right in range(10)]
 
 
 class Plant(NamedTuple):
-    """A tokenizer with a fault: arguments of `support.lint.target_of`."""
+    """A tokenizer with a fault, as arguments of `support.lint.target_of`."""
 
     document: Any
     options: Mapping[str, Any] = MappingProxyType({})
 
 
 def added(*texts: str, flags: dict[str, bool] | None = None, **parts: Any) -> dict[str, Any]:
-    """A vocabulary with added tokens."""
+    """Return a vocabulary with added tokens."""
     tokens = [huggingface.added(text, 256 + number, **(flags or {})) for number, text in enumerate(texts)]
     return byte_level(tokens=texts, added_tokens=tokens, **parts)
 
 
 def configured(document: Any = None, *, beside: dict[str, Any] | None = None, **config: Any) -> Plant:
-    """A folder with settings beside the vocabulary."""
+    """Return a folder with a `tokenizer_config.json` beside the vocabulary."""
     document = byte_level(*MERGES) if document is None else document
     return Plant(document, {"beside": {"tokenizer_config.json": config, **(beside or {})}})
 
 
 def chat(template: str, *, beside: dict[str, Any] | None = None, **config: Any) -> Plant:
-    """A folder with a chat template, and otherwise without fault."""
+    """Return a folder with the given chat template and no other fault."""
     roles = {"eos_token": END, "bos_token": BOS, "pad_token": PAD, "chat_template": template}
     document = added(START, END, BOS, PAD, pre_tokenizer=GPT2_SPLIT)
     return configured(document, beside=beside, **{**roles, **config})
@@ -91,7 +91,7 @@ def with_hole() -> dict[str, Any]:
 
 
 def undecidable() -> dict[str, Any]:
-    """A normalizer of which nothing is known here takes away what the token is made of."""
+    """Return a vocabulary with a token whose text is changed by a normalizer that the linter cannot analyse."""
     before = {"type": "Replace", "pattern": {"Regex": "(?<=x)y"}, "content": "z"}
     return byte_level(("x", "y"), normalizer=before)
 
@@ -187,7 +187,7 @@ def test_a_gguf_without_the_name_of_its_pattern_is_found(tmp_path: Path) -> None
 
 
 def gguf(**entries: str | list[str]) -> bytes:
-    """A GGUF file with texts and lists of texts below `tokenizer.ggml`, and no tensors."""
+    """Return a GGUF file with strings and lists of strings below `tokenizer.ggml`, and no tensors."""
 
     def text(value: str) -> bytes:
         return struct.pack("<Q", len(value.encode())) + value.encode()
@@ -203,7 +203,7 @@ def gguf(**entries: str | list[str]) -> bytes:
 
 
 def quadratic(tokenizer: Tokenizer, character: str) -> tuple[int, float, float]:
-    """A measurement of a tokenizer whose time grows with the square of its text."""
+    """Return a measurement as of a tokenizer whose time grows with the square of the text's length."""
     return 80_000, 16.0, 1.0
 
 

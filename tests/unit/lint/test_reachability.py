@@ -1,4 +1,4 @@
-"""Reachability: every verdict on small vocabularies is held against all short texts."""
+"""Tests for reachability: every verdict on small vocabularies is checked against all short texts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ PATTERNS = {
 
 
 def described(pairs: list[tuple[bytes, bytes]], pattern: str, **options: Any) -> ByteLevelBpe:
-    """A byte-level BPE with merges; those whose parts are not tokens yet make tokens of their own."""
+    """Return a byte-level BPE with these merges; parts that are not tokens yet are added as tokens."""
     tokens = [bytes([byte]) for byte in range(256)]
     for left, right in pairs:
         tokens += [token for token in dict.fromkeys((left, right, left + right)) if token not in tokens]
@@ -57,12 +57,12 @@ def target_of_bpe(bpe: ByteLevelBpe) -> LintTarget:
 
 
 def seen(target: LintTarget, texts: list[str] = TEXTS) -> set[int]:
-    """Every id that a short text gives."""
+    """Return every id that occurs in the short texts."""
     return set(target.tokenizer.encode_batch(texts).ids.tolist())
 
 
 def check(target: LintTarget, texts: list[str] = TEXTS) -> Reachability:
-    """The verdicts, none of which a short text contradicts."""
+    """Return the verdicts after checking that no short text contradicts any of them."""
     found = analyse(target)
     short = seen(target, texts) & target.ordinary.keys()
     assert short <= {*found.witnesses, *found.undecided}

@@ -1,4 +1,4 @@
-"""Tampering: swapped ids, other tokens and changed merges are found; equal tokenizers give nothing."""
+"""Tests that tampering is found (swapped ids, changed tokens and merges) and that equal tokenizers give no findings."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ REFERENCE_RULES = [rule.name for rule in reference_rules.RULES]
 
 
 def outcomes(target: LintTarget) -> dict[str, tuple[str, ...]]:
-    """The subjects of the findings of each rule that finds something."""
+    """Return the subjects of the findings of each rule that has findings."""
     found = {rule: outcome_of(rule, target).findings for rule in REFERENCE_RULES}
     return {rule: tuple(each.subject for each in findings) for rule, findings in found.items() if findings}
 

@@ -1,4 +1,4 @@
-"""Roles, ids beyond the model, beginnings and turn ends: what a model trips over is found."""
+"""Tests for the rules on roles, ids beyond the model's rows, begin-of-text tokens and turn ends."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TEMPLATE = "{{ bos_token }}{% for m in messages %}{{ m.content }}<|im_end|>{% en
 
 
 def with_roles(*before: str, **parts: Any) -> dict[str, Any]:
-    """A vocabulary with all roles, whose template writes some tokens before a text."""
+    """Return a vocabulary with all roles whose template puts the tokens `before` in front of a text."""
     ids = {text: 256 + n for n, text in enumerate((BOS, EOS, PAD, END))}
     processor = {
         "type": "TemplateProcessing",

@@ -1,4 +1,4 @@
-"""Special tokens that a model makes of plain text, in each family of files."""
+"""Tests for special tokens that the model itself produces from plain text, for each family of files."""
 
 from __future__ import annotations
 

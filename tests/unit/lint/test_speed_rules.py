@@ -1,4 +1,4 @@
-"""Quadratic inputs are told from linear ones, on tokenizers whose cost is known."""
+"""Tests that quadratic inputs are told from linear ones, with tokenizers of known cost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Costing(Toy):
-    """Takes time by the length of its text alone, on a clock that the test advances."""
+    """A tokenizer that advances the test's clock by a power of the text's length."""
 
     def __init__(self, clock: list[float], power: int) -> None:
         super().__init__("a")

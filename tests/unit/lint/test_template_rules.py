@@ -1,4 +1,4 @@
-"""Faults planted in chat templates are found, and good templates have none."""
+"""Tests that faults planted in chat templates are found and that good templates have no findings."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_template_for_tools_need_not_render_other_conversations(tmp_path: Path
 
 
 def test_null_is_an_error_where_calls_are_written(tmp_path: Path) -> None:
-    """Llama 3's has none of a call: None is not the worst of it."""
+    """A template that writes no calls, as Llama 3's, gets only a warning: the lost call is worse than the None."""
     writing = PLAIN.replace("<|im_end|>", "{{ m.tool_calls or '' }}<|im_end|>")
     for template, severity in ((PLAIN, Severity.WARNING), (writing, Severity.ERROR)):
         [finding] = findings_of("template-null", target(tmp_path / severity, template))

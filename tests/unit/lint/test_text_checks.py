@@ -1,4 +1,4 @@
-"""What is dangerous in a text is found, at its place, and ordinary text of many scripts is not."""
+"""Tests that dangerous parts of a text are found at their place, and none in ordinary text of many scripts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CHECKS = TextChecks(["<|im_end|>", "<|im_start|>", "</s>", "user"])
 
 
 def found(text: str) -> list[tuple[str, str]]:
-    """The checks that find something, with the part of the text."""
+    """Return the name of each check that finds a danger, with the dangerous part of the text."""
     return [(danger.check, text[danger.start : danger.end]) for danger in CHECKS.dangers(text)]
 
 
@@ -77,7 +77,7 @@ def test_other_case_is_a_note_and_other_letters_an_error() -> None:
 
 
 def test_long_runs_of_spaces_and_marks_take_linear_time() -> None:
-    """A quadratic search would take minutes."""
+    """A quadratic search would take minutes here."""
     assert found(" " * 200_000 + "a") == []
     assert [check for check, _ in found("e" + "\u0301" * 50_000)] == ["not-nfc"]
     assert found("\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f" * 20_000) == []

@@ -1,4 +1,4 @@
-"""Merge replay: equal to counting everything anew at each turn, and planted faults are found."""
+"""Tests for the replay of merges: it equals a full recount after each merge, and planted faults are found."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_what_was_trained_is_the_best_at_every_turn(words: dict[str, int]) -> No
 
 
 def learned(num_merges: int = 12) -> list[tuple[bytes, bytes]]:
-    """The merges that training on the text gives, for `byte_level`."""
+    """Return the merges that training on `TEXT` learns, as arguments for `byte_level`."""
     import regex
 
     words = Counter(regex.findall(r" ?\p{L}+| ?[^\s\p{L}]+|\s+(?!\S)|\s", TEXT))
@@ -178,7 +178,7 @@ def test_what_the_library_trained_is_replayed_too(made: Callable[[], bytes], tmp
     changed = target_of(document, tmp_path / "changed", corpus=texts)
     found = findings_of("merge-not-best", changed)
     assert found[0].details["rank"] == 3
-    assert len(found) < 40  # the others are those whose counts it changed
+    assert len(found) < 40  # the other findings are merges whose counts the move changed
 
 
 def test_pieces_without_known_pretokens_are_not_replayed(tmp_path: Path) -> None:

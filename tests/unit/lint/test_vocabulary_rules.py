@@ -1,4 +1,4 @@
-"""How a vocabulary is used: planted waste is found, ordinary tokens are left alone."""
+"""Tests for the rules on vocabulary use: planted waste is found, and ordinary tokens are not."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_tokens_that_ought_to_be_frequent_and_are_not_used_are_noted(
         document, tmp_path, corpus=["ab " * 20 + " ".join(f"{chr(code)}z" for code in range(100, 120))]
     )
     found = findings_of("unused-token", target)
-    assert found == ()  # the first half are bytes
+    assert found == ()  # the first half of the vocabulary is bytes
     assert outcome_of("unused-token", target).figures["never_used"] > 0
     monkeypatch.setattr(vocabulary_rules, "_LEAST_TOKENS", 10_000)
     assert "fewer than 10,000" in (outcome_of("unused-token", target).skipped or "")

@@ -1,4 +1,4 @@
-"""White space, digits and indentation: what is lost or cut unevenly is found."""
+"""Tests that white space, digits and indentation that are lost or split unevenly are found."""
 
 from __future__ import annotations
 
