@@ -1,4 +1,4 @@
-"""The bootstrap: what it draws, how wide its intervals are, and that tokenizers are paired in it."""
+"""Tests for the bootstrap: its draws, the width of its intervals, and the pairing of tokenizers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def resampled(estimate: float, *values: float) -> Resampled:
 
 def test_fewer_than_five_units_say_nothing() -> None:
     assert all(resamples(each(number), seed=0) is None for number in range(5))
-    assert resamples(units_of([0, 1, 2, 3] * 9), seed=0) is None  # however many documents they have
+    assert resamples(units_of([0, 1, 2, 3] * 9), seed=0) is None  # regardless of the number of documents
     assert resamples(each(5), seed=0) is not None
 
 
@@ -42,7 +42,7 @@ def test_as_many_are_drawn_as_there_are() -> None:
     assert drawn.weights.shape == (RESAMPLES, 50)
     assert (drawn.weights.sum(axis=1) == 50).all()
     assert drawn.weights.mean() == pytest.approx(1)
-    assert drawn.weights.var() == pytest.approx(1, abs=0.1)  # nearly Poisson
+    assert drawn.weights.var() == pytest.approx(1, abs=0.1)  # the weights are nearly Poisson
 
 
 def test_the_seed_decides() -> None:
@@ -56,7 +56,7 @@ def test_the_seed_decides() -> None:
 
 def test_the_interval_is_of_percentiles() -> None:
     assert interval_of(np.arange(1001.0), estimate=500, num_units=10**6) == pytest.approx((25, 975))
-    # It is as skewed as the resamples are, and wider where there are few units.
+    # The interval is as skewed as the resamples, and wider when there are few units.
     skewed = np.arange(1001.0) ** 2
     few, many = (interval_of(skewed, estimate=500**2, num_units=units) for units in (6, 10**6))
     assert many == pytest.approx((25**2, 975**2))
@@ -71,7 +71,7 @@ def test_the_interval_is_of_percentiles() -> None:
 
 @pytest.mark.parametrize("documents", [200, 6000])
 def test_it_holds_the_truth_about_as_often_as_it_says(documents: int) -> None:
-    """A ratio of 4 with noise, a hundred times; more documents than 4,096 are drawn in units."""
+    """Check a hundred noisy samples of a ratio of 4; more than 4,096 documents are drawn in lots."""
     drawn = resamples(each(documents), seed=3, num_resamples=400)
     assert drawn is not None
     generator = np.random.default_rng(8)
@@ -86,7 +86,7 @@ def test_it_holds_the_truth_about_as_often_as_it_says(documents: int) -> None:
         held += low <= 4 <= high
         widths.append(high - low)
     assert 87 <= held <= 100
-    # The spread of such a mean, by the formula for ratios: 1.96 standard errors at either side.
+    # The width of the interval by the formula for the variance of a ratio: 1.96 standard errors on either side.
     sizes = generator.integers(50, 500, 100_000).astype(float)
     spread = 4 * np.sqrt((sizes**2).mean() / 30 + sizes.mean() / 4) / sizes.mean() / np.sqrt(documents)
     assert np.mean(widths) == pytest.approx(2 * 1.96 * spread, rel=0.1)
@@ -99,13 +99,13 @@ def test_many_documents_are_dealt_into_lots_by_their_keys() -> None:
     assert drawn is not None
     assert drawn.are_lots
     assert drawn.keys.tolist() == sorted({key % 4096 for key in keys.tolist()})
-    assert drawn.num_units == drawn.weights.shape[1] > 3600  # 4,096, but for those that were dealt nothing
+    assert drawn.num_units == drawn.weights.shape[1] > 3600  # 4,096 lots without the empty ones
     sizes = np.bincount((keys % np.uint64(4096)).astype(np.int64), minlength=4096)
     assert drawn.sums(units)[:, 0].tolist() == (drawn.weights @ sizes[sizes > 0]).tolist()
 
 
 def test_pairing_tells_apart_what_single_intervals_do_not() -> None:
-    """Documents differ far more than the tokenizers: 1 % better on each of them."""
+    """Documents differ far more than the tokenizers, one of which is 1 % better on every document."""
     generator = np.random.default_rng(1)
     tokens = generator.integers(100, 300, 300) * 100
     num_bytes = (tokens * generator.uniform(1, 6, 300)).astype(np.int64)

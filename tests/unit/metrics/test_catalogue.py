@@ -1,4 +1,4 @@
-"""Every metric of the catalogue by an example that was computed by hand, and by its formula written out."""
+"""Tests for every metric of the catalogue, by an example computed by hand and by its formula written out."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ if TYPE_CHECKING:
 
 
 class Example(NamedTuple):
-    """Some texts under a tokenizer, and what the metric comes to."""
+    """Texts, a tokenizer, and the metric's value for them."""
 
     tokenizer: Toy
     texts: tuple[str, ...]
     value: float
 
 
-WORDS = Toy("low", " low", "er")  # low|" low"|er
+WORDS = Toy("low", " low", "er")  # "low lower" is low|" low"|er
 LATIN = Toy("a", "b")  # é is unknown
-FALLBACK = Toy("a", "b", otherwise="bytes")  # é is C3, A9
-BYTES = Toy("a", "é", b"\xc3", b"\xa0")  # à is two entries
-FOUR = Toy("a", "b", "c")  # four entries with <unk>
-IDENTIFIER = Toy("get", "Us", "e", "rName")  # cut at 3, 5, 6; the boundaries are 3 and 7
+FALLBACK = Toy("a", "b", otherwise="bytes")  # é is the bytes C3 A9
+BYTES = Toy("a", "é", b"\xc3", b"\xa0")  # à is two tokens
+FOUR = Toy("a", "b", "c")  # four entries including <unk>
+IDENTIFIER = Toy("get", "Us", "e", "rName")  # "getUserName" is cut at 3, 5 and 6; its parts meet at 3 and 7
 
 EXAMPLES = {
     "bytes_per_token": Example(Toy("hé", "llo"), ("héllo",), 6 / 2),
@@ -55,7 +55,7 @@ EXAMPLES = {
     "tokens_per_line": Example(Toy("a", "\n"), ("a\na\na",), 5 / 3),
     "split_word_rate": Example(WORDS, ("low lower",), 1 / 2),
     "single_token_word_types": Example(WORDS, ("low lower low low",), 1 / 2),
-    # Of a, b, é, 1 and à, the last is cut in two; the unknown comma and line feed are not letters.
+    # Of a, b, é, 1 and à only à is cut; the unknown comma and line feed are neither letters nor digits.
     "character_coverage": Example(Toy("ab", "é1", b"\xc3", b"\xa0"), ("ab,é1à\n",), 4 / 5),
     "vocab_coverage": Example(FALLBACK, ("abé",), 2 / 4),
     "unk_rate": Example(LATIN, ("aéb",), 1 / 3),
@@ -203,7 +203,7 @@ def test_distributions_by_hand() -> None:
 
 
 def gini_by_definition(values: Sequence[float]) -> float:
-    """The mean difference between two of them, over twice the mean."""
+    """Return the mean absolute difference between two values, divided by twice the mean."""
     n, mean = len(values), sum(values) / len(values)
     return sum(abs(one - other) for one in values for other in values) / (2 * n * n * mean)
 
@@ -282,7 +282,7 @@ def test_costs_by_hand() -> None:
 
 
 def test_what_a_byte_takes_to_compute_by_hand() -> None:
-    """12 · 3 · 10² parameters of layers, 7 · 10 of the output; 4 · 3 · 10 · 100 to attend; 2 bytes a token."""
+    """12 · 3 · 10² layer parameters, 7 · 10 output parameters, 4 · 3 · 10 · 100 for attention, 2 bytes per token."""
     model = Model(dim=10, layers=3, context=100)
     assert costs.flops_per_byte(7, 2.0, model) == (2 * (12 * 3 * 100 + 70) + 12000) / 2
     assert costs.flops_per_byte(7, 2.0, Model(dim=10, layers=3)) == (2 * (12 * 3 * 100 + 70)) / 2

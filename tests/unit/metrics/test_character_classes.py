@@ -1,4 +1,4 @@
-"""The character classes by their Unicode properties, and the names of counts."""
+"""Tests for the character classes by their Unicode properties, and for the names of counts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tokbench.metrics.metric import DOCUMENT_COUNTS
 
 
 def of_classes(kind: CharacterClass) -> set[str]:
-    """The characters of a class."""
+    """Return the characters of a class."""
     return set(map(chr, np.flatnonzero(character_classes() == int(kind)).tolist()))
 
 

@@ -1,4 +1,4 @@
-"""What `--metrics help` tells: every figure that is shown, with its unit and its direction."""
+"""Tests for `--metrics help`: it explains every figure that is shown, with its unit and direction."""
 
 from __future__ import annotations
 

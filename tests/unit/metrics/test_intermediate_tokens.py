@@ -1,4 +1,4 @@
-"""Entries that only feed other merges, on counts that are known."""
+"""Tests for intermediate tokens, which only occur inside other merges, on known counts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def ids_under(pretokens: Counter[bytes], merges: list[reference.Merge]) -> Count
 
 
 def test_by_hand() -> None:
-    """Base entries 0 and 1; the merges make 2 = 0 1 and 3 = 2 0; the text is 0, 3, 3."""
+    """The base tokens are 0 and 1, the merges make 2 = 0 1 and 3 = 2 0, and the text is 0 3 3."""
     frequencies, merges = np.array([1, 0, 0, 2]), [(0, 1), (2, 0)]
     assert intermediate_tokens(frequencies, merges).tolist() == [False, False, True, False]
 

@@ -1,4 +1,4 @@
-"""Which counting kernel runs."""
+"""Tests for the choice of the counting kernel."""
 
 from __future__ import annotations
 

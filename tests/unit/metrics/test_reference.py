@@ -1,4 +1,4 @@
-"""What is counted, on examples that were counted by hand; each runs on both kernels."""
+"""Tests for all counts, on examples counted by hand; each test runs on both kernels."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def measurer(request: pytest.FixtureRequest) -> Measurer:
 
 
 def counted(measurer: Measurer, document: Document, *names: str) -> tuple[int, ...]:
-    """Some counts of one document."""
+    """Return the named counts of one document."""
     add(measurer, [document])
     found = dict(zip(COUNTS, measurer.totals()[0].tolist(), strict=True))
     return tuple(found[name] for name in names)
 
 
 def words_of(measurer: Measurer, text: str) -> list[str]:
-    """The distinct words of a text, in order of their bytes."""
+    """Return the distinct words of a text in byte order."""
     add(measurer, [tokens_of(text)])
     return sorted(word.decode() for word, _, _ in measurer.worst_words(0, 1000))
 
@@ -56,7 +56,7 @@ def test_lines_end_with_a_line_feed(measurer: Measurer, text: str, lines: int) -
 
 
 def test_characters_are_code_points(measurer: Measurer) -> None:
-    document = tokens_of("né", "e\u0301 ", b"\xf0\x9f", b"\x99\x82", "語")  # an emoji in two halves
+    document = tokens_of("né", "e\u0301 ", b"\xf0\x9f", b"\x99\x82", "語")  # an emoji in two tokens
     names = "bytes", "chars", "multibyte_chars", "cut_chars"
     assert counted(measurer, document, *names) == (14, 7, 4, 1)
 
@@ -311,7 +311,7 @@ def test_characters_of_the_language_are_covered_where_one_token_holds_them(
         ([(0, 5)], [0], 4),  # é is two bytes
         ([(0, 5)], [2], 0),
         ([(0, 1), (1, 3), (3, 5)], [0, 1, 0], 3),
-        ([(0, 1), (1, 3), (1, 3), (3, 5)], [0, 2, 0, 0], 4),  # a place that two tokens hold
+        ([(0, 1), (1, 3), (1, 3), (3, 5)], [0, 2, 0, 0], 4),  # two tokens with the same span
         ([(0, 2), (2, 5)], [0, 0], 3),
         ([(0, 1), (3, 5)], [0, 3], 3),
         ([(0, 1), (1, 3), (3, 3), (3, 4)], [0, 0, 0, 1], 2),

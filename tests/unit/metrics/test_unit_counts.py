@@ -1,4 +1,4 @@
-"""Counts by unit: sums that do not depend on the order, and lots where there are too many units."""
+"""Tests for counts by unit: sums do not depend on the order, and too many units are grouped into lots."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tokbench.metrics.unit_counts import UnitCounts
 
 few_keys = st.integers(0, 12).map(lambda key: key * 4099)
-"""So few that they come twice, so far apart that lots are not their order."""
+"""Keys so few that they repeat, and so far apart that their lots are in another order."""
 some = st.lists(st.tuples(few_keys, st.integers(0, 9)), max_size=12)
 
 
