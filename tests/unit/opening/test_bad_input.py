@@ -1,4 +1,4 @@
-"""Files that are damaged, foreign or hostile: each is an error that says where, and what was expected."""
+"""Tests that damaged, foreign and hostile files raise an error that says where and what was expected."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BYTES = [bytes([byte]) for byte in range(256)]
 
 
 def document() -> dict[str, Any]:
-    """A good tokenizer.json, as data."""
+    """Return a valid `tokenizer.json` as a dictionary."""
     made: dict[str, Any] = json.loads(
         dump_byte_level_bpe(
             tokens=[*BYTES, b"ab", b"abc"],
@@ -185,7 +185,7 @@ def test_line_ends_of_windows_change_nothing(tmp_path: Path) -> None:
 
 
 def test_ranks_that_are_no_merge_order_encode_as_in_tiktoken(tmp_path: Path) -> None:
-    """A token before its parts, and one without parts: odd, but tiktoken has an answer, and it is ours."""
+    """A token ranks before its parts and another one has no parts; tiktoken still encodes, and so do we."""
     data = rank_file([b"abcd", b"xyz", *BYTES, b"cd", b"ab", b" ab"])
     native = load(tmp_path, "odd.tiktoken", data, pattern="gpt4")
     library = load(tmp_path, "odd.tiktoken", data, pattern="gpt4", engine="library")
@@ -316,7 +316,7 @@ def test_a_vocabulary_of_rwkv_is_named(tmp_path: Path) -> None:
         load(tmp_path, "rwkv_vocab.txt", data)
 
 
-# What would run code
+# Files that would run code
 
 
 class Bomb:
@@ -350,7 +350,7 @@ def test_code_that_comes_with_a_model_is_never_run(tmp_path: Path) -> None:
     assert tokbench.load(tmp_path).encode("abc") == [257]
 
 
-# Places
+# Paths and options
 
 
 def test_places_that_hold_nothing(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The table of what normalization makes of characters grows with the texts; each block is asked about once."""
+"""Tests for the table of normalized characters, which grows with the texts and normalizes each block once."""
 
 from __future__ import annotations
 
@@ -37,4 +37,4 @@ def test_each_character_is_asked_about_once() -> None:
     for block in range(0x20):
         changes.of([chr(block * 0x100 + 0x41)])
     assert asked.count("A") == asked.count("Ā") == asked.count("\u1f41") == 1
-    assert len(asked) < 2.1 * 0x20 * 0x100  # with what stands between them
+    assert len(asked) < 2.1 * 0x20 * 0x100  # every character of the blocks, with separators in between

@@ -1,4 +1,4 @@
-"""A `tokenizer.json` of BPE over characters gives its library's ids on our kernel for every text, or is left to it."""
+"""Tests that a `tokenizer.json` of BPE over characters gives the library's ids on our kernel or runs in the library."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ WOVEN = st.lists(st.sampled_from(FRAGMENTS) | texts)
 
 @cache
 def trained() -> dict[str, Any]:
-    """What BPE of `tokenizers` learns of some text, with the tokens of bytes and two special ones."""
+    """Return a BPE trained by `tokenizers` with byte tokens and three special tokens."""
     made = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))
     made.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
     trainer = trainers.BpeTrainer(
@@ -91,7 +91,7 @@ def token(content: str, id: int, **flags: bool) -> dict[str, Any]:
 
 
 def without_bytes(*characters: str) -> dict[str, Any]:
-    """Characters stand where the tokens of their bytes were."""
+    """Return a document in which these characters replace the tokens of their bytes."""
     vocab = dict(trained()["model"]["vocab"])
     for character in characters:
         vocab[character] = vocab.pop(f"<0x{ord(character):02X}>")
@@ -121,13 +121,13 @@ def merging_bytes() -> dict[str, Any]:
 
 
 def with_a_special_merge(number: int) -> dict[str, Any]:
-    """What a merge makes is a special token."""
+    """Return a document in which the token of the given merge is a special token."""
     made = "".join(trained()["model"]["merges"][number])
     return changed(added=[token(made, trained()["model"]["vocab"][made], special=True)])
 
 
 def many_tokens() -> list[dict[str, Any]]:
-    """As Gemma has them: for markup and for white space, more than begin alike."""
+    """Return added tokens for markup and white space as in Gemma, more than share a first character."""
     texts = ["<sep>", "<b>", "</b>", "[x]", "\n\n", "\n\n\n", "\t\t", "▁▁", "é", "{", "}", "|", "~a b", "  "]
     return [token(text, 900 + number) for number, text in enumerate(texts)]
 
@@ -224,7 +224,7 @@ def opened(name: str) -> tuple[CharacterDocument, HuggingFaceTokenizer]:
 def pair_of(document: dict[str, Any], *, name: str) -> tuple[CharacterDocument, HuggingFaceTokenizer]:
     library = HuggingFaceTokenizer(orjson.dumps(document), name=name, backend="bpe")
     made = CharacterDocument(library, description=described(document))
-    made._missing = 0  # short texts, too
+    made._missing = 0  # use the kernel for short texts, too
     return made, HuggingFaceTokenizer(orjson.dumps(document), name=name, backend="bpe")
 
 
@@ -248,7 +248,7 @@ def test_any_texts(name: str, given_texts: list[str]) -> None:
     ("normalizer", "text"), [(NFC, "йи\u0306\u05b0"), (NFC, "йй\u05b0"), (LOWER, "ЙЙ\u05b0")]
 )
 def test_whole_words_are_looked_for_in_normal_forms_too(normalizer: dict[str, Any], text: str) -> None:
-    """A mark beside a token, which is a letter of a word to the library, is none to the kernel."""
+    """A combining mark beside a token is a letter of a word to the library, but not to the kernel."""
     document = changed(
         normalizer={"type": "Sequence", "normalizers": [normalizer, PREPEND, REPLACE]},
         added=[token("йй", 900, single_word=True, normalized=True)],
@@ -332,7 +332,7 @@ def test_the_kernel_says_where_tokens_are(name: str, monkeypatch: pytest.MonkeyP
 
 
 def test_an_added_token_that_spaces_become_has_their_size() -> None:
-    """Gemma lists ▁▁, which stands for two bytes where two spaces become it."""
+    """Gemma lists the added token ▁▁, which covers two bytes where two spaces are normalized to it."""
     id = trained()["model"]["vocab"]["▁▁"]
     ours, library = pair_of(changed(normalizer=REPLACE, added=[token("▁▁", id)]), name="mine")
     expected = library.encode_spans(["a  b"])

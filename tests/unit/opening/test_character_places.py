@@ -1,4 +1,4 @@
-"""The places of a character BPE's tokens follow from their ids; test_character_document.py compares the library's."""
+"""Tests for computing the spans of a character BPE from its ids; test_character_document.py compares the library's."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def places(texts: Sequence[str], *ids: list[int]) -> list[tuple[int, int]] | Non
 
 def test_by_hand() -> None:
     assert places(["Hi the"], [HI, THE]) == [(0, 2), (2, 6)]
-    assert places([" the"], [THE]) == [(0, 4)]  # begins with a space: none is put in front
-    # A ▁ of its own in front is of the first character, which is all there is to its bytes.
+    assert places([" the"], [THE]) == [(0, 4)]  # begins with a space: no prefix space is added
+    # A separate prefix ▁ gets the span of the first character, and so does each byte of that character.
     assert places(["é the"], [MARK, C3, A9, THE]) == [(0, 2), (0, 2), (0, 2), (2, 6)]
     assert places(["Hi", "", "é"], [HI], [], [MARK, C3, A9]) == [(0, 2), (0, 2), (0, 2), (0, 2)]
 

@@ -1,4 +1,4 @@
-"""A vocabulary is opened together with what stands beside it."""
+"""Tests that a vocabulary is opened together with the configuration files beside it."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_ranks_that_are_known_by_their_content_have_roles(
     monkeypatch.setitem(known.KNOWN_BY_SHA256, digest, says)
     assert (
         opened(ranks).tokenizer.info.special_tokens["<|eot_id|>"] == FIRST + 4
-    )  # what is beside it comes first
+    )  # the files beside it take precedence
     (tmp_path / "tokenizer_config.json").unlink()
     (tmp_path / "special_tokens_map.json").unlink()
     (tmp_path / "generation_config.json").unlink()
@@ -219,7 +219,7 @@ def test_a_token_far_after_the_pieces_is_left_out(tmp_path: Path) -> None:
     made = opened(tmp_path)
     assert made.tokenizer.info.vocab_size == 11
     assert any("'<far>' cannot get the id" in warning for warning in made.warnings)
-    assert made.tokenizer.encode("hi<x>")[-1] == 10  # not special: found in every text
+    assert made.tokenizer.encode("hi<x>")[-1] == 10  # not special, so it is found in every text
 
 
 def test_what_is_wrong_with_many_added_tokens_is_said_of_a_few(tmp_path: Path) -> None:
@@ -298,7 +298,7 @@ def test_a_tokbin_file_keeps_it_all(tmp_path: Path, name: str, monkeypatch: pyte
     again: Any = tokbench.load(tmp_path / "mine.tokbin")
     assert source.tokenizer_config
     assert again.tokenizer_config == source.tokenizer_config
-    assert opened(tmp_path / "mine.tokbin").source.config == TokenizerConfig()  # it says it itself
+    assert opened(tmp_path / "mine.tokbin").source.config == TokenizerConfig()  # the tokbin holds it itself
 
 
 @pytest.mark.parametrize("backend", ["bpe", "wordpiece", "unigram", "sentencepiece", "byte", "char"])
@@ -375,7 +375,7 @@ def test_another_space_in_front_of_a_text_is_reported(tmp_path: Path, name: str)
 def test_a_model_has_the_template_that_stands_beside_it(
     tmp_path: Path, said: dict[str, Any], around: tuple[list[int], list[int]]
 ) -> None:
-    """As AutoTokenizer gives it; the files of one text take it along."""
+    """The template is that of AutoTokenizer, and single-file formats keep it."""
     import tokenizers
 
     model_folders.mistral(tmp_path)

@@ -1,4 +1,4 @@
-"""Character-wise normalization that asks the library about each character once."""
+"""Tests for character-wise normalization that asks the library about each character once."""
 
 from __future__ import annotations
 

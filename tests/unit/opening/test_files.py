@@ -1,4 +1,4 @@
-"""Files that are not what their names say: compressed ones, damaged ones beside whole ones, ones never downloaded."""
+"""Tests for compressed files, damaged files beside whole ones, and files that were never downloaded."""
 
 from __future__ import annotations
 

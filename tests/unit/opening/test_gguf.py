@@ -1,4 +1,4 @@
-"""GGUF files: byte-level BPE, SentencePiece and WordPiece, and the pre-tokenizers that they name."""
+"""Tests for GGUF files: byte-level BPE, SentencePiece and WordPiece, and the pre-tokenizers that they name."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def opened(path: Path, **options: Any) -> Opened:
 
 
 def gguf(folder: Path, fields: dict[str, Any]) -> Path:
-    """A GGUF file of strings, numbers and truth values, and of lists of strings, numbers and fractions."""
+    """Write a GGUF file of strings, integers, booleans, and lists of strings, integers and floats."""
 
     def string(data: bytes) -> bytes:
         return struct.pack("<Q", len(data)) + data
@@ -85,7 +85,7 @@ def test_gguf_with_tokens_of_its_user_or_in_several_steps_runs_on_the_kernel(tmp
 
 
 LOOKING_AHEAD = {"afmoe", "cohere2moe", "exaone-moe", "superbpe", "tiny_aya"}
-"""Expressions that repeat groups or look ahead over digits: the library runs them."""
+"""Pre-tokenizers whose patterns repeat groups or look ahead over digits: the library runs them."""
 
 
 @pytest.mark.parametrize("name", known_names())
@@ -95,7 +95,7 @@ def test_nearly_every_pre_tokenizer_of_llama_cpp_runs_on_the_kernel(tmp_path: Pa
 
 
 def test_gguf_takes_the_end_of_a_turn_for_a_control_token_as_llama_cpp_does(tmp_path: Path) -> None:
-    """Also where the file says that its user defined it: a text must not end a turn by itself."""
+    """This holds even if the file marks the token as user-defined: plain text must not end a turn."""
     found = opened(gguf(tmp_path, gguf_bpe(token_type=[1] * 259 + [4])))
     assert dict(found.tokenizer.info.special_tokens) == {"<|end|>": 259}
     assert 259 not in found.tokenizer.encode("low<|end|>")
@@ -133,7 +133,7 @@ def test_gguf_takes_the_end_of_a_turn_for_a_control_token_as_llama_cpp_does(tmp_
 def test_gguf_splits_as_its_pre_tokenizer_is_known_to(
     tmp_path: Path, name: str, text: str, pieces: list[str]
 ) -> None:
-    """A pair of bytes merges inside a pre-token and nowhere else: every pair of them is a token here."""
+    """Every pair of adjacent bytes of the text is a token here, so pairs merge everywhere but across pre-tokens."""
     pairs = sorted(
         {bytes(pair) for pair in pairwise(text.encode())},
         key=lambda pair: text.encode().index(pair),
@@ -147,7 +147,7 @@ def test_gguf_splits_as_its_pre_tokenizer_is_known_to(
     tokenizer = opened(gguf(tmp_path, made)).tokenizer
     assert tokenizer.encode(text) == [id for piece in pieces for id in tokenizer.encode(piece)]
     ends = set(accumulate(len(piece.encode()) for piece in pieces))
-    for end in sorted(ends)[:-1]:  # the pair across each border would merge, were there none
+    for end in sorted(ends)[:-1]:  # the pair across each boundary would merge if there were no boundary
         pair = text.encode()[end - 1 : end + 1]
         crossing = [
             token.span for token in tokenizer.segment(text).tokens if token.span.start < end < token.span.stop
@@ -166,7 +166,7 @@ def test_gguf_without_a_pre_tokenizer_is_split_by_default_and_says_so(tmp_path: 
 
 
 def test_gguf_of_qwen2_has_no_normalizer(tmp_path: Path) -> None:
-    """llama.cpp has none, whatever the model's own tokenizer does; and a tokbin of it is the same."""
+    """llama.cpp does not normalize, unlike the model's own tokenizer; a tokbin made of the GGUF does not either."""
     found = opened(gguf(tmp_path, gguf_bpe(pre=b"qwen2")))
     assert found.engine == "native"
     assert found.tokenizer.encode("e\u0301") == [0x65, 0xCC, 0x81]
@@ -275,7 +275,7 @@ def test_gguf_holds_a_sentencepiece_model(tmp_path: Path) -> None:
 
 
 def test_gguf_of_sentencepiece_with_entries_that_only_fill_it_up(tmp_path: Path) -> None:
-    """Phi-3's: <unk> is a control piece, and the tokens that fill the vocabulary up are unknown ones."""
+    """As in Phi-3's file, <unk> is a control piece and the tokens that pad the vocabulary have the type unknown."""
     pieces = [
         "<unk>",
         "<s>",

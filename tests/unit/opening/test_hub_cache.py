@@ -1,4 +1,4 @@
-"""The cache of huggingface_hub: a folder of a model holds its versions, as links to files kept by their hash."""
+"""Tests for the cache of huggingface_hub: a model's folder holds snapshots, whose files are links to blobs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ONE, OTHER = "0123abc" * 5, "fedcba9" * 5
 
 
 def cached(folder: Path, *commits: str, main: str | None = None) -> Path:
-    """A model with some versions, one of them named by its main branch."""
+    """Create a cached model with these commits as snapshots; its main branch names the commit `main`."""
     model = folder / "models--some-org--small--model"
     for commit in commits:
         kept = model_folders.llama3(model / "blobs" / commit)

@@ -1,4 +1,4 @@
-"""Models by the names that people call them by: right for every one that tiktoken knows too, and nearest names."""
+"""Tests for common model names: they agree with tiktoken's, and the nearest name is suggested."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rank files known by their hash: what is said of each fits together."""
+"""Tests that the entries of the rank files known by their hash are consistent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""llama2.c's tokenizer.bin opens as the SentencePiece model that it was written from."""
+"""Tests that llama2.c's tokenizer.bin opens as the SentencePiece model that it was written from."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @cache
 def binary() -> bytes:
-    """The file of a trained BPE."""
+    """Return a tokenizer.bin of a trained BPE."""
     return dump_llama2c(parse_model(variant("bpe").description().proto))
 
 

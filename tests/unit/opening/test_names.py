@@ -1,4 +1,4 @@
-"""What a name stands for: a path, a saved tokenizer, one of tiktoken's or of the hub."""
+"""Tests for resolving names: paths, saved tokenizers, tiktoken's encodings and models of the hub."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What opens, how it is recognized, and what the user may add to it."""
+"""Tests for opening tokenizers: recognition of formats, the choice of the engine, and the user's options."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_what_is_loaded_has_its_encoder_and_what_a_command_opens_makes_it_for_th
 
 
 def test_the_content_decides_and_not_the_name(tmp_path: Path) -> None:
-    """Llama 3 calls its rank file `tokenizer.model`; anything may be called `.txt`."""
+    """Llama 3's rank file is called `tokenizer.model`, and any file may be called `.txt`."""
     path = ranks(tmp_path, name="tokenizer.model")
     assert recognize(path).format is Format.RANKS
     assert recognize(tmp_path).format is Format.RANKS

@@ -1,4 +1,4 @@
-"""Folders of classes that change a text before their SentencePiece model sees it."""
+"""Tests for folders whose tokenizer class changes a text before its SentencePiece model encodes it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WORDS = ["▁", "▁é", "▁e", "▁E", '▁"', "e", "é", "E", '"', "`", "'", 
 
 
 def folder_of(folder: Path, name: str, **settings: Any) -> Path:
-    """A model beside the name of a class."""
+    """Write a model and a configuration that names a tokenizer class."""
     ends = (ModelPiece(text, 0.0, PieceType.CONTROL) for text in ENDS.get(name, ()))
     pieces = [unknown(), *ends, *scored(dict.fromkeys(WORDS, -2.0))]
     config = {"tokenizer_class": name, **settings}

@@ -1,4 +1,4 @@
-"""Folders of classes that give the pieces of a SentencePiece model other ids."""
+"""Tests for folders whose tokenizer class renumbers the pieces of its SentencePiece model by a rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rank files in folders that name their class: pattern and special tokens are those of its code."""
+"""Tests for rank files in folders that name a tokenizer class, whose code defines pattern and special tokens."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ SIZE = len(TOKENS)
 
 
 def folder_of(folder: Path, name: str, settings: dict[str, Any], *, file: str) -> Tokenizer:
-    """A tokenizer of ranks whose folder names a class."""
+    """Return a tokenizer of ranks whose folder names a tokenizer class."""
     config = {"auto_map": {"AutoTokenizer": [f"tokenization_x.{name}", None]}, **settings}
     (folder / "tokenizer_config.json").write_text(json.dumps(config))
     ranks(folder, TOKENS, name=file)
@@ -141,7 +141,7 @@ def test_kimi_audio_splits_and_counts_otherwise(tmp_path: Path) -> None:
     assert specials["<|reserved_token_19|>"] == SIZE + 31
     assert max(specials.values()) == SIZE + 420
     assert tokenizer.encode(TEXT) == ids_of(QWEN, {})
-    decomposed = "e\u0301"  # which this class, other than Qwen's, leaves as it is
+    decomposed = "e\u0301"  # this class, unlike Qwen's, does not normalize
     assert tokenizer.decode(tokenizer.encode(decomposed)) == decomposed
 
 

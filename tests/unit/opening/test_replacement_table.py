@@ -1,4 +1,4 @@
-"""SentencePiece's table of replacements becomes what its library makes of it, whatever the text."""
+"""Tests that SentencePiece's replacement table normalizes every text as the `tokenizers` library does."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def table() -> ReplacementTable:
 def test_a_worked_example() -> None:
     assert (
         table()("ﬁ①\tA\u00a0e\u0301 \r\n") == "fi1 A é  "
-    )  # a line end of two is one character to the library
+    )  # the line end \r\n is a single character to the library
     assert {"f", "é", "⁇"} & set(texts_written(TABLE)) == {"f", "é"}
 
 

@@ -1,4 +1,4 @@
-"""The built-in tokenizer: kept once trained, and made anew where what was kept is damaged."""
+"""Tests for the built-in tokenizer: it is kept once trained, and trained again if the kept one is damaged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TEXT = "The quick brown fox — 狐"
 
 @pytest.fixture
 def kept(tmp_path, monkeypatch):
-    """The folder of a default tokenizer in a cache of its own."""
+    """The folder of the default tokenizer in a temporary cache."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))
     default_tokenizer()

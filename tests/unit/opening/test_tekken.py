@@ -1,4 +1,4 @@
-"""Mistral's tekken.json: ids after the special tokens, what is left of its ranks, and damaged files."""
+"""Tests for Mistral's tekken.json: ids after the special tokens, truncated ranks, and damaged files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def entries(tokens: list[bytes]) -> list[dict[str, Any]]:
 
 
 def document(**changes: Any) -> dict[str, Any]:
-    """256 bytes and three tokens after six special ones, of which four have a text, and a rank too many."""
+    """Return a file with six special tokens (four have a text), 256 bytes, three tokens, and one rank too many."""
     config = {
         "pattern": PATTERN,
         "num_vocab_tokens": len(TOKENS) + 1,
@@ -57,7 +57,7 @@ def test_ids_begin_after_the_special_tokens(tmp_path: Path) -> None:
     found = opened(write(tmp_path, document()))
     assert found.source.format is Format.TEKKEN
     tokenizer = found.tokenizer
-    assert tokenizer.encode("low lows") == [6 + 257, 6 + 258, 6 + ord("s")]  # b" lows" is cut off
+    assert tokenizer.encode("low lows") == [6 + 257, 6 + 258, 6 + ord("s")]  # the rank b" lows" is cut off
     assert tokenizer.info.vocab_size == 265
     assert dict(tokenizer.info.special_tokens) == {
         **{text: id for id, text in enumerate(SPECIAL)},
@@ -87,7 +87,7 @@ def test_conversations_are_written_as_for_tekken(tmp_path: Path) -> None:
     made["config"] |= {"default_num_special_tokens": 25, "default_vocab_size": 284}
     tokenizer = tokbench.load(write(tmp_path, made))
     chat = tokenizer.render([{"role": "user", "content": "low"}])
-    assert chat.ids.tolist() == [1, 3, 25 + 257, 4]  # no space in front, as SentencePiece would write
+    assert chat.ids.tolist() == [1, 3, 25 + 257, 4]  # no prefix space, unlike with SentencePiece
 
 
 def test_special_tokens_that_an_old_file_does_not_list(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Rank files: their pattern, their special tokens, gaps, and the engine that runs them."""
+"""Tests for rank files: their pattern, special tokens, gaps, and engine."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_a_pattern_that_may_mean_something_else_runs_in_tiktoken(
 
 
 def test_a_panic_of_tiktoken_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its regular expressions give up on a million spaces; pyo3 raises what is not an `Exception`."""
+    """tiktoken's regex engine panics on a million spaces, which pyo3 raises as a `BaseException`."""
 
     class PanicException(BaseException):
         pass
@@ -143,7 +143,7 @@ def test_qwen2_needs_our_kernel_over_ranks(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("engine", ["native", "library"])
 def test_an_empty_token_among_the_ranks_is_an_entry_that_no_text_becomes(tmp_path: Path, engine: str) -> None:
-    """As in Whisper's file, which spells it as a lone "="."""
+    """Whisper's file has such a token, written as a lone "="."""
     path = tmp_path / "mine.tiktoken"
     path.write_bytes(rank_file([*BYTES, b"lo"]) + b"= 257\n" + base64.b64encode(b"low") + b" 258\n")
     tokenizer = tokbench.load(path, pattern="gpt2", engine=engine, special_tokens={"<|end|>": 259})

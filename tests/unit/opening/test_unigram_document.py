@@ -1,4 +1,4 @@
-"""A Unigram `tokenizer.json` on the kernel has its library's ids: whatever the scores, the table and the text."""
+"""Tests that a Unigram `tokenizer.json` on the kernel gives the library's ids for any scores, table and text."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ def document(
 
 def opened(made: dict[str, Any], *, engine: str = "auto") -> UnigramDocument:
     tokenizer = UnigramDocument(json.dumps(made).encode(), name="mine", engine=engine)
-    tokenizer._missing = 0  # the encoder is made for the first text
+    tokenizer._missing = 0  # make the encoder at the first text
     return tokenizer
 
 
 def check(ours: UnigramDocument, library: UnigramDocument, given_texts: list[str]) -> None:
-    """One text and many, on threads, counted and placed; with the library alone as the definition."""
+    """Compare ids, counts, spans and errors, of single texts and batches on two threads, with the library's."""
     for special in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
         expected = [library.encode(text, special=special) for text in given_texts]
         assert [ours.encode(text, special=special) for text in given_texts] == expected
@@ -92,7 +92,7 @@ def check(ours: UnigramDocument, library: UnigramDocument, given_texts: list[str
 
 
 def outcome(tokenizer: UnigramDocument, text: str) -> object:
-    """What comes of a text in which special tokens are refused."""
+    """Return the ids of a text, or the error message if it contains a special token."""
     try:
         return tokenizer.encode(text, special=SpecialPolicy.RAISE)
     except SpecialTokenError as error:
@@ -133,7 +133,7 @@ def test_characters_with_marks(given_texts: list[str]) -> None:
 def normalized_by(
     *normalizers: dict[str, Any], words: bool = False, rule: str = "nmt_nfkc"
 ) -> dict[str, Any]:
-    """As the converters of transformers write it: `words` where white space of all kinds bounds words."""
+    """Return a document as written by transformers' converters; `words` keeps the pre-tokenizer at all white space."""
     made = document(rule=rule)
     table = [{"type": "Precompiled", "precompiled_charsmap": charsmap(rule)}] if rule else []
     steps = [step for each in normalizers for step in (table if each["type"] == "table" else [each])]
@@ -209,7 +209,7 @@ SHAPES: dict[str, Any] = {"t5": document, **CONVERTED}
 
 
 def with_added(made: dict[str, Any], tokens: list[tuple[str, frozenset[str]]]) -> dict[str, Any]:
-    """A document with more added tokens."""
+    """Add tokens to a document and return it."""
     first = len(made["model"]["vocab"])
     for id, (content, flags) in enumerate(tokens, start=first):
         made["added_tokens"].append({"id": id, "content": content} | {flag: flag in flags for flag in FLAGS})
@@ -247,7 +247,7 @@ def test_texts_with_added_tokens_are_covered(flags: frozenset[str]) -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_long_text_is_not_cut_within_a_line_end(shape: str) -> None:
-    """Threads take 128 thousand characters each, cut in front of white space."""
+    """Threads encode parts of 128 thousand characters, which begin at white space."""
     ours, library = (opened(SHAPES[shape](), engine=engine) for engine in ("auto", "library"))
     placed, defined = (each.encode_spans(["ab\r\n" * 40_000], threads=2) for each in (ours, library))
     assert placed.starts.tolist() == defined.starts.tolist()
@@ -303,7 +303,7 @@ def test_most_texts_are_covered() -> None:
 
 
 def test_scores_are_those_that_the_library_reads() -> None:
-    score = -2.0122928619384766  # as T5 has it: not the number that the library reads
+    score = -2.0122928619384766  # a score of T5 that the library reads as a slightly different number
     pieces = [*PIECES[:3], ["▁", score], ["-", -5.129043102264404], ["---", -12.130167007446289]]
     made = document(rule="", pieces=pieces)
     check(opened(made), opened(made, engine="library"), ["-" * count for count in range(1, 40)])

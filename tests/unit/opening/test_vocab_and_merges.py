@@ -1,4 +1,4 @@
-"""A vocabulary with merges: read as what stands beside it says, as the user says, or not at all."""
+"""Tests for a vocabulary with merges, read as the user or the files beside it say, or refused."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ END = "<|endoftext|>"
 def folder_of(
     folder: Path, pieces: Iterable[str] = PIECES, merges: Sequence[str] = MERGES, **beside: dict[str, Any]
 ) -> Path:
-    """The two files, and others by their names without .json."""
+    """Write vocab.json, merges.txt, and further JSON files named by keyword."""
     vocab = {piece: id for id, piece in enumerate(pieces)}
     (folder / "vocab.json").write_text(json.dumps(vocab), encoding="utf-8")
     (folder / "merges.txt").write_text(
@@ -59,11 +59,11 @@ def test_the_two_files_may_share_the_rest_of_their_names(tmp_path: Path, vocab: 
     (made / "merges.txt").rename(made / merges)
     for name in (vocab, merges, "."):
         assert opened(made / name, pattern="gpt2").tokenizer.encode("low low") == [257, 258]
-    folder_of(tmp_path, merges=["l o"])  # other files, with the usual names
+    folder_of(tmp_path, merges=["l o"])  # a second pair of files, with the usual names
     assert opened(made / merges, pattern="gpt2").tokenizer.encode("low") == [257]
 
 
-# What the user says
+# Options of the user
 
 
 @pytest.mark.parametrize("named", ["vocab.json", "merges.txt", "."])
@@ -94,7 +94,7 @@ def test_qwen2_brings_text_to_nfc_as_beside_ranks(tmp_path: Path) -> None:
     assert tokenizer.encode("e\u0301") == tokenizer.encode("é")
 
 
-# What stands beside it
+# Files beside it
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_a_document_beside_it_of_the_same_pieces_says_all(tmp_path: Path) -> Non
     )
     path = folder_of(tmp_path, tokenizer=made) / "merges.txt"
     assert tokbench.load(path).encode("LOW") == [258]
-    made["model"]["merges"] = MERGES[:2]  # another tokenizer's
+    made["model"]["merges"] = MERGES[:2]  # merges of another tokenizer
     folder_of(tmp_path, tokenizer=made)
     with pytest.raises(ConfigError, match="nor does a file beside it"):
         tokbench.load(path)
@@ -173,7 +173,7 @@ def test_classes_that_split_by_rules_of_their_own_are_refused(tmp_path: Path, na
         tokbench.load(folder)
 
 
-# What its pieces say
+# Conclusions from the pieces
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_pieces_that_are_no_bytes_are_refused(
 
 
 def test_a_few_merges_may_be_lost(tmp_path: Path) -> None:
-    """As in folders whose merges that begin with # were taken for comments."""
+    """Some folders lack the merges that begin with #, which were taken for comments."""
     letters = [left + right for left in BYTES[97:123] for right in BYTES[65:105]]
     merges = [f"{piece[0]} {piece[1]}" for piece in letters]
     folder = folder_of(tmp_path, [*BYTES, *letters, "##", "Ġ##"], [*merges, "Ġ ##"])
@@ -276,7 +276,7 @@ def test_the_one_file_of_clip_needs_no_vocabulary(tmp_path: Path) -> None:
     assert dict(tokenizer.info.special_tokens) == {"<|startoftext|>": 514, "<|endoftext|>": 515}
 
 
-# Real ones
+# Real tokenizers
 
 
 @pytest.mark.real

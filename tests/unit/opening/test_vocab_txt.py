@@ -1,4 +1,4 @@
-"""Pieces that hold what Python takes for the end of a line: a vocab.txt has one a line all the same."""
+"""Tests for word lists: pieces with characters that Python takes for line ends, repeated lines, and flags."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LINE_ENDS_TO_PYTHON = ["\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u
 
 
 def word_piece(*more: str) -> HuggingFaceTokenizer:
-    """A trained WordPiece with more pieces before its last one, so that a lost line would move an id."""
+    """Return a trained WordPiece with more pieces before its last one, so that a lost line would shift an id."""
     document = json.loads(huggingface.wordpiece())
     vocab = document["model"]["vocab"]
     last = max(vocab, key=vocab.__getitem__)
@@ -50,7 +50,7 @@ def test_a_piece_is_a_line_whatever_python_takes_for_one(inside: str, tmp_path: 
         assert opened.encode(text) == source.encode(text)
         assert library.encode(text, add_special_tokens=False).ids == source.encode(text)
     for piece in pieces:
-        if piece == piece.rstrip():  # else it is read as another
+        if piece == piece.rstrip():  # a piece with trailing white space is read as another one
             id = source.token_id(piece.encode())
             assert id is not None
             assert opened.token_bytes(id) == source.token_bytes(id)
@@ -129,7 +129,7 @@ LIST = ["<pad>", "<unk>", "<cls>", "<sep>", "<mask>", "<s>", "</s>", "[UNK]", "l
 
 
 def listed(folder: Path, config: dict[str, Any]) -> Any:
-    """A tokenizer of a word list beside a configuration."""
+    """Return the tokenizer of a word list beside a configuration."""
     (folder / "vocab.txt").write_text("\n".join(LIST), encoding="utf-8")
     (folder / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": True, **config}))
     return tokbench.load(folder)

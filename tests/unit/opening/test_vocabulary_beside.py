@@ -1,4 +1,4 @@
-"""Classes that give the pieces of a SentencePiece model other ids than the model does."""
+"""Tests for tokenizer classes that take the ids of SentencePiece pieces from a vocabulary beside the model."""
 
 from __future__ import annotations
 
