@@ -1,4 +1,4 @@
-"""Tokenizers of a few merges, opened as the session opens them."""
+"""Fixtures: tokenizers with a few merges, opened as the session opens them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MERGES = [("l", "o"), ("lo", "w"), (" ", "low"), ("e", "r"), ("n", "e"), ("ne", 
 
 
 def opened(folder: Path, name: str, *merges: tuple[str, str], **parts: Any) -> OpenTokenizer:
-    """A byte-level BPE of these merges, in a folder of that name."""
+    """Open a byte-level BPE with these merges from a folder of that name."""
     put(folder / name, {"tokenizer.json": byte_level(*merges, **parts)})
     path = str(folder / name / "tokenizer.json")
     return OpenTokenizer(path, find_and_open(path, OpenRequest(), progress=no_progress))
@@ -28,19 +28,19 @@ def opened(folder: Path, name: str, *merges: tuple[str, str], **parts: Any) -> O
 
 @pytest.fixture(scope="session")
 def lower(tmp_path_factory: pytest.TempPathFactory) -> OpenTokenizer:
-    """Merges ` low`, `er` and ` new`."""
+    """A tokenizer that merges ` low`, `er` and ` new`."""
     return opened(tmp_path_factory.mktemp("lower"), "lower", *MERGES)
 
 
 @pytest.fixture(scope="session")
 def letters(tmp_path_factory: pytest.TempPathFactory) -> OpenTokenizer:
-    """Merges `er` alone."""
+    """A tokenizer that merges only `er`."""
     return opened(tmp_path_factory.mktemp("letters"), "letters", ("e", "r"))
 
 
 @pytest.fixture(scope="session")
 def chatty(tmp_path_factory: pytest.TempPathFactory) -> OpenTokenizer:
-    """The same with the control tokens of ChatML."""
+    """The tokenizer `lower` with the control tokens of ChatML."""
     added = [
         {"id": 263 + place, "content": text, "special": True, "single_word": False, "lstrip": False}
         | {"rstrip": False, "normalized": False}

@@ -1,4 +1,4 @@
-"""The session, driven by Textual's pilot."""
+"""Tests for the session, driven by Textual's pilot."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_arrows_go_from_token_to_token_and_tell_of_each(lower: OpenTokenizer, le
         assert first.selected == 1
         await pilot.press("tab")
         await settled(app, pilot)
-        assert "of letters" in screen_of(app)  # the column in focus is the one that is told of, and copied
+        assert "of letters" in screen_of(app)  # the details shown are those of the focused column
         await pilot.press("n")
         assert (first.selected, second.selected) == (1, 4)
 
@@ -121,7 +121,7 @@ def test_help_is_one_key_away_and_the_colours_turn(lower: OpenTokenizer) -> None
 
 
 def test_a_long_text_is_drawn_by_its_rows_alone(lower: OpenTokenizer) -> None:
-    """Of half a million tokens, those of a few blocks are laid out; the last one is found at once."""
+    """Only a few blocks of 400,000 tokens are laid out, and the last token is reached at once."""
 
     async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
         [pane] = app.panes

@@ -1,4 +1,4 @@
-"""The text that is edited: against a list of characters, and by hand where characters join."""
+"""Tests for the edited text, compared with a list of characters, and by hand for combined characters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of cases."""
+"""Tests for files of cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The titles of columns, from wide to narrow."""
+"""Tests for column titles, from wide to narrow."""
 
 from __future__ import annotations
 

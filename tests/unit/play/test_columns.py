@@ -1,4 +1,4 @@
-"""Columns of tokens: the ids of `encode`, and what differs by definition."""
+"""Tests for columns of tokens: their ids are those of `encode`, and their differences follow the definition."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_token_of_a_long_text_is_explained_by_what_is_round_it(
 def test_what_has_other_tokens_by_itself_is_not_explained(
     lower: OpenTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two bytes on either side of the token cut a word, so its neighbours are others there."""
+    """With one byte of context on either side the excerpt cuts words, so that its tokens differ."""
     monkeypatch.setattr(surroundings, "REACHES", (1,))
     column = column_of(lower, "low lower newer low")
     with pytest.raises(ConfigError, match="other tokens by itself"):

@@ -1,4 +1,4 @@
-"""Texts as conversations."""
+"""Tests for reading texts as conversations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opening, searching, saving, copying and the chat view, driven by Textual's pilot."""
+"""Tests for opening, searching, saving, copying and the chat view, driven by Textual's pilot."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def names_of(*tokenizers: OpenTokenizer) -> Names:
-    """Tokenizers named `first`, `second` and so on."""
+    """Return names `first`, `second` and `third` that open these tokenizers."""
     known = dict(zip(("first", "second", "third"), tokenizers, strict=False))
 
     def open_named(name: str) -> OpenTokenizer:
@@ -154,7 +154,7 @@ def test_a_tokenizer_without_a_template_says_so(lower: OpenTokenizer) -> None:
         await pilot.press("f4")
         await settled(app, pilot)
         assert "has no chat template" in screen_of(app)
-        await pilot.press("f5")  # the keys of the session are not those of the view
+        await pilot.press("f5")  # the session's keys do not work in the view
         assert "Open a tokenizer" not in screen_of(app)
 
     session(drive, lower, text="low")

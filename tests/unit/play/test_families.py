@@ -1,4 +1,4 @@
-"""Tokenizers of every family, as their files come: tokens, details and steps of each of them."""
+"""Tests for the tokens, details and steps of real tokenizers of every family."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TEXT = "Hello, wörld! <|endoftext|> tokens\tשלום 👩\u200d👩\u200d👧 日本\x07</s>"
 FILES = (
     "gpt2/tokenizer.json",
-    "phi-2/tokenizer.json",  # with added tokens
+    "phi-2/tokenizer.json",  # has added tokens
     "bert-base-uncased/tokenizer.json",
     "t5-small/tokenizer.json",
     "mistral/tokenizer.model.v1",

@@ -1,4 +1,4 @@
-"""Long texts: what is on the screen is encoded first, and no key waits for the rest."""
+"""Tests for long texts: the visible part is encoded first, and no key press waits for the rest."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PATIENCE = 60.0
 
 @pytest.fixture
 def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """Whole long texts are encoded only once it is open."""
+    """An event that blocks the encoding of whole long texts until it is set."""
     opened = threading.Event()
 
     def encode(tokenizers: Any, text: Any, **options: Any) -> Any:
@@ -48,7 +48,7 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
 
 
 async def until(pilot: Pilot[None], is_so: Callable[[], bool]) -> None:
-    """Wait until something is so."""
+    """Wait until a condition holds."""
     deadline = time.monotonic() + PATIENCE
     while not is_so():
         assert time.monotonic() < deadline, "never so"
@@ -152,7 +152,7 @@ def test_a_part_is_round_the_cursor_and_where_it_says(
 @pytest.mark.slow
 @pytest.mark.quiet
 def test_a_paste_of_five_megabytes_is_drawn_at_once(lower: OpenTokenizer, letters: OpenTokenizer) -> None:
-    """The tokens of a key are on the screen within a second, some times what it takes."""
+    """The tokens of a typed character are shown within a second, several times the usual time."""
     text = "low newer 日本 étude\n" * 200_000
 
     async def drive(app: PlayApp, pilot: Pilot[None]) -> None:

@@ -1,4 +1,4 @@
-"""Trees of merges, drawn by hand."""
+"""Tests for trees of merges, compared with hand-drawn ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a terminal is asked, by one that a test plays."""
+"""Tests for queries to the terminal, with a pseudo-terminal that the test answers for."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_what_is_no_colour_tells_nothing(answer: bytes) -> None:
 
 @pytest.fixture
 def played(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], bool]:
-    """The background as it is found on a terminal that gives an answer; a half one ends the wait too."""
+    """A function that plays a terminal's answer, complete or not, and returns whether the background is light."""
 
     def ask(answer: bytes) -> bool:
         inside, outside = pty.openpty()

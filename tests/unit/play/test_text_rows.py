@@ -1,4 +1,4 @@
-"""The rows of a text: together they are the text, and each fits."""
+"""Tests for the rows of a text: joined they are the text, and each fits the width."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def all_rows(text: str, width: int) -> list[TextRow]:
 
 
 @given(text=texts, width=st.integers(WIDEST_STAND_IN, 40))
-@example(text="  \x85\U000191d3", width=12)  # too wide without the spaces, too
+@example(text="  \x85\U000191d3", width=12)  # too wide even without the spaces
 def test_rows_are_the_text_and_fit(text: str, width: int) -> None:
     rows = all_rows(text, width)
     joined = "".join(text[row.start : row.stop] + ("\n" if row.ends_line else "") for row in rows)
