@@ -1,4 +1,4 @@
-"""What the pieces of a BPE over characters are merged of, in a model and in a `tokenizer.json`."""
+"""Tests for finding the parts that BPE pieces over characters are merged from, in models and `tokenizer.json`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def found(scores: dict[str, float], *more: ModelPiece) -> CharacterMerges:
 
 
 def test_pieces_are_merged_of_the_two_of_the_best_scores() -> None:
-    """ab comes before bc, so that abc is ab and c; x is not a piece, and xa stays for it."""
+    """ab merges before bc, so abc is ab + c; no merge makes xa, as x is not a piece, so xa is kept."""
     merges = found(SCORES)
     assert dict(merges.parts.parts) == {4: (1, 2), 5: (2, 3), 6: (4, 3)}
     assert merges.parts.kept == {0, 1, 2, 3, 7}

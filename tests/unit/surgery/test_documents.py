@@ -1,4 +1,4 @@
-"""A tokenizer.json with fewer tokens: everything that names an id names the new one."""
+"""Tests for a pruned `tokenizer.json`: everything that names an id names the new id."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tokbench.surgery.documents import pruned_document
 from tokbench.surgery.id_map import IdMap
 
 PATH = "tokenizer.json"
-# 256 ab, 257 abc, 258 bc, 259 <s> (of the vocabulary), 260 </s> (added after it)
+# 256 ab, 257 abc, 258 bc, 259 <s> (in the vocabulary), 260 </s> (added after it)
 SPECIALS = [added("<s>", 259), added("</s>", 260)]
 
 
@@ -75,7 +75,7 @@ def test_bytes_and_added_tokens_are_kept() -> None:
 @pytest.mark.parametrize("unknown", [None, "<s>"])
 @pytest.mark.parametrize("joins", [False, True])
 def test_bytes_without_a_piece_are_left_out_or_unknown(unknown: str | None, joins: bool) -> None:
-    """As of vocabularies that were learned without the alphabet of bytes."""
+    """Vocabularies that were learned without the byte alphabet lack the pieces of some bytes."""
     document = small(model={"unk_token": unknown, "fuse_unk": joins})
     for piece in "xy":
         del document["model"]["vocab"][piece]
@@ -99,7 +99,7 @@ def test_other_models_are_refused(model: dict[str, Any], why: str) -> None:
 
 
 def test_a_piece_that_no_text_becomes_is_kept() -> None:
-    """As U+200D in Command R's vocabulary, which is there in bytes, too."""
+    """Command R's vocabulary has such a piece, U+200D as a character, besides its bytes."""
     document = small()
     document["model"]["vocab"]["\u200d"] = 261
     read = read_bpe(document, path=PATH)

@@ -1,4 +1,4 @@
-"""A `tokenizer.json` with merges after its own: old ids stay, whatever the library would number."""
+"""Tests for extending a `tokenizer.json` with merges: old ids stay, even where the library would renumber them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tokbench.surgery.documents import extended_document
 
 
 def document(**changes: Any) -> dict[str, Any]:
-    """256 th, 257 <eos>."""
+    """Return a document in which 256 is th and 257 is <eos>."""
     found: dict[str, Any] = byte_level(("t", "h"), added_tokens=[added("<eos>", 257)])
     return found | changes
 

@@ -1,4 +1,4 @@
-"""Which tokens go, worked out by hand, and the same by the textbook."""
+"""Tests for choosing the tokens to remove, worked out by hand and compared with the textbook algorithm."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TOKENS = merge_parts(VOCAB, MERGES)
 
 
 def test_the_rarest_leaf_goes_first_and_its_parts_inherit() -> None:
-    """abab (1) goes and gives ab two; bc (2) and then abc (3) are the rarest; ab has 1 + 2 + 3 by then."""
+    """abab (1) goes first and adds 2 to ab (1); then bc (2) and abc (3) are the rarest; abc adds 3 to ab: 6."""
     removal = choose_leaves(TOKENS, frequencies={0: 5, 3: 1, 4: 3, 5: 2, 6: 1}, size=4)
     assert removal.ids == (6, 5, 4)
     assert removal.frequencies == {0: 5, 1: 2, 2: 5, 3: 6}
@@ -61,7 +61,7 @@ def test_fewer_tokens_than_must_stay_are_refused() -> None:
 
 
 def test_a_whole_pretoken_falls_apart_into_what_merging_makes_of_it() -> None:
-    """No merge makes "cab", so that merging gives c and ab; ab is gone by then, and gives way to a and b."""
+    """No merge makes "cab", so it becomes c and ab; ab has been removed by then, so that a and b remain."""
     tokens = merge_parts({**VOCAB, "cab": 7}, MERGES, whole_tokens_first=True)
     assert tokens.spelled == {7: (2, 3)}
     removal = choose_leaves(tokens, frequencies={7: 4, 3: 1}, size=3)
@@ -70,14 +70,14 @@ def test_a_whole_pretoken_falls_apart_into_what_merging_makes_of_it() -> None:
 
 
 def test_a_leaf_that_grows_while_it_waits_is_not_taken_for_rare() -> None:
-    """cab (1) goes first, and then the leaf ab has 2 + 1 and is no longer rarer than bc (2)."""
+    """cab (1) goes first, so that the leaf ab has 2 + 1 and is no longer as rare as bc (2)."""
     vocab = {"a": 0, "b": 1, "c": 2, "ab": 3, "bc": 4, "cab": 5}
     tokens = merge_parts(vocab, [("a", "b"), ("b", "c")], whole_tokens_first=True)
     assert choose_leaves(tokens, frequencies={3: 2, 4: 2, 5: 1}, size=4).ids == (5, 4)
 
 
 def test_of_several_merges_of_a_token_the_one_that_is_made_counts() -> None:
-    """ "abc" is listed as a + bc first, but a + b always comes before that: its parts are ab and c."""
+    """The list has a + bc for "abc" first, but a + b always merges before it, so the parts are ab and c."""
     merges = [("a", "b"), ("a", "bc"), ("ab", "c"), ("b", "c")]
     assert merge_parts(VOCAB, merges).parts[4] == (3, 2)
 

@@ -1,4 +1,4 @@
-"""The texts that become more tokens, counted by hand."""
+"""Tests for the texts that get more tokens, counted by hand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def test_what_grows_most_comes_first(tmp_path: Path) -> None:
-    """The old one knows "ab" and the new one "cd": eight tokens become sixteen, or twelve, or four."""
+    """The old tokenizer has "ab" and the new one "cd": eight tokens become sixteen, twelve or four."""
     old = target_of(byte_level(("a", "b")), tmp_path / "old").tokenizer
     new = target_of(byte_level(("c", "d")), tmp_path / "new").tokenizer
     texts = {

@@ -1,4 +1,4 @@
-"""Which pieces of a WordPiece go, worked out by hand."""
+"""Tests for choosing the WordPiece pieces to remove, worked out by hand."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def pieces(*more: str) -> MatchedPieces:
 
 
 def test_the_piece_that_adds_least_tokens_goes_first_and_words_are_matched_anew() -> None:
-    """abc (3 words) becomes ab ##c: 3 more; ab (2) becomes a ##b: 2 more, and goes first; abc then becomes a ##bc."""
+    """abc (3 words) becomes ab ##c: 3 more tokens; ab (2) becomes a ##b: 2 more, and goes first; abc is then a ##bc."""
     words = {"abc": 3, "ab": 2, "bbc": 4}
     assert choose_matches(pieces("ab", "abc", "##bc"), words=words, size=8).ids == (6,)
     removal = choose_matches(pieces("ab", "abc", "##bc"), words=words, size=7)
@@ -32,12 +32,12 @@ def test_the_piece_that_adds_least_tokens_goes_first_and_words_are_matched_anew(
 
 
 def test_a_loss_rises_when_what_would_take_the_place_is_gone() -> None:
-    """Without ab, which does not occur, abc (3 words) becomes a ##b ##c: 6 more, and bb (4) is before it."""
+    """Without ab, which does not occur, abc (3 words) becomes a ##b ##c: 6 more tokens, so bb (4 more) goes first."""
     assert choose_matches(pieces("ab", "abc", "bb"), words={"abc": 3, "bb": 4}, size=7).ids == (6, 8)
 
 
 def test_a_piece_that_is_in_the_way_goes_first() -> None:
-    """abcb is ab ##c ##b, and without ab a ##bcb: one token less."""
+    """abcb is ab ##c ##b, and a ##bcb without ab: one token fewer."""
     removal = choose_matches(pieces("ab", "##bcb", "bb"), words={"abcb": 1, "bb": 1}, size=8)
     assert removal.ids == (6,)
 
@@ -47,7 +47,7 @@ def test_rare_pieces_go_whatever_their_loss() -> None:
 
 
 def test_a_word_that_becomes_known_is_counted() -> None:
-    """abd is ab, and nothing; without ab it is a ##bd."""
+    """abd is unknown, as no piece continues ab with d; without ab it is a ##bd."""
     removal = choose_matches(pieces("ab", "##bd"), words={"abd": 3}, min_count=1)
     assert removal.ids == (6,)
     assert (removal.frequencies[1], removal.frequencies[7]) == (3, 3)
@@ -61,7 +61,7 @@ def test_pieces_with_a_character_that_is_none_stay() -> None:
 
 
 def test_a_piece_without_which_a_word_becomes_unknown_stays() -> None:
-    """abx is ab ##x; without ab it would be a and ##bx, and nothing: ##b comes after a, and ##bx is longer."""
+    """Without ab, abx is a ##bx, so ab goes; but abcy would become a ##bc and then unknown at y, so there ab stays."""
     found = pieces("ab", "##x", "##bxy", "##bx")
     assert choose_matches(found, words={"abx": 1}, selected={6}).ids == (6,)
     found = pieces("ab", "##cy", "##bc")

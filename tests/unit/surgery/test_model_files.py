@@ -1,4 +1,4 @@
-"""What a model is given: rows from old ones, a patch of its configuration, and a script that resizes it."""
+"""Tests for the files for a model: embedding rows from old ones, a configuration patch, and a resizing script."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def patched(folder: Path, *, beside: dict[str, Any] | None = None, pad_multiple:
 
 
 def test_rows_follow_their_tokens() -> None:
-    """New 0 was old 3, 1 is made of old 0 and 2 in halves, 2 is unknown, and the fourth pads."""
+    """New row 0 is old row 3, row 1 the mean of old rows 0 and 2, row 2 has no old row, and row 3 is padding."""
     rows = np.arange(10.0).reshape(5, 2)
     made = InitialRows.of(IdMap.of_pairs([(3, 0)], sizes=(4, 3)), {1: [0, 2]})
     new = resized(rows, made.to_json(), 4)
@@ -71,7 +71,7 @@ def test_ids_of_the_models_configuration_are_renumbered(tmp_path: Path) -> None:
 
 
 def test_without_a_configuration_the_roles_say_the_ids(tmp_path: Path) -> None:
-    """The tokenizer stands for the new one here: its id is taken as it is."""
+    """Here the tokenizer stands for the new tokenizer, so its id is taken unchanged."""
     beside = {"tokenizer_config.json": {"eos_token": "<eos>"}}
     assert patched(tmp_path / "roles", beside=beside) == {"vocab_size": 320, "eos_token_id": 259}
     assert patched(tmp_path / "damaged", beside={**beside, "config.json": "{"})["eos_token_id"] == 259

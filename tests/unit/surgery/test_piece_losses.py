@@ -1,4 +1,4 @@
-"""Which pieces of a Unigram go, worked out by hand."""
+"""Tests for choosing the Unigram pieces to remove, worked out by hand."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def pieces(*more: list[object]) -> ScoredPieces:
 def test_the_piece_of_least_loss_goes_first_and_others_take_its_place() -> None:
     """ab (3 times) loses 3 × (8 - 4) = 12, abc (5) 5 × (9 - 6) = 15 by a + bc, bc (2) 2 × (13 - 5) = 16.
 
-    Then bc has 2 + 5 and loses 56; without ab there is no other way to spell abc.
+    Once ab and abc are gone, bc occurs 2 + 5 times and loses 56; abc becomes a + bc also without ab.
     """
     frequencies = {4: 3, 5: 5, 6: 2}
     assert choose_pieces(pieces(), frequencies=frequencies, size=6).ids == (4,)
@@ -31,7 +31,7 @@ def test_the_piece_of_least_loss_goes_first_and_others_take_its_place() -> None:
 def test_a_loss_rises_with_what_is_gone() -> None:
     """abc (4 times) loses 4 × (9 - 6) = 12 by a + bc; without bc (1 × 8) it would lose 4 × (13 - 6) by ab + c.
 
-    ab (6) loses 6 × (8 - 4) = 24, and is before abc then.
+    ab (6) loses 6 × (8 - 4) = 24, so it goes before abc then.
     """
     assert choose_pieces(pieces(), frequencies={4: 6, 5: 4, 6: 1}, size=5).ids == (6, 4)
 
@@ -41,7 +41,7 @@ def test_pieces_that_do_not_occur_go_first_from_the_last_one() -> None:
 
 
 def test_rare_pieces_go_whatever_their_loss() -> None:
-    """bc has 1 and then, as abc falls apart into a and it, 1 + 1: it is rare no longer."""
+    """abc falls apart into a + bc, so that bc occurs 1 + 1 times and is no longer rare."""
     assert choose_pieces(pieces(), frequencies={4: 2, 5: 1, 6: 1}, min_count=2).ids == (5,)
 
 
@@ -51,7 +51,7 @@ def test_a_piece_that_no_others_spell_stays() -> None:
 
 
 def test_what_always_stays() -> None:
-    """The unknown piece, single characters, and a piece of the lowest score."""
+    """The unknown piece, single characters, and the piece with the lowest score stay."""
     assert pieces().kept == {0, 1, 2, 3}
     assert pieces(["cc", -9.5], ["ca", -9.5]).kept == {0, 1, 2, 3, 7}
     with pytest.raises(ConfigError, match="alone are 4 tokens, more than 3"):

@@ -1,4 +1,4 @@
-"""Each proof notices the fault that it is there for."""
+"""Tests that each proof notices the fault that it looks for."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def segmented(
 
 
 def test_what_is_right_is_counted(tmp_path: Path) -> None:
-    """Of "abc", " bc", "cab" and "xyz" only the first has a token that went."""
+    """Of the pre-tokens "abc", " bc", "cab" and "xyz" only the first has a removed token."""
     assert check_tokens(opened(OLD, tmp_path / "old"), opened(NEW, tmp_path / "new"), MAP) == 258
     assert check_reachable(read_bpe(OLD, path="old"), read_bpe(NEW, path="new")) == 2
     found = segmented(tmp_path)
@@ -70,7 +70,7 @@ def test_a_byte_that_has_no_token_any_more_is_noticed(tmp_path: Path) -> None:
 
 
 def test_a_token_without_its_merge_is_noticed() -> None:
-    """The parts of abc stay, and the merge that joins them is missing; or it is of other parts."""
+    """The merge that makes abc is missing though its parts stay, or it joins other parts."""
     lost = byte_level(MERGES[0], MERGES[2], ("abc", "a"), tokens=["abc"])
     with pytest.raises(ConversionError, match="merging would no longer make the token 'abc'"):
         check_reachable(
@@ -82,7 +82,7 @@ def test_a_token_without_its_merge_is_noticed() -> None:
 
 
 def with_alternative(document: dict[str, Any]) -> dict[str, Any]:
-    """The model with a merge a + bc, which never comes to pass, as a + b comes first."""
+    """Return the model with a merge a + bc, which never applies, as a + b merges first."""
     return {**document["model"], "merges": [["a", "b"], ["b", "c"], ["a", "bc"]]}
 
 
@@ -93,7 +93,7 @@ def test_other_segmentations_are_noticed(tmp_path: Path) -> None:
 
 
 def test_pretokens_that_should_not_have_changed_are_noticed(tmp_path: Path) -> None:
-    """The map says that abc stays, and the document does not have it."""
+    """The map says that abc stays, but the document lacks it."""
     with pytest.raises(
         ConversionError, match="the pre-token 'abc' gets different tokens, although all of its tokens remain"
     ):

@@ -1,4 +1,4 @@
-"""The script opens a model as what it is: a decoder, an encoder with a head, or both; with a library that stands in."""
+"""Tests that the script opens a model with the class for its architecture, using a stand-in for transformers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAP = IdMap.closing_up([0, 2, 3], size=4)
 
 
 class Rows(np.ndarray[Any, Any]):
-    """An array as torch copies it."""
+    """An array with torch's `clone`."""
 
     def clone(self) -> Rows:
         return self.copy()
@@ -34,20 +34,20 @@ def rows_of(shape: tuple[int, ...]) -> Rows:
 
 @dataclass
 class Parameter:
-    """What a layer learns."""
+    """A parameter of a layer."""
 
     data: Any
 
 
 class Untied(dict[str, Any]):
-    """The configuration of a model whose head has rows of its own."""
+    """The configuration of a model whose head does not share the embedding's rows."""
 
     tie_word_embeddings = False
 
 
 @dataclass
 class Layer:
-    """An embedding or a head: parameters by name."""
+    """An embedding or a head, with parameters by name."""
 
     parameters: dict[str, Any]
 
@@ -61,7 +61,7 @@ class Layer:
 
 @dataclass
 class Model:
-    """What the script asks of a model with five rows, one of which pads."""
+    """A model with five rows, one of which is padding, and the methods that the script calls."""
 
     head: Layer | None = field(default_factory=lambda: Layer.of(weight=rows_of((5, 2)), bias=rows_of((5,))))
     embedding: Layer = field(default_factory=lambda: Layer.of(weight=rows_of((5, 2))))
@@ -93,7 +93,7 @@ def resized(
     opened_as: str,
     architectures: list[str] | None,
 ) -> None:
-    """Run the script with a library in which there is one class."""
+    """Run the script with a stand-in for transformers that has only one model class."""
     library = SimpleNamespace(
         AutoConfig=SimpleNamespace(from_pretrained=lambda _: SimpleNamespace(architectures=architectures)),
         **{opened_as: SimpleNamespace(from_pretrained=lambda _: model)},
@@ -107,7 +107,7 @@ def resized(
 
 @pytest.mark.parametrize("name", ["T5ForConditionalGeneration", "BertForMaskedLM"])
 def test_a_model_is_opened_as_what_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
-    """Rows 0, 2 and 3 of the four that have tokens stay; the fourth is the mean of all four, without padding."""
+    """Rows 0, 2 and 3 of the four rows with tokens stay; the new fourth row is the mean of these four."""
     model = Model()
     resized(monkeypatch, tmp_path, model, opened_as=name, architectures=[name])
     expected = [[0, 1], [4, 5], [6, 7], [3, 4]]
@@ -133,7 +133,7 @@ def test_a_model_that_does_not_say_is_a_decoder(monkeypatch: pytest.MonkeyPatch,
 def test_what_resizing_ties_is_untied_where_reading_would_not_tie_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """transformers makes one parameter of two biases of BERT, and writes one: an untied model would miss the other."""
+    """transformers ties two biases of BERT when resizing and saves only one, which an untied model would then miss."""
     model = Model(config=Untied())
     resized(monkeypatch, tmp_path, model, opened_as="BertForMaskedLM", architectures=["BertForMaskedLM"])
     head: Any = model.head

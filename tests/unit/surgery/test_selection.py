@@ -1,4 +1,4 @@
-"""Tokens by script and by list."""
+"""Tests for selecting tokens by script and by list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which tokens two vocabularies share, and what the others are made of, worked out by hand."""
+"""Tests for the tokens that two vocabularies share and the parts of the others, worked out by hand."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def old(tmp_path: Path) -> Tokenizer:
-    """256 ab, 257 abc, 258 ca; 259 <s>, which begins a text, 260 <pad>."""
+    """A tokenizer with 256 ab, 257 abc, 258 ca, 259 <s>, which begins a text, and 260 <pad>."""
     specials = [added("<s>", 259), added("<pad>", 260)]
     document = byte_level(("a", "b"), ("ab", "c"), ("c", "a"), added_tokens=specials)
     config = {"tokenizer_config.json": {"bos_token": "<s>", "pad_token": "<pad>"}}
@@ -30,7 +30,7 @@ def old(tmp_path: Path) -> Tokenizer:
 
 @pytest.fixture
 def new(tmp_path: Path) -> Tokenizer:
-    """256 ab, 257 ca, 258 cab, 259 ж without its last byte, 260 <pad>, 261 <|begin|>, which begins a text."""
+    """A tokenizer with 256 ab, 257 ca, 258 cab, 259 the bytes D0 D0, 260 <pad>, 261 <|begin|>, which begins a text."""
     specials = [added("<pad>", 260), added("<|begin|>", 261)]
     document = byte_level(("a", "b"), ("c", "a"), ("ca", "b"), (b"\xd0", b"\xd0"), added_tokens=specials)
     config = {"tokenizer_config.json": {"bos_token": "<|begin|>", "pad_token": "<pad>"}}
@@ -46,7 +46,7 @@ def test_tokens_mean_the_same_by_their_bytes_their_text_or_their_role(old: Token
 
 
 def test_a_special_token_is_not_its_text(tmp_path: Path, old: Tokenizer) -> None:
-    """A vocabulary in which abc is a special token, and <s> an ordinary one."""
+    """The other vocabulary has abc as a special token and <s> as an ordinary one."""
     merges = [("<", "s"), ("<s", ">")]
     other = target_of(byte_level(*merges, added_tokens=[added("abc", 258)]), tmp_path / "other").tokenizer
     found = shared_tokens(old, other)
@@ -54,7 +54,7 @@ def test_a_special_token_is_not_its_text(tmp_path: Path, old: Tokenizer) -> None
 
 
 def test_new_tokens_are_made_as_the_old_tokenizer_makes_their_text(old: Tokenizer, new: Tokenizer) -> None:
-    """cab is c + ab, as "ab" is merged first; bytes that are not text are taken one by one."""
+    """cab is c + ab, as "ab" merges first; bytes that are not valid text are encoded one by one."""
     made = OldTokens(old).making({258: b"cab", 259: b"\xd0\xd0"})
     assert made == {258: [99, 256], 259: [0xD0, 0xD0]}
     rows = InitialRows.of(shared_tokens(old, new).id_map, made)
@@ -63,7 +63,7 @@ def test_new_tokens_are_made_as_the_old_tokenizer_makes_their_text(old: Tokenize
 
 
 def test_where_text_is_changed_the_longest_tokens_are_taken(tmp_path: Path) -> None:
-    """BERT's small letters, which is why "CAB" is not what it makes of it; of "cabx" the x is unknown."""
+    """BERT lower-cases text, so that "caB" is matched by its longest tokens instead; the x of "cabx" is unknown."""
     folder = put(
         tmp_path / "bert", {"vocab.txt": "[UNK]\n[CLS]\n[SEP]\n[PAD]\n[MASK]\nc\nca\ncab\nB\nb\n##b\n"}
     )

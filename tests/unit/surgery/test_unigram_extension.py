@@ -1,4 +1,4 @@
-"""A piece that only holds a place is never used, and no text changes by it."""
+"""Tests that a piece that only reserves an id is never used and changes the ids of no text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WITH_UNKNOWN = ["".join(each) for size in range(5) for each in product(LETTERS +
 
 
 def ids(vocab: list[tuple[str, float]], held: str) -> list[list[int]]:
-    """What tokenizers makes of many texts in which nothing is a special token."""
+    """Return the ids that `tokenizers` gives for many texts, with special tokens taken as text."""
     model = {"type": "Unigram", "unk_id": 0, "vocab": [("<unk>", 0.0), *vocab]}
     parts: dict[str, Any] = {"added_tokens": [added(held, len(LETTERS) + 1)]}
     opened = tokenizers.Tokenizer.from_buffer(orjson.dumps(document(model, **parts)))
@@ -54,7 +54,7 @@ def test_a_text_with_an_unknown_character_would_become_it() -> None:
 
 
 def test_an_unknown_character_within_a_piece_would_be_worth_less() -> None:
-    """axb is "a", "xb"; were x worth 90 less than it is, "ax", "b" and "a", x, "b" would be compared otherwise."""
+    """The piece "ax" competes with "a" and an unknown x: a lower score of x would change the segmentation of axb."""
     with pytest.raises(
         SurgeryError, match="text with 'x' is cut: it is in the piece 'ax', but not a piece itself"
     ):

@@ -1,4 +1,4 @@
-"""The comparison of words notices other tokens and other texts; models lose the pieces that went and nothing else."""
+"""Tests that comparing words notices other tokens and texts, and that models lose only the removed pieces."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SCORES = {"▁": -2.0, "a": -2.0, "b": -2.0, "ab": -1.0, "▁ab": -1.0, "▁a": -2.0, "bb": -4.5}
 OLD = [unknown(), ModelPiece("</s>", 0.0, PieceType.CONTROL), *scored(SCORES)]
 MAP = IdMap.closing_up([0, 1, 2, 3, 4, 5, 7, 8], size=9)
-"""▁ab goes."""
+"""The map that removes ▁ab."""
 NEW = [OLD[id] for id in MAP.new_to_old]
 TEXTS = ["ab aab", "abx bb"]
 
@@ -37,7 +37,7 @@ def compared(new: list[ModelPiece]) -> SegmentationProof:
 
 
 def test_what_is_right_is_counted() -> None:
-    """Of "ab", "aab", "abx" and "bb" the first and the third have ▁ab."""
+    """Of the words "ab", "aab", "abx" and "bb", the first and the third contain ▁ab."""
     found = compared(NEW)
     assert (found.texts, found.unchanged, found.changed) == (2, 2, 2)
 
@@ -47,7 +47,7 @@ def with_scores(**scores: float) -> list[ModelPiece]:
 
 
 def test_other_tokens_are_noticed() -> None:
-    """bb where b and b were best."""
+    """The piece bb wins where b + b was best."""
     with pytest.raises(
         ConversionError, match='"bb" would get different tokens, although all of its tokens remain'
     ):
@@ -55,7 +55,7 @@ def test_other_tokens_are_noticed() -> None:
 
 
 def test_another_text_is_noticed() -> None:
-    """ab for what was ▁ab, and then the words begin with a piece that spells something else."""
+    """The pieces that begin words in place of ▁ab spell another text."""
     other = [piece._replace(text={"▁": "z", "▁a": "zz"}.get(piece.text, piece.text)) for piece in NEW]
     with pytest.raises(ConversionError, match="would decode to a different text"):
         compared(other)
