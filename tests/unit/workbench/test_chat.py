@@ -1,4 +1,4 @@
-"""What `tokbench chat` tells of seams, and of masks that do not agree."""
+"""Tests for what `tokbench chat` reports on seams and on masks that disagree."""
 
 from __future__ import annotations
 

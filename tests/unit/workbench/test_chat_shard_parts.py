@@ -1,4 +1,4 @@
-"""Conversations in parts: the ids and masks of a single run, and what workers found in them."""
+"""Tests for sharding conversations in parts: ids and masks equal those of a single run, and findings are reported."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def tokenizer() -> Any:
 
 
 class Talks:
-    """Conversations in files, a saved tokenizer, and folders to write to."""
+    """Conversations in files, a saved tokenizer, and methods that write shards."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -1,4 +1,4 @@
-"""Evaluating in parts: the same figures to the digit, however a corpus is divided, interrupted and continued."""
+"""Tests that evaluating in parts gives exactly the same figures for any division, interruption and resumption."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SIZES = [10**9, 4_000, 900]
 
 @dataclass
 class Case:
-    """Texts of three kinds, and tokenizers of two that lose something or nothing."""
+    """A corpus in files of three kinds, one lossless and one lossy tokenizer, and methods to evaluate them."""
 
     folder: Path
     named: Sequence[NamedTokenizer]
@@ -118,7 +118,7 @@ def test_each_aggregation_is_the_same(case: Case, options: dict[str, Any]) -> No
 
 @pytest.mark.slow
 def test_many_parts_are_added_up_in_a_tree(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of three files at most; what is missing of it or damaged is made again, to the same bytes."""
+    """Each sum reads at most three files here; missing and damaged sums are written again with the same bytes."""
     monkeypatch.setattr(evaluation_sums, "MOST_FILES", 3)
     options: dict[str, Any] = {"aggregation": "per_document", "reading": {"documents": "lines"}}
     work = case.work(folder=case.parts, part_bytes=1_000, engine=HereEngine())
@@ -157,7 +157,7 @@ def test_a_relative_path_has_the_same_groups(case: Case, monkeypatch: pytest.Mon
 
 
 def test_failures_are_named_by_their_lines_in_the_whole_file(case: Case) -> None:
-    """The first documents that do not decode to themselves are of the records, after blank lines, in several parts."""
+    """The documents that do not decode to themselves follow many blank lines in a file that is split into parts."""
     (case.folder / "corpus" / "a.jsonl").write_text(
         '\n{"text": "the"}\n\n' * 30 + '{"text": "Überall"}\n' * 2
     )
@@ -200,7 +200,7 @@ def test_shares_together_are_the_whole(case: Case, documents: str) -> None:
 
     class OnlySums(InProcessEngine):
         def run(self, task: str, *arguments: Any, **options: Any) -> Any:
-            assert task.endswith(":sum_parts")  # all parts are counted
+            assert task.endswith(":sum_parts")  # all parts have been counted
             return super().run(task, *arguments, **options)
 
     work = case.work(folder=case.parts, engine=OnlySums(threads=1), resume=True)

@@ -1,4 +1,4 @@
-"""Shards in parts: the ids of a single run, and bytes that depend on the plan alone, whatever happens to workers."""
+"""Tests for sharding in parts: the ids equal a single run's, and the bytes depend only on the plan, not on workers."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def ids(shards: tokbench.Shards) -> list[int]:
     return np.concatenate(list(shards.arrays())).tolist()  # type: ignore[no-any-return]
 
 
-# What is written
+# Written files
 
 
 @pytest.mark.parametrize("part_bytes", [1, 40, 10**9])
 @pytest.mark.parametrize("options", [{}, {"eos": True, "shard_tokens": 50}, {"format": "bin"}])
 def test_the_ids_are_those_of_a_single_run(case: Case, part_bytes: int, options: dict[str, Any]) -> None:
-    if part_bytes == 40:  # cut between lines
+    if part_bytes == 40:  # only uncompressed files are split between lines
         for path in case.files:
             path.with_suffix("").write_bytes(gzip.decompress(path.read_bytes()))
             path.unlink()
@@ -87,7 +87,7 @@ def test_what_is_in_the_folder(case: Case) -> None:
         "index.json",
         *(
             f"part-0000{part}/{name}"
-            for part in (0, 1, 3, 4, 5)  # part 2 holds blank lines alone
+            for part in (0, 1, 3, 4, 5)  # part 2 has only blank lines
             for name in ("index.json", "shard-00000.npy", "shard-00000.offsets.npy")
         ),
     ]
@@ -152,7 +152,7 @@ def test_elsewhere_are_the_same_bytes(case: Case, request: pytest.FixtureRequest
     assert [there[number].tolist() for number in range(len(there))] == [one.tolist() for one in here]
     first = there[0]
     assert ids(there) == ids(here)
-    assert first.tolist() == here[0].tolist()  # whose copy went meanwhile
+    assert first.tolist() == here[0].tolist()  # its local copy has been removed meanwhile
     assert sum(path.is_file() for path in there.folder.rglob("*")) <= MOST_COPIES < len(found)
     assert verify_shards(url, tokenizer=tokenizer(), corpus=case.corpus()).passed
 
@@ -191,7 +191,7 @@ def test_a_worker_that_is_killed_leaves_nothing_after(case: Case) -> None:
     with open_engine("local", workers=1) as engine:
 
         def progress(phase: str, done: int, total: int | None, unit: str) -> None:
-            if done and not killed:  # a part is done, and the worker has the next one
+            if done and not killed:  # one part is done, and the worker has started the next
                 worker = next(iter(engine._busy), None) or engine._idle[0]  # type: ignore[attr-defined]
                 killed.append(worker._process.pid)
                 os.kill(worker._process.pid, signal.SIGKILL)
@@ -218,7 +218,7 @@ def test_elsewhere_the_index_of_a_part_comes_last(case: Case, monkeypatch: pytes
     assert put == [*run, *run]  # the engine of these tests runs each task twice
 
 
-# What goes wrong
+# Failures
 
 
 def test_a_part_that_cannot_be_read_is_named_after_the_others_are_written(case: Case) -> None:
@@ -245,7 +245,7 @@ def test_a_run_is_resumed_with_the_same_bytes(case: Case) -> None:
         case.write()
     case.write(resume=True)
     assert case.bytes_of("out") == case.bytes_of("wanted")
-    case.write(resume=True)  # and once more, where nothing is left to do
+    case.write(resume=True)  # resume again, with nothing left to do
     assert case.bytes_of("out") == case.bytes_of("wanted")
 
 
@@ -319,7 +319,7 @@ def test_force_replaces_what_was_written_the_other_way(case: Case) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="the system has no such locks")
 def test_two_runs_into_one_folder_are_refused(case: Case) -> None:
     class Meanwhile(HereEngine):
-        """While whose parts are written somebody else begins."""
+        """An engine that lets other runs start while its parts are written."""
 
         def run(self, *arguments: Any, **named: Any) -> Iterator[Finished]:
             for options in ({"resume": True}, {"overwrite": True}, {}):
