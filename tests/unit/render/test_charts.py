@@ -1,4 +1,4 @@
-"""The charts: what they show, that they can be drawn, and that every eye can read them."""
+"""Tests for the charts: their contents, their drawing, and colours that everyone can tell apart."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def comparison() -> Comparison:
 
 
 def rows(spec: dict[str, Any]) -> list[dict[str, Any]]:
-    """What the last layer shows."""
+    """Return the data rows of the last layer."""
     found: list[dict[str, Any]] = spec["layer"][-1]["data"]["values"]
     return found
 
@@ -59,7 +59,7 @@ def rgb(color: str) -> tuple[int, int, int]:
     return red, green, blue
 
 
-# --- what they show -------------------------------------------------------------------------------
+# --- contents -------------------------------------------------------------------------------------
 
 
 def test_compression_has_a_dot_for_each_group_and_tokenizer(comparison: Comparison) -> None:
@@ -72,7 +72,7 @@ def test_compression_has_a_dot_for_each_group_and_tokenizer(comparison: Comparis
 
 
 def test_groups_are_in_the_order_in_which_they_can_be_compared(comparison: Comparison) -> None:
-    """Languages of the same lines by the baseline's premium; across scripts by name, as bytes differ there."""
+    """Parallel languages are sorted by the baseline's premium; scripts by name, as their bytes are not comparable."""
     encoding = compression_chart(comparison)["layer"][-1]["encoding"]
     base = comparison.tokenizers[0].fairness
     assert base is not None
@@ -116,7 +116,7 @@ def test_premiums_are_over_the_reference(comparison: Comparison) -> None:
 
 
 def test_text_that_is_lost_has_no_dot() -> None:
-    """A run of unknown characters looks like very few tokens."""
+    """A run of unknown characters is one token, which would look like good compression."""
     kept, lost = ByteTokenizer(), Toy(*string.printable, name="ascii")
     found = compared([kept, lost], TEXTS, parallel=["en", "fr", "he"])
     compression, premiums = compression_chart(found), premium_chart(found)
@@ -192,7 +192,7 @@ def test_a_sweep_marks_the_size_that_it_recommends() -> None:
 
 
 def texts_of(spec: dict[str, Any]) -> list[str]:
-    """What is written in a chart."""
+    """Return the text labels of a chart."""
     return [layer["mark"]["text"] for layer in spec["layer"] if layer["mark"]["type"] == "text"]
 
 

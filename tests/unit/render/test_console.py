@@ -1,4 +1,4 @@
-"""What a console does with prose that is wider than it."""
+"""Tests for prose that is wider than the console."""
 
 from __future__ import annotations
 

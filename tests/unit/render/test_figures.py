@@ -1,4 +1,4 @@
-"""Numbers with their nouns, and amounts of text: nothing is one of several, and nothing is 0.0 of anything."""
+"""Tests for numbers with nouns and for amounts of text: singular for one, and never a rounded 0.0."""
 
 from __future__ import annotations
 

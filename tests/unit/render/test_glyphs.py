@@ -1,4 +1,4 @@
-"""What stands for what: every character has a look, and none steers the terminal."""
+"""Tests for glyphs: every character is visible, and none controls the terminal."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_a_strip_gathers_what_looks_alike() -> None:
 
 
 def test_no_character_is_invisible_or_steers_the_terminal() -> None:
-    """Every character of the planes in use: shown, measured, and free of controls."""
+    """Check the glyphs of most of the BMP and of the emoji blocks: shown, measured, and free of control characters."""
     never = {"Cc", "Cf", "Cs", "Co", "Zs", "Zl", "Zp"}
     for code in (*range(0xD800), *range(0xE000, 0xE010), *range(0xF900, 0x10000), *range(0x1F000, 0x1FB00)):
         glyphs = spelled(chr(code).encode())

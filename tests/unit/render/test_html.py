@@ -1,4 +1,4 @@
-"""The HTML report: whole, alone, inert whatever its texts hold, and true to the comparison."""
+"""Tests for the HTML report: one complete file, inert for any texts, and true to the comparison."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ INVISIBLE = "\0\x07\x1b\u202e\u2066\u2028\u2029"
 
 
 class Page(HTMLParser):
-    """What a browser makes of a page: its elements, and the texts of its scripts."""
+    """The elements of a parsed page and the texts inside them."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class Page(HTMLParser):
 
     @property
     def data(self) -> dict[str, Any]:
-        """What the viewer is given."""
+        """Return the viewer's data."""
         found: dict[str, Any] = json.loads(self.texts["script"][0])
         return found
 
@@ -90,7 +90,7 @@ def page(comparison: Comparison, samples: tuple[Sample, ...]) -> bytes:
 
 @pytest.fixture(scope="module")
 def hostile() -> bytes:
-    """A page whose every name, group, place and line wants to be more than text."""
+    """A report in which every name, group, place and line is hostile text, such as markup."""
     evaluated = named(*HOSTILE)
     texts = dict.fromkeys(HOSTILE, "\n".join(line.replace("\n", "") for line in HOSTILE) + "\n")
     found = compared(evaluated, texts, parallel=HOSTILE)
@@ -182,7 +182,7 @@ def test_the_same_comparison_gives_the_same_bytes(
     assert html_report(comparison, samples) == page
 
 
-# --- what it says ---------------------------------------------------------------------------------
+# --- contents -------------------------------------------------------------------------------------
 
 
 def test_every_tokenizer_has_its_row(comparison: Comparison) -> None:
@@ -259,7 +259,7 @@ def test_a_report_on_the_bundled_texts_is_not_too_big() -> None:
 
 
 def rows_of(document: dict[str, Any], number: int) -> list[list[tuple[Any, ...]]]:
-    """The tokens of one tokenizer in each sample: look, start, stop."""
+    """Return the tokens of one tokenizer in each sample as (look, start, stop)."""
     looks = document["tokenizers"][number]["looks"]
     return [
         [
@@ -294,7 +294,7 @@ def test_lines_have_their_direction(samples: tuple[Sample, ...], page: bytes) ->
 
 
 def tokenizer_json_of(comparison: Comparison, segmentation: Segmentation) -> dict[str, Any]:
-    """The viewer's data for one line, the same one for each tokenizer."""
+    """Return the viewer's data for one line with the same segmentation for each tokenizer."""
     cut = (segmentation,) * len(comparison.tokenizers)
     return samples_document(comparison, [Sample("x", "x.txt", segmentation.text, cut)])
 

@@ -1,4 +1,4 @@
-"""`tokbench.as_html`, which notebooks ask for by `_repr_html_`."""
+"""Tests for `tokbench.as_html`, which notebooks call through `_repr_html_`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TEXT = "the cat sat on the mat; the cat was fat\n" * 40
 
 
 class Elements(HTMLParser):
-    """The elements of a fragment, and whether each was closed."""
+    """The elements of a fragment, with a check that each is closed."""
 
     def __init__(self, html: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Notes below a sheet: prose is folded, code is not."""
+"""Tests for the notes below a sheet: prose is folded, code is not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The colours: neighbours differ for every eye, and text can be read on them."""
+"""Tests for the colours: neighbours differ also for colour-blind readers, and text on them is readable."""
 
 from __future__ import annotations
 

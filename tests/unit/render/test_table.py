@@ -1,4 +1,4 @@
-"""A table is built once: what each writer shows of it, and what it leaves out."""
+"""Tests for tables: what each writer shows of a table and what it leaves out."""
 
 from __future__ import annotations
 

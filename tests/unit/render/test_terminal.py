@@ -1,4 +1,4 @@
-"""Lines are folded between words and tokens: no row is too wide, nothing is lost, quotes stay whole."""
+"""Tests that lines are folded between words and tokens: no row is too wide, nothing is lost, quotes stay whole."""
 
 from __future__ import annotations
 

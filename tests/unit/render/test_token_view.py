@@ -1,4 +1,4 @@
-"""The lines of one segmentation: cells, wrapping, ids, marks."""
+"""Tests for the lines of a segmentation: cells, wrapping, ids and marks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FAMILY = "👩\u200d👩\u200d👧"
 
 
 def shown(segmentation: Segmentation, *, width: int = 80, ids: bool = False) -> list[str]:
-    """The view without colour, row by row."""
+    """Return the rows of the view without colour."""
     return [
         row for line in token_lines(segmentation, width=width, ids=ids) for row in plain(line).split("\n")
     ]

@@ -1,4 +1,4 @@
-"""`tokbench viz` as the terminal and the JSON reader get it."""
+"""Tests for the terminal and JSON output of `tokbench viz`."""
 
 from __future__ import annotations
 

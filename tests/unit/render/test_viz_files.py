@@ -1,4 +1,4 @@
-"""`tokbench viz --html` and `--svg`: pages and pictures that are well-formed, complete and fetch nothing."""
+"""Tests for `tokbench viz --html` and `--svg`: files are well-formed and complete and fetch nothing."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def shown(*segmentations: Segmentation, source: str = "") -> ShownText:
 
 
 def drawn(picture: bytes) -> str:
-    """The text of a picture, without its title."""
+    """Return the text of a picture without its title."""
     return "".join(element.text or "" for element in ElementTree.fromstring(picture).iter(f"{SVG}text"))
 
 
 class Page(HTMLParser):
-    """The elements that a page opens, and what its tokens are labelled with."""
+    """The opened elements of a page and the labels of its tokens."""
 
     def __init__(self, page: bytes) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ def test_a_page_labels_each_token_and_opens_what_it_closes() -> None:
         " its bytes 20 78 0a, bytes 2 to 5 of the text",
         " its bytes 79, bytes 5 to 6 of the text",
     ]
-    assert page.count(b'class="break"') == 1  # a line of the text ends in one token
+    assert page.count(b'class="break"') == 1  # only one token contains a line end
     assert b"4 characters" not in page
     assert b"6 characters \xc2\xb7 6 bytes \xc2\xb7 3 tokens" in page
 
