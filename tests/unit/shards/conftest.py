@@ -1,4 +1,4 @@
-"""Shards of a small corpus, for the tests of this folder."""
+"""Fixtures: a small corpus and a function that writes its shards."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> tokbench.Corpus:
-    """The texts in files of three kinds."""
+    """A corpus of the texts in files of three kinds."""
     folder = tmp_path / "corpus"
     folder.mkdir()
     (folder / "a.txt").write_text("\n".join(TEXTS[:3]) + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The index over shards that were written in parts: what is damaged or missing is told."""
+"""Tests for the index of shards written in parts: damaged and missing parts are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shards that are damaged, foreign or hostile: each thing that is wrong is told."""
+"""Tests that every fault of damaged, foreign or hostile shards is reported."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_file_too_many_is_reported(write: Callable[..., Shards]) -> None:
 
 
 def rehashed(folder: Path, change: Callable[[dict[str, Any]], None] = lambda _: None) -> None:
-    """Make the index agree with files that were changed: as an enemy would."""
+    """Update the hashes in the index after files were changed, as an attacker would."""
     index = json.loads((folder / "index.json").read_bytes())
     for entry in index["shards"]:
         offsets = entry["file"].partition(".")[0] + ".offsets.npy"

@@ -1,4 +1,4 @@
-"""Shards: what is written is what numpy maps, the index says all of it, and what cannot be written is refused."""
+"""Tests for writing shards: numpy can map them, the index describes them, and bad requests are refused."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
-# What is written
+# Written shards
 
 
 @pytest.mark.parametrize("shard_tokens", [1, 5, 20, 10**9])
@@ -52,7 +52,7 @@ def test_every_document_is_there_in_order(
         assert size == entry.tokens
     for one, following in zip(sizes, shards.index.shards[1:], strict=False):
         first = sum(entry.documents for entry in shards.index.shards[: shards.index.shards.index(following)])
-        assert one + len(shards[first]) > shard_tokens  # a shard ends only where the next does not fit
+        assert one + len(shards[first]) > shard_tokens  # a shard ends only if the next does not fit
     with pytest.raises(IndexError):
         shards[len(TEXTS)]
 
@@ -121,7 +121,7 @@ def test_the_header_is_one_that_numpy_reads(tmp_path: Path) -> None:
         assert np.load(tmp_path / "a.npy").tolist() == data.tolist()
 
 
-# What is refused
+# Refused requests
 
 
 def test_a_type_that_is_too_small_is_refused() -> None:
@@ -166,7 +166,7 @@ def test_nothing_is_lost_in_the_folder(write: Callable[..., Shards], tmp_path: P
     (tmp_path / "shards" / "thesis.txt").unlink()
     write(overwrite=True, format="bin", shard_tokens=5)
     before = files_of(tmp_path / "shards")
-    write(resume=True, format="bin", shard_tokens=5)  # it is done already
+    write(resume=True, format="bin", shard_tokens=5)  # the run is already complete
     assert files_of(tmp_path / "shards") == before
     with pytest.raises(StoreError, match="format was bin, and is npy"):
         write(resume=True, shard_tokens=5)
@@ -197,7 +197,7 @@ def test_a_corpus_without_a_document_is_an_error(tmp_path: Path) -> None:
 def test_a_run_that_fails_before_its_first_shard_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A second run, after the text was repaired, is another one: there is nothing to go on with."""
+    """Nothing is left behind: a second run, after the text was repaired, is a new run with nothing to resume."""
     monkeypatch.setattr("tokbench.shards.run._BATCH_CHARACTERS", 50)
     (tmp_path / "bad.txt").write_text("a text\n" * 50 + EOS, encoding="utf-8")
     corpus = tokbench.open_corpus(tmp_path / "bad.txt", documents="lines")
@@ -234,7 +234,7 @@ def test_a_corpus_that_changes_meanwhile_is_an_error(
 def test_another_tokenizer_is_reported_even_by_what_it_does_alone(
     write: Callable[..., Shards], tmp_path: Path
 ) -> None:
-    """A tokenizer with the same entries that splits otherwise."""
+    """The last check uses a tokenizer with the same entries and another split pattern."""
     shards = write()
     ours = tokenizer()
     other = tokbench.train(TEXTS * 3, vocab_size=300, special_tokens=["<|endoftext|>", "<other>"])
