@@ -1,4 +1,4 @@
-"""A saved tokenizer for the tests of this folder."""
+"""Fixtures: a saved tokenizer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
-    """A folder with a saved tokenizer, alone in its parent."""
+    """A folder with a saved tokenizer, the only entry of its parent folder."""
     directory = tmp_path / "tokenizers" / "bytes"
     ByteTokenizer().save(directory)
     return directory

@@ -1,4 +1,4 @@
-"""The manifest: the same bytes for the same content, and every wrong field named."""
+"""Tests for the manifest: equal contents give equal bytes, and every wrong field is named."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MANIFEST = Manifest(
 
 
 def document(**changes: Any) -> bytes:
-    """The manifest's JSON with fields changed, or left out where the change is `...`."""
+    """Return the manifest's JSON with changed fields; a field whose value is `...` is left out."""
     fields = json.loads(dump_manifest(MANIFEST)) | changes
     return json.dumps({name: value for name, value in fields.items() if value is not ...}).encode()
 

@@ -1,4 +1,4 @@
-"""A saved tokenizer: what is read is what was written, and nothing of anybody else is lost."""
+"""Tests for saved tokenizers: reading returns what was written, and no files of others are lost."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_manifest_that_could_not_be_read_back_is_not_written(tmp_path: Path) -
     assert names(tmp_path) == []
 
 
-# Places that are taken
+# Existing files and folders
 
 
 def test_a_saved_tokenizer_is_not_replaced_unasked(saved: Path) -> None:
@@ -156,7 +156,7 @@ def test_a_place_can_be_asked_for_without_writing(saved: Path) -> None:
     assert names(saved.parent) == ["bytes"]
 
 
-# Folders that are damaged, foreign or hostile
+# Damaged, foreign and hostile folders
 
 
 def test_a_missing_folder_and_a_foreign_one_are_reported_apart(tmp_path: Path) -> None:
@@ -240,7 +240,7 @@ def test_what_is_no_regular_file_is_refused_without_waiting(
 
 def test_a_huge_manifest_is_refused_before_it_is_read(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with (saved / MANIFEST_NAME).open("r+b") as file:
-        file.truncate(10 * 2**30)  # a hole: it takes no room on the disk
+        file.truncate(10 * 2**30)  # a sparse file, which takes no space on the disk
     monkeypatch.setattr(Path, "read_bytes", None)
     with pytest.raises(ModelFormatError, match=f"expected at most {64 * 2**20} bytes, found {10 * 2**30}"):
         read_manifest(saved)
@@ -260,7 +260,7 @@ def test_a_reader_beside_a_writer_gets_one_tokenizer_or_an_error(saved: Path) ->
             try:
                 assert read_files(saved, read_manifest(saved)) in versions
             except (ModelFormatError, StoreError):
-                continue  # a mixture of two, or a folder on its way out: noticed
+                continue  # a mixture of two versions, or a folder that is being removed, is an error
         writing.result()
 
 

@@ -1,4 +1,4 @@
-"""The self-test of a saved tokenizer: the texts whose ids are recorded, and the first one that differs."""
+"""Tests for the self-test of a saved tokenizer: the texts whose ids are recorded, and the first difference."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Changed(ByteTokenizer):
-    """As if a library had changed: other ids for one character."""
+    """A tokenizer with other ids for one character, as if a library had changed."""
 
     def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
         return list(text.replace("東", "东").encode())
@@ -73,7 +73,7 @@ def test_self_test_texts_are_many_kinds_and_depend_on_the_seed_alone() -> None:
     assert texts[8:] != self_test_texts(seed=8)[8:]
     assert len(set(texts)) == 12
     for seed in range(50):
-        "".join(self_test_texts(seed=seed)).encode()  # raises for a surrogate
+        "".join(self_test_texts(seed=seed)).encode()  # raises if there is a lone surrogate
     everything = "".join(texts)
     for awkward in ("\n\t\t", "\r\n", "東", "\u200d", "\u0301", "\u3000", "٣", "ſ", "🇩🇪", "'"):
         assert awkward in everything
