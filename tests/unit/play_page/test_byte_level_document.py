@@ -1,4 +1,4 @@
-"""Byte-level BPE of a `tokenizer.json` with added tokens that are not special, as Phi and Qwen have them."""
+"""Tests on the page for byte-level BPE with added tokens that are not special, as in Phi and Qwen."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ USUAL = {"special": False, "normalized": False, "single_word": False, "lstrip": 
 
 
 def with_added(folder: Path, *added: dict[str, Any]) -> Opened:
-    """A document with further added tokens, opened."""
+    """Open a document with further added tokens."""
     trained(folder / "saved", special_tokens=list(CHATML))
     document = json.loads((folder / "saved" / "tokenizer.json").read_text(encoding="utf-8"))
     for token in added:

@@ -1,4 +1,4 @@
-"""BPE over characters of a tokenizer.json on the page: made-up documents, and their library on any text."""
+"""Tests on the page for BPE over characters: made-up documents, compared with their library on any text."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def token(content: str, id: int, **flags: bool) -> dict[str, Any]:
 
 
 def document(*, vocab: list[str], merges: list[list[str]], **parts: Any) -> dict[str, Any]:
-    """As Llama 2 has it, but for `parts`; those of the model are in `model`, more added tokens in `added`."""
+    """Return a document as Llama 2's, changed by `parts`, with further fields of `model` and tokens in `added`."""
     own = [token(text, id, special=True) for id, text in enumerate(SPECIAL)]
     texts = [*SPECIAL, *BYTES, *vocab]
     model = {
@@ -67,7 +67,7 @@ def document(*, vocab: list[str], merges: list[list[str]], **parts: Any) -> dict
 
 @cache
 def learned() -> tuple[list[str], list[list[str]]]:
-    """The vocabulary and merges that BPE of `tokenizers` learns of some text."""
+    """Return the vocabulary and merges that a BPE of `tokenizers` learns from a text."""
     from tokenizers import Tokenizer, models, normalizers, trainers
 
     made = Tokenizer(models.BPE())
@@ -104,7 +104,7 @@ def written(path: Path, made: dict[str, Any]) -> Opened:
 
 
 def kept(engine: Engine, path: Path, made: dict[str, Any]) -> Opened:
-    """A document as a file, opened, and told to the engine by the name "mine"."""
+    """Write and open a document, and register it with the engine as "mine"."""
     tokenizer = written(path, made)
     engine.call("keep", "mine", tokenizer_data(tokenizer, name="mine").to_json())
     return tokenizer
@@ -174,7 +174,7 @@ def test_pairs_are_merged_in_the_order_of_the_list_and_no_others(engine: Engine,
         ["rank 0", "ab|a"],
         ["rank 1", "aba"],
     ]
-    made["model"]["merges"] = [["b", "a"], ["a", "b"], ["ab", "a"]]  # b and a are joined first: no aba
+    made["model"]["merges"] = [["b", "a"], ["a", "b"], ["ab", "a"]]  # b and a merge first, so aba is not made
     made["model"]["vocab"]["ba"] = first + 5
     kept(engine, tmp_path / "tokenizer.json", made)
     assert engine.call("encode", "mine", "aba", "text")["ids"] == [first, first + 1, first + 5]

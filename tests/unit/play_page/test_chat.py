@@ -1,4 +1,4 @@
-"""Conversations on the page: the tokens of `tokbench chat`, and no control token that somebody typed."""
+"""Tests for conversations on the page: the tokens of `tokbench chat`, and no control tokens from typed text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of a chat template: what is inferred says what the template writes, and what it cannot say is refused."""
+"""Tests for inferring a table from a chat template: it reproduces the template's output, or is refused."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SHAPES = (
     "nanochat",
     "harmony",
 )
-"""Of formats that are alike in texts alone, one each."""
+"""One format of each group of formats that differ only in their texts."""
 TAGS = ["<think>", "</think>", "<tool_response>", "[INST]"]
 
 
@@ -50,7 +50,7 @@ def of_format(name: str) -> Callable[[Sequence[Conversation], bool], list[Render
 
 
 def of_function(write: Callable[[Sequence[Any], Writer], None]) -> Any:
-    """A template that writes as a function does."""
+    """Return a template that renders conversations with the given function."""
 
     def render(conversations: Sequence[Conversation], prompt: bool) -> list[Rendered | None]:
         texts = []
@@ -89,7 +89,7 @@ def test_a_table_by_hand() -> None:
 )
 @example(
     messages=[("user", "Hi"), ("assistant", "\n\n")], by_turns=True, prompt=False
-)  # all of it is trimmed
+)  # the whole message is trimmed
 @settings(max_examples=40)
 def test_every_built_in_template_is_a_table(
     name: str, messages: list[tuple[str, str]], by_turns: bool, prompt: bool
@@ -109,7 +109,7 @@ def test_every_built_in_template_is_a_table(
     if found is not None and not is_limited:
         assert found == wanted
     elif form.domain.has(roles) and all(words.strip() for words in said) and not is_limited:
-        assert wanted is None  # what the table has no place for, the template refuses
+        assert wanted is None  # the template refuses what the table has no place for
 
 
 def test_what_a_template_reads_in_contents_is_a_limit() -> None:

@@ -1,4 +1,4 @@
-"""A page is written only where its encoders give the tokenizer's ids."""
+"""Tests that a page is written only if its encoders give the tokenizer's ids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The encoders of the page: hand-made examples, and the tokenizers themselves on any text."""
+"""Tests for the page's encoders: hand-made examples, and a comparison with the tokenizers on any text."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def tokenizer(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 
 def by_hand(**fields: Any) -> str:
-    """Data of a tokenizer with the bytes and four tokens more: ab, bc, abc, aa."""
+    """Return the data of a tokenizer with all bytes and the tokens ab, bc, abc and aa."""
     usual = {
         "name": "hand",
         "model": "byte_level",
@@ -60,7 +60,7 @@ def test_the_lowest_rank_is_merged_first_and_the_leftmost_of_equals(engine: Engi
         ["rank 0", "ab|c"],
         ["rank 2", "abc"],
     ]
-    # By ranks aa (259) comes after ab (256) and bc (257), as here; but bc + a letter makes nothing more.
+    # By rank the order of merges is the same: ab (256), bc (257), aa (259). No longer token begins with bc.
     assert engine.call("encode", by_hand(merges=None), "xbcab", "text")["ids"] == [120, 257, 256]
 
 

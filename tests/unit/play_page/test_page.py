@@ -1,4 +1,4 @@
-"""The page as a file: complete, well-formed, and with a policy that lets it fetch nothing."""
+"""Tests for the page as a file: complete, well-formed, and with a policy that forbids any fetch."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ VOID = {"meta", "input"}
 
 
 class Parts(HTMLParser):
-    """The elements of a page: what each is called, its attributes and its text."""
+    """The elements of a page: their tags, attributes and texts."""
 
     def __init__(self, page: bytes) -> None:
         super().__init__()
@@ -95,7 +95,7 @@ def test_nothing_of_a_name_or_a_text_is_read_as_markup(data: TokenizerData) -> N
     tags = [tag for tag, _ in parts.elements]
     assert tags.count("script") == 3
     assert tags.count("textarea") == 1
-    assert parts.texts["textarea"] == [f"\n\n{HOSTILE}"]  # the first line end is not part of the text
+    assert parts.texts["textarea"] == [f"\n\n{HOSTILE}"]  # HTML drops the first line end of a textarea
     assert b"alert(1)</script>" not in page
 
 

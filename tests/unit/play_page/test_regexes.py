@@ -1,4 +1,4 @@
-"""Split patterns in JavaScript: they split every text as the `regex` package does."""
+"""Tests that split patterns in JavaScript split every text as the `regex` package does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SentencePiece on the page: hand-made models, and trained ones on any text."""
+"""Tests for SentencePiece on the page: hand-made models, and trained models on any text."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def engine() -> Engine:
 
 
 def kept(engine: Engine, path: Path, proto: bytes) -> Opened:
-    """A model as a file, opened, and told to the engine by the name "mine"."""
+    """Write and open a model, and register it with the engine as "mine"."""
     path.write_bytes(proto)
     made = opened(path)
     engine.call("keep", "mine", tokenizer_data(made, name="mine").to_json())

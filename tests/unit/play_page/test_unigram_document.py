@@ -1,4 +1,4 @@
-"""Unigram of a tokenizer.json on the page: a made-up document, and its library on any text."""
+"""Tests on the page for Unigram of a tokenizer.json: a made-up document, compared with its library on any text."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_ids_are_those_of_the_library(
 
 
 def test_a_normal_form_that_spells_a_special_token_is_one(engine: Engine, tokenizer: Opened) -> None:
-    """NFKC makes </s> of wide letters: to the library that is the piece, where special tokens are found."""
+    """NFKC turns full-width letters into </s>, which the library takes for the special token if these are encoded."""
     text = "a ＜／s＞ b"
     for policy in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
         ids = engine.call("encode", "mine", text, policy.value)["ids"]

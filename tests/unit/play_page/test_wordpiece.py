@@ -1,4 +1,4 @@
-"""WordPiece on the page: hand-made examples, and the tokenizers themselves on any text."""
+"""Tests for WordPiece on the page: hand-made examples, and a comparison with the tokenizers on any text."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def engine() -> Engine:
 
 
 def wordpiece(path: Path, *, added: list[dict[str, Any]] | None = None, **rules: Any) -> Opened:
-    """A `tokenizer.json` over a few pieces, opened."""
+    """Open a `tokenizer.json` with a few pieces."""
     usual = {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True}
     pieces = [
         "[UNK]",
