@@ -139,7 +139,9 @@ def test_a_text_that_grows_meanwhile_is_reported(tmp_path: Path) -> None:
 
 def test_the_source_tells_the_first_line(tmp_path: Path) -> None:
     corpus = open_corpus(write(tmp_path, {"a.txt": numbered(500)}))
-    for document in hold_out(corpus).held_out:
+    held_out = list(hold_out(corpus).held_out)
+    assert held_out
+    for document in held_out:
         name, _, line = document.source.rpartition(":")
         assert name.endswith("a.txt")
         assert document.text.startswith(f"{int(line) - 1} ")

@@ -323,10 +323,12 @@ def test_labels_of_a_sweep_touch_neither_one_another_nor_a_line(sizes: list[int]
 def test_labels_of_a_comparison_do_not_touch(comparison: Comparison) -> None:
     texts = {f"a group of a long name, {number}": "the hat " * number for number in range(1, 13)}
     many = compared(named(*(f"a-tokenizer-of-a-long-name-{number}" for number in range(5))), texts)
+    charts = (compression_chart, premium_chart, length_chart, frequency_chart)
     for found in (comparison, many):
-        for draw in (compression_chart, premium_chart, length_chart, frequency_chart):
-            spec = draw(found, frame=Frame(350))
-            assert spec is None or touching(svg(spec)) == []
+        specs = [draw(found, frame=Frame(350)) for draw in charts]
+        drawn = [spec for spec in specs if spec is not None]
+        assert len(drawn) >= 2  # premiums need translations, lengths numbers
+        assert [touching(svg(spec)) for spec in drawn] == [[]] * len(drawn)
 
 
 @pytest.mark.parametrize("width", [350, 560, 640])

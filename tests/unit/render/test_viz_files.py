@@ -125,7 +125,9 @@ def test_whatever_the_spans_are_both_are_well_formed(segmentation: Segmentation)
 def test_nothing_in_a_picture_begins_or_ends_in_a_space_that_viewers_may_drop() -> None:
     words = shown(in_words("a", "    b", " ccccc", "  d  e"), source="many   spaces")
     picture = ElementTree.fromstring(viz_picture([words] * 2, columns=60, ids=True))
-    for element in picture.iter(f"{SVG}text"):
+    elements = list(picture.iter(f"{SVG}text"))
+    assert len(elements) > 10
+    for element in elements:
         assert element.text == " ".join((element.text or "").split())
         assert float(element.attrib["textLength"]) == 9 * cell_len(element.text)
 

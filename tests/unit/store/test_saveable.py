@@ -262,6 +262,7 @@ def test_a_reader_beside_a_writer_gets_one_tokenizer_or_an_error(saved: Path) ->
             except (ModelFormatError, StoreError):
                 continue  # a mixture of two versions, or a folder that is being removed, is an error
         writing.result()
+    assert read_files(saved, read_manifest(saved)) in versions
 
 
 # The list of saved tokenizers

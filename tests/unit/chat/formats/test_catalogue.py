@@ -103,7 +103,10 @@ def test_the_templates_own_text_holds_nothing_that_was_typed(conversation, promp
 
 @given(wrong_conversations, st.booleans())
 def test_wrong_conversations_are_rendered_or_refused(conversation, prompt):
-    rendered_by_all(conversation, prompt=prompt)
+    """No other exception is raised, and no message is invented."""
+    for rendered in rendered_by_all(conversation, prompt=prompt):
+        named = {origin.message for _, _, origin in rendered.runs if origin.message is not None}
+        assert named <= set(range(len(conversation.messages)))
 
 
 @pytest.mark.parametrize("name", [each.name for each in all_formats() if not each.has_tools])

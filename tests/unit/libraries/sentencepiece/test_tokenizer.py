@@ -59,12 +59,15 @@ def test_any_ids_decode_as_the_library_decodes_them(name: str) -> None:
     tokenizer = variant(name)
     peer = library(tokenizer)
     ordinary = sorted(set(range(tokenizer.info.vocab_size)) - set(tokenizer.info.special_tokens.values()))
+    compared = 0
     for size in range(1, 6):
         for start in range(0, len(ordinary) - size, 7):
             ids = ordinary[start : start + size]
             expected = tokenizer.decode_bytes(ids)
             if "\ufffd" not in expected.decode(errors="replace"):  # the two differ on incomplete characters
                 assert expected.decode() == peer.decode(ids)
+                compared += 1
+    assert compared > 50
 
 
 # --- spans, pieces and kinds ------------------------------------------------------------------
