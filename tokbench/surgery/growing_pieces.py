@@ -83,8 +83,11 @@ class MergedPieces:
         self._added_ranks[text] = len(self._added_ranks)
 
     def drop(self, text: str) -> None:
-        """Raise `NotImplementedError`: every piece is accepted, so none is ever dropped."""
-        raise NotImplementedError
+        """Remove a piece that was added."""
+        self._known.discard(text)
+        self._fixed.discard(text)
+        self._added_ranks.pop(text, None)
+        self.parts.pop(text, None)
 
     def accepts(self, text: str, changes: Sequence[Change]) -> bool:
         """Return True: a piece that is merged last only joins existing parts."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class PieceExtension:
+class PieceExtension(ABC):
     """Base class for extending lists of pieces; see `extending.Extension`.
 
     Attributes:
@@ -52,43 +53,43 @@ class PieceExtension:
 
     # --- defined by the algorithms ------------------------------------------------------------
 
+    @abstractmethod
     def new_pieces(self) -> GrowingPieces:
         """Return its pieces without any new ones."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def ids(self) -> Mapping[str, int]:
         """Piece → id, including byte pieces."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def deciding(self) -> Sequence[Any]:
         """Everything that determines its segmentations; new items come after the old ones."""
-        raise NotImplementedError
 
+    @abstractmethod
     def words_of(self, line: str) -> list[str]:
         """Split a line into words, each of which could be a piece."""
-        raise NotImplementedError
 
+    @abstractmethod
     def count_words(self, texts: Iterable[str], *, threads: int | None, progress: Progress) -> Counter[str]:
         """Count the words of texts."""
-        raise NotImplementedError
 
+    @abstractmethod
     def take(self, words: Sequence[str]) -> list[str]:
         """Make each word one token, and return the new pieces."""
-        raise NotImplementedError
 
+    @abstractmethod
     def may_be_piece(self, text: str) -> bool:
         """Whether a text may be learned as a piece."""
-        raise NotImplementedError
 
+    @abstractmethod
     def changed(self, pieces: Mapping[str, int], special_tokens: Mapping[str, int]) -> Content:
         """Return the content of the extended vocabulary. Raises `ConfigError`, `SurgeryError`."""
-        raise NotImplementedError
 
+    @abstractmethod
     def check(self, new: Tokenizer, *, texts: Sequence[str], threads: int | None) -> SegmentationProof:
         """Check the algorithm's guarantees on texts. Raises `SurgeryError`."""
-        raise NotImplementedError
 
     def prove(self, new: Tokenizer, path: Path, *, seed: int, progress: Progress) -> LibraryProofs:
         """Compare the extended tokenizer with its file in libraries. Raises `ProofError`."""

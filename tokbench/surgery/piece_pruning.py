@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -54,7 +55,7 @@ class Vocabulary(Protocol):
 
 
 @dataclass(frozen=True)
-class PiecePruning:
+class PiecePruning(ABC):
     """Base class for pruning lists of pieces; see `pruning.Pruning`.
 
     Attributes:
@@ -66,9 +67,9 @@ class PiecePruning:
     content: Content
 
     @property
+    @abstractmethod
     def vocabulary(self) -> Vocabulary:
         """Its pieces. Raises `SurgeryError`."""
-        raise NotImplementedError
 
     @cached_property
     def token_bytes(self) -> Mapping[int, bytes]:
@@ -80,9 +81,9 @@ class PiecePruning:
         """The ids that are never removed."""
         return self.vocabulary.kept
 
+    @abstractmethod
     def check(self, changed: Content, id_map: IdMap) -> int:
         """Check the pieces of the changed content, and return their number. Raises `SurgeryError`."""
-        raise NotImplementedError
 
     @property
     def notes(self) -> tuple[str, ...]:

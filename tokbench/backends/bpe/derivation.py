@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from tokbench.explain.records import MergeRecord
 
 
-class ExplainsMerges:
+class ExplainsMerges(ABC):
     """The mixin of a byte-level BPE that explains its tokens and merges.
 
     Attributes:
@@ -34,9 +35,9 @@ class ExplainsMerges:
     merges: tuple[Merge, ...] | None
     read_trace: Callable[[], Sequence[DisplacedPairs]] | None = None
 
+    @abstractmethod
     def description(self) -> ByteLevelBpe:
         """Return the components of the tokenizer."""
-        raise NotImplementedError
 
     def derivation(self, text: str) -> Derivation:
         """Return the steps from a text to its ids, treating special tokens as ordinary text. Raises `TextError`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tokbench.core.progress import Progress, no_progress
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from tokbench.libraries.sentencepiece.tokenizer import SentencePieceTokenizer
 
 
-class LineTrainedBackend:
+class LineTrainedBackend(ABC):
     """A backend that trains on the words of lines; see `tokbench.core.interfaces.Backend`."""
 
     name: ClassVar[str]
@@ -44,9 +45,9 @@ class LineTrainedBackend:
 
         return current_kernel().name == "native"
 
+    @abstractmethod
     def _learner(self) -> Learner:
         """Return the training algorithm."""
-        raise NotImplementedError
 
     def train(
         self, documents: Iterable[str], config: SentencePieceConfig, *, progress: Progress = no_progress
