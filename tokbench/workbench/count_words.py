@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -191,9 +192,14 @@ def merge_words(
             remove_counting(folder)
         if folder.files():
             raise StoreError(f"{folder} exists", hint="--force replaces it; --out names another folder")
-        index = _write_sums(
-            sources, folder, counting=counting, text=text, progress=progress, min_count=min_count
-        )
+        try:
+            index = _write_sums(
+                sources, folder, counting=counting, text=text, progress=progress, min_count=min_count
+            )
+        except BaseException:
+            with suppress(StoreError):
+                remove_counting(folder)
+            raise
     return CountWordsResult(out, index)
 
 

@@ -245,6 +245,22 @@ def test_words_are_not_deleted_to_make_room_for_their_sum(texts: list[Path], tmp
     assert files_of(tmp_path / "words") == before
 
 
+def test_a_sum_that_is_not_finished_leaves_nothing(
+    texts: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted(texts, tmp_path / "words")
+
+    def full(*_: object, **__: object) -> None:
+        assert list((tmp_path / "sum").glob("*.parquet"))
+        raise StoreError("the disk is full")
+
+    with monkeypatch.context() as patched, pytest.raises(StoreError, match="the disk is full"):
+        patched.setattr("tokbench.workbench.count_words.index_of", full)
+        merge_words([str(tmp_path / "words")], out=str(tmp_path / "sum"))
+    merge_words([str(tmp_path / "words")], out=str(tmp_path / "sum"))
+    assert files_of(tmp_path / "sum") == files_of(tmp_path / "words")
+
+
 def test_words_of_other_settings_are_not_added_up(texts: list[Path], tmp_path: Path) -> None:
     counted(texts, tmp_path / "one")
     counted(texts, tmp_path / "other", options={"pattern": "gpt2"})
