@@ -25,7 +25,7 @@ from tokbench.errors import ModelFormatError
 from tokbench.formats.sentencepiece.model import ModelType
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.libraries.sentencepiece.models import SentencePieceBpeTokenizer, open_model
-from tokbench.libraries.sentencepiece.training_log import Lines, cut_line
+from tokbench.libraries.sentencepiece.training_lines import Lines, cut_line
 
 FRAGMENTS = [
     " ",

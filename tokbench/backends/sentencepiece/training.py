@@ -23,7 +23,7 @@ from tokbench.core.word_input import add_words, too_much, with_words
 from tokbench.errors import TrainingError
 from tokbench.libraries.sentencepiece.trained import trained_tokenizer
 from tokbench.libraries.sentencepiece.training import too_large, too_small
-from tokbench.libraries.sentencepiece.training_log import Lines, drawn
+from tokbench.libraries.sentencepiece.training_lines import Lines, drawn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -26,7 +26,7 @@ from tokbench.errors import BackendUnavailableError, TrainingError
 from tokbench.libraries.sentencepiece.config import NUM_BYTES, UnigramConfig
 from tokbench.libraries.sentencepiece.tokenizer import library
 from tokbench.libraries.sentencepiece.trained import trained_tokenizer
-from tokbench.libraries.sentencepiece.training_log import Lines, drawn
+from tokbench.libraries.sentencepiece.training_lines import Lines, drawn
 from tokbench.libraries.sentencepiece.training_progress import AddedPieces, PruningRounds
 from tokbench.libraries.sentencepiece.worker import FAILED
 

@@ -22,7 +22,7 @@ from tokbench.errors import CorpusError, ModelFormatError, SelfTestError, Traini
 from tokbench.formats.sentencepiece.model import parse_model
 from tokbench.libraries.sentencepiece import training
 from tokbench.libraries.sentencepiece.config import LONGEST_LINE, PARTS
-from tokbench.libraries.sentencepiece.training_log import Lines, drawn
+from tokbench.libraries.sentencepiece.training_lines import Lines, drawn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
