@@ -1,4 +1,4 @@
-"""Other libraries that run the same tokenizers: one module per library, imported on use.
+"""Other libraries that run the same tokenizers: one module per library that opens vocabularies, imported on use.
 
 Each module has two functions. `prepare(source, folder)` writes the files that the library opens, or raises
 `ConversionError` with the reason why it cannot run this tokenizer; `opened(folder)` opens them. So the files can be
@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, cast
 
 from tokbench.core.wording import meant
-from tokbench.errors import ConfigError
+from tokbench.errors import ConfigError, ConversionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,10 +34,12 @@ class Peer:
     Attributes:
         name: its name for `--peers`, under which it is also imported and installed.
         module: our module for it.
+        opens_nothing: why it opens no vocabulary and has no module; None if it has.
     """
 
     name: str
     module: str
+    opens_nothing: str | None = None
 
     @property
     def is_installed(self) -> bool:
@@ -46,6 +48,8 @@ class Peer:
 
     def prepare(self, source: Source, folder: Path) -> None:
         """Write the files for the library. Raises `ConversionError` with the reason why it cannot run the tokenizer."""
+        if self.opens_nothing is not None:
+            raise ConversionError(self.opens_nothing)
         prepare = cast("Callable[[Source, Path], None]", import_module(self.module).prepare)
         prepare(source, folder)
 
@@ -56,19 +60,25 @@ class Peer:
 
 
 PEERS = {
-    name: Peer(name, f"tokbench.bench.peers.{name}")
-    for name in (
-        "tiktoken",
-        "tokenizers",
-        "gigatoken",
-        "fastokens",
-        "snaptokens",
-        "nanotoken",
-        "quicktok",
-        "rustbpe",
-        "gigabpe",
-        "sentencepiece",
-    )
+    **{
+        name: Peer(name, f"{__name__}.{name}")
+        for name in (
+            "tiktoken",
+            "tokenizers",
+            "gigatoken",
+            "fastokens",
+            "snaptokens",
+            "nanotoken",
+            "quicktok",
+        )
+    },
+    "rustbpe": Peer(
+        "rustbpe", "", opens_nothing="it opens no vocabulary: it encodes only with what it has trained itself"
+    ),
+    "gigabpe": Peer(
+        "gigabpe", "", opens_nothing="it only trains: it opens no vocabulary and encodes nothing"
+    ),
+    "sentencepiece": Peer("sentencepiece", f"{__name__}.sentencepiece"),
 }
 """Name → library."""
 
@@ -77,7 +87,8 @@ def peers_named(names: str) -> tuple[Peer, ...]:
     """Parse the value of `--peers`: names separated by commas, "installed", "all" or "none".
 
     Raises:
-        ConfigError: a name is not known (the hint gives the nearest names), or "all" and others stand beside names.
+        ConfigError: a name is not known (the hint gives the nearest names), or "all", "installed" or "none" is combined
+            with others.
 
     >>> [peer.name for peer in peers_named("tiktoken, tokenizers")], peers_named("none")
     (['tiktoken', 'tokenizers'], ())
@@ -92,8 +103,8 @@ def peers_named(names: str) -> tuple[Peer, ...]:
     for name in wanted:
         if name in (_ALL, INSTALLED, _NONE):
             raise ConfigError(
-                f"--peers {name} says it all, and stands beside other names",
-                hint=f"give it alone, as --peers {name}, or only the names of peers",
+                f"--peers {name} cannot be combined with other names",
+                hint=f"give --peers {name} alone, or only the names of peers",
             )
         if name not in PEERS:
             hint = meant(name, [*PEERS, INSTALLED, _ALL, _NONE])
