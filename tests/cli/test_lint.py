@@ -51,7 +51,7 @@ def test_rules_that_ask_for_words_of_others_are_skipped_without_an_unknown_token
     path.write_text(json.dumps(huggingface.document(model, pre_tokenizer={"type": "Whitespace"})))
     text = " ".join(" ".join(run("lint", "-t", path).good().lines).split())
     assert "bidi-in-token 1 finding" in text
-    assert "slow-input: it has no unknown token, and fails at texts with what is not in it" in text
+    assert "slow-input: it has no unknown token, and fails on texts with unknown characters" in text
 
 
 def test_what_is_folded_stays_after_its_mark(

@@ -88,7 +88,7 @@ def _plain_words(target: LintTarget) -> Iterator[Found]:
         if words and words.replace(" ", "").isalnum() and token.special:
             yield Found(
                 subject=f"special token {token.id} {quoted(token.text)}",
-                evidence="it is an ordinary word: libraries that look for special tokens find it in any text",
+                evidence="it is an ordinary word: libraries that search for special tokens find it in any text",
                 token_ids=(token.id,),
             )
         elif token.text in _MARKUP:
@@ -136,7 +136,7 @@ def _byte_characters(target: LintTarget) -> Iterator[Found]:
             continue
         yield Found(
             subject=f"added token {token.id} {quoted(token.text)}",
-            evidence=f"it holds characters that stand for bytes in vocabularies: {quoted(meant)} is meant, "
+            evidence=f"it contains characters that stand for bytes in vocabularies: {quoted(meant)} is meant, "
             "and is not found",
             token_ids=(token.id,),
             details={"meant": meant.decode(errors="replace")},

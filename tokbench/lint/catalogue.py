@@ -133,6 +133,6 @@ def _outcome(target: LintTarget, rule: Rule) -> Outcome:
     except DoesNotApplyError as error:
         return Outcome(rule, skipped=str(error), seconds=time.perf_counter() - started)
     except UnknownWordError:
-        reason = "it has no unknown token, and fails at texts with what is not in it"
+        reason = "it has no unknown token, and fails on texts with unknown characters"
         return Outcome(rule, skipped=reason, seconds=time.perf_counter() - started)
     return Outcome(rule, findings, figures=figures, seconds=time.perf_counter() - started)

@@ -34,8 +34,8 @@ def _tokens_with(target: LintTarget, is_hidden: Callable[[str], bool]) -> Iterat
         hidden = {character for character in text if is_hidden(character)}
         if hidden and len(text) > 1:
             seen |= hidden
-            reasons[id] = f"it holds {_listed(hidden)}"
-    yield from findings_on_tokens(target, reasons, of_many=f"they hold {_listed(seen)}")
+            reasons[id] = f"it contains {_listed(hidden)}"
+    yield from findings_on_tokens(target, reasons, of_many=f"they contain {_listed(seen)}")
 
 
 def _listed(characters: Collection[str]) -> str:

@@ -58,7 +58,7 @@ def _class(target: LintTarget) -> Iterator[Found]:
         )
     elif (other := other_pipeline(target, name)) is not None:
         shown = (
-            "no text was found that they cut otherwise"
+            "no text was found on which they differ"
             if other.text is None
             else f"{quoted(other.text)} is {other.ours} by the file, and {other.theirs} by the class"
         )
@@ -206,7 +206,7 @@ def _clean_up(target: LintTarget) -> Iterator[Found]:
         yield Found(
             subject="clean_up_tokenization_spaces=true",
             evidence=f"the vocabulary is {kind_of_document(document)}, which keeps spaces: transformers 4 decodes "
-            '"a ." as "a.", and 5 does not heed it',
+            '"a ." as "a.", and version 5 ignores it',
         )
 
 

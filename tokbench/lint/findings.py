@@ -164,8 +164,8 @@ def in_general(reason: str) -> str:
 
     >>> in_general('no merge makes "ab": its bytes become "a" + "b"')
     'no merge makes …: its bytes become …'
-    >>> in_general("it holds U+0097, U+200B ZERO WIDTH SPACE")
-    'they hold …'
+    >>> in_general("it contains U+0097, U+200B ZERO WIDTH SPACE")
+    'they contain …'
     """
 
     def plural(match: re.Match[str]) -> str:

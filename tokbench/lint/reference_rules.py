@@ -75,7 +75,7 @@ def _other_tokens(target: LintTarget) -> Iterator[Found]:
         missing = sorted({theirs[id] for id in found.only_second})
         yield Found(
             subject=f"{counted(len(missing), 'token')} of the reference",
-            evidence=f"they are not here: {', '.join(map(quoted, missing[:_SHOWN]))}",
+            evidence=f"they are missing here: {', '.join(map(quoted, missing[:_SHOWN]))}",
         )
 
 
@@ -112,7 +112,7 @@ def _changed_settings(target: LintTarget) -> Iterator[Found]:
     for name, (here, there) in differing_settings(target, _other(target)).items():
         yield Found(
             subject=f"the {name}",
-            evidence=f"here it is {_value(here)}, and in the reference {_value(there)}",
+            evidence=f"it is {_value(here)} here, and {_value(there)} in the reference",
             severity=severity,
             details={"here": _plain(here), "there": _plain(there)},
         )

@@ -153,7 +153,7 @@ def _empty_mask(target: LintTarget) -> Iterator[Found]:
     for probe in probes(target):
         chat = probe.chat
         if chat is not None and not chat.loss_mask.any():
-            blocks = "" if chat.rendered.generated is None else ", in spite of {% generation %}"
+            blocks = "" if chat.rendered.generated is None else ", despite {% generation %}"
             yield Found(_subject(probe), f"no token of {len(chat)} is learned{blocks}")
 
 

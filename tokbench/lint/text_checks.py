@@ -94,7 +94,7 @@ class TextChecks:
 
     def _special_tokens(self, text: str) -> Iterator[Danger]:
         for match in self._exact.finditer(text) if self._exact else ():
-            yield _danger("special-token", match.span(), f"it holds {match.group()}")
+            yield _danger("special-token", match.span(), f"it contains {match.group()}")
 
     def _look_alikes(self, text: str) -> Iterator[Danger]:
         """Yield texts that look like a special token but differ in letters, case or hidden characters."""
@@ -180,7 +180,7 @@ def _normal_forms(text: str) -> Iterator[Danger]:
     form = (mixed or list(others) or [""])[0]
     start, end = others.get(form, (0, len(text)))
     if mixed:
-        evidence = f"{quoted(form)} is also there as {quoted(text[start:end])}"
+        evidence = f"{quoted(form)} also occurs as {quoted(text[start:end])}"
         yield _danger("mixed-normal-forms", (start, end), evidence, Severity.WARNING)
     else:
         yield _danger("not-nfc", (start, end), f"{quoted(text[start:end])} is not in NFC", Severity.NOTE)

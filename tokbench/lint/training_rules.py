@@ -74,7 +74,7 @@ def _not_the_best(target: LintTarget) -> Iterator[Found]:
             yield _found(
                 target,
                 turn,
-                f"its pair stood together {counted(turn.count, 'time')}, "
+                f"its pair occurred {counted(turn.count, 'time')}, "
                 f"{_pair(target, turn.best)} {counted(turn.best_count, 'time')}",
             )
 
@@ -82,17 +82,13 @@ def _not_the_best(target: LintTarget) -> Iterator[Found]:
 def _without_count(target: LintTarget) -> Iterator[Found]:
     for turn in _trained(target).turns:
         if not turn.count:
-            yield _found(
-                target, turn, "its pair never stood together in the training text when its turn came"
-            )
+            yield _found(target, turn, "its pair did not occur in the training text when its turn came")
 
 
 def _overflowed(target: LintTarget) -> Iterator[Found]:
     for turn in _trained(target).turns:
         if turn.count > _COUNTER_LIMIT:
-            yield _found(
-                target, turn, f"its pair stood together {turn.count:,} times, more than 32 bits hold"
-            )
+            yield _found(target, turn, f"its pair occurred {turn.count:,} times, more than 32 bits hold")
 
 
 def _found(target: LintTarget, turn: Turn, evidence: str) -> Found:

@@ -50,7 +50,7 @@ def _duplicates(target: LintTarget) -> Iterator[Found]:
             groups.setdefault(text if text.isascii() else unicodedata.normalize("NFC", text), []).append(id)
     alike = [ids for ids in groups.values() if len(ids) > 1]
     is_same = {ids[0]: len({target.ordinary[id] for id in ids}) == 1 for ids in alike}
-    for sameness, words in ((True, "the same bytes"), (False, "the same characters, composed otherwise")):
+    for sameness, words in ((True, "the same bytes"), (False, "the same characters, composed differently")):
         yield from _alike(target, [ids for ids in alike if is_same[ids[0]] == sameness], words=words)
 
 
@@ -141,7 +141,7 @@ def _junk_reason(piece: bytes) -> tuple[str, str] | None:
     if _ENCODED.fullmatch(text):
         return "they look like encoded data", "it looks like encoded data"
     if len(text) >= _LONGEST_WORD and not text.isspace():
-        boilerplate = "boilerplate that the training text had again and again"
+        boilerplate = "boilerplate that the training text repeated"
         return f"they are very long: {boilerplate}", f"it is {len(text)} characters long: {boilerplate}"
     return None
 
@@ -158,7 +158,7 @@ def _unused(target: LintTarget) -> Iterator[Found]:
         longest = sorted(unused, key=lambda token: -len(target.ordinary[token]))[:_SHOWN]
         yield Found(
             subject=f"{counted(len(unused), 'token')} of the first half of the vocabulary",
-            evidence=f"they are none of {counts.tokens:,} token occurrences: {', '.join(map(target.named, longest))}",
+            evidence=f"they are not among {counts.tokens:,} token occurrences: {', '.join(map(target.named, longest))}",
             token_ids=tuple(unused),
         )
 

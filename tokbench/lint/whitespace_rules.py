@@ -50,9 +50,9 @@ def _lost_white_space(target: LintTarget) -> Iterator[Found]:
         mends = kind_of_class(name) == WORD_END_BPE
         yield Found(
             subject="every text",
-            evidence=f'even "ab", without white space, comes back as {quoted(_back(target, "ab"))}'
+            evidence=f'even "ab", without white space, decodes to {quoted(_back(target, "ab"))}'
             + (
-                f"; {name} of transformers takes the ends of words away, which the file does not"
+                f"; {name} of transformers removes the end-of-word suffixes, which the file does not"
                 if mends
                 else ""
             ),
@@ -68,7 +68,7 @@ def _lost_white_space(target: LintTarget) -> Iterator[Found]:
     if lost:
         yield Found(
             subject=f"{len(lost)} of {len(_PROBES)} texts with white space",
-            evidence="they come back as others: "
+            evidence="they decode differently: "
             + ", ".join(f"{quoted(text)} as {quoted(back)}" for text, back in lost[:_SHOWN]),
             details={"texts": dict(lost)},
         )
@@ -87,7 +87,7 @@ def _spaces_at_special_tokens(target: LintTarget) -> Iterator[Found]:
         more = f" and {len(tokens) - 1} more like it" if len(tokens) > 1 else ""
         yield Found(
             subject=f"special token {specials[tokens[0]]} {tokens[0]}{more}",
-            evidence="text beside it (X) comes back otherwise: " + ", ".join(changed[:_SHOWN]),
+            evidence="text next to it (X) decodes differently: " + ", ".join(changed[:_SHOWN]),
             token_ids=tuple(specials[token] for token in tokens),
             severity=None if _back(target, "a  b") == "a  b" else Severity.NOTE,
         )
@@ -121,7 +121,7 @@ def _digits(target: LintTarget) -> Iterator[Found]:
         )
         yield Found(
             subject="numbers",
-            evidence=f"{tokens} are a token, and the others are cut",
+            evidence=f"{tokens} are a token, and the others are split",
             details={"tokens_by_digits": {str(size): count for size, count in uneven.items()}},
         )
 
@@ -142,7 +142,7 @@ def _indentation(target: LintTarget) -> Iterator[Found]:
     if costs[8] >= 7:
         yield Found(
             subject="indentation",
-            evidence="each space of it is a token: "
+            evidence="each of its spaces is a token: "
             + ", ".join(f"{width} spaces cost {cost}" for width, cost in costs.items()),
             details={"tokens_by_spaces": {str(width): cost for width, cost in costs.items()}},
         )

@@ -23,7 +23,7 @@ def test_two_forms_of_a_character_are_duplicates(tmp_path: Path) -> None:
     [finding] = findings_of("duplicate-token", target_of(document, tmp_path))
     assert finding.token_ids == (257, 258)
     assert finding.evidence == (
-        r'they have the same characters, composed otherwise: token 257 "\xe9" and token 258 "e\u0301"'
+        r'they have the same characters, composed differently: token 257 "\xe9" and token 258 "e\u0301"'
     )
 
 

@@ -26,7 +26,7 @@ def test_a_decoder_that_loses_more_is_reported_apart(tmp_path: Path) -> None:
     document = byte_level(("a", "b"))
     document["decoder"] = {"type": "Replace", "pattern": {"String": "b"}, "content": "c"}
     [finding] = findings_of("lost-white-space", target_of(document, tmp_path))
-    assert finding.evidence == 'even "ab", without white space, comes back as "ac"'
+    assert finding.evidence == 'even "ab", without white space, decodes to "ac"'
     assert finding.severity is Severity.WARNING
 
 
@@ -35,7 +35,7 @@ def test_the_ends_of_words_that_clip_shows_are_taken_away_by_its_class(tmp_path:
     beside = {"tokenizer_config.json": {"tokenizer_class": "CLIPTokenizer"}}
     [finding] = findings_of("lost-white-space", target_of(document, tmp_path, beside=beside))
     assert finding.severity is Severity.NOTE
-    assert "CLIPTokenizer of transformers takes the ends of words away" in finding.evidence
+    assert "CLIPTokenizer of transformers removes the end-of-word suffixes" in finding.evidence
 
 
 def test_white_space_that_stays_is_no_finding(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ class _TellsConfig(Protocol):
 
 
 _OTHER_TRAININGS = {
-    "superwords": "it learned superwords: its last merges come from text that was split otherwise than for the first",
+    "superwords": "it learned superwords: its last merges come from text that was split differently than for the first",
     "parity": "it was trained for the parity of languages: a merge is the best of one language, not of all text",
 }
 """Training option with which merges are not the best of the whole text → its explanation."""
@@ -104,8 +104,8 @@ def _refuse_others(target: LintTarget) -> None:
         # bpe_model_trainer.cc up to 0.2.1 considers only the most frequent twentieth of the pairs, selected every 100
         # merges. No file says which version trained it.
         raise DoesNotApplyError(
-            "SentencePiece's trainer looks at a part of the pairs up to 0.2.1, chosen anew every 100 merges: there a "
-            "merge that is not the best is no fault"
+            "up to version 0.2.1, SentencePiece's trainer considers a part of the pairs, chosen again every 100 "
+            "merges, so a merge need not be the best one"
         )
     if target.document is None or "merges" not in target.document["model"]:
         raise DoesNotApplyError("it is not a BPE with a list of merges")
