@@ -131,7 +131,7 @@ def test_a_token_tells_whose_it_is_and_whether_it_is_learned(page: Browser) -> N
     page.ask(f"lists[0].select({last}); 0")
     details = page.ask("document.getElementById('details').textContent")
     assert "control token, learned, of message 2, assistant" in details
-    assert "nothing that is said becomes a control token" in details
+    assert "no text of a message becomes a control token" in details
 
 
 def test_a_link_brings_the_conversation_back(page: Browser, path: Path, talk: Opened) -> None:

@@ -38,7 +38,7 @@ def model(folder: Path, name: str) -> Opened:
 
 FAMILIES: dict[str, tuple[Callable[[Path], Opened], str]] = {
     "wordpiece": (lambda folder: trained(folder / "saved", backend="wordpiece"), "the longest match"),
-    "unigram": (lambda folder: model(folder, "unigram"), "the best cut"),
+    "unigram": (lambda folder: model(folder, "unigram"), "the best segmentation"),
     "bpe": (lambda folder: model(folder, "bpe"), "its characters"),
 }
 

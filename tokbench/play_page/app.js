@@ -1,4 +1,4 @@
-// The page: unpacks the tokenizers that are chosen, and encodes the text whenever something changes.
+// The page: unpacks the selected tokenizers, and encodes the text after every change.
 
 const LONGEST_LINK = 8000;
 const $ = (id) => document.getElementById(id);
@@ -9,7 +9,7 @@ let lists = [];
 let results = [];
 let editor = null;
 
-// A tokenizer by its number, unpacked once.
+// Returns a tokenizer by its number; unpacks it only once.
 function tokenizerOf(number) {
   if (!unpacked.has(number)) unpacked.set(number, unpack(packed[number].textContent));
   return unpacked.get(number);
@@ -55,7 +55,7 @@ function encodeText(text, options) {
   });
 }
 
-// Each tokenizer writes the conversation by its own template: places are not those of the other one.
+// Each tokenizer renders the conversation with its own template, so that offsets of two tokenizers are not comparable.
 function encodeChat(options) {
   results = lists.map((list) => {
     const { chat, data } = list.tokenizer;
@@ -84,7 +84,7 @@ function showKind() {
   $("chat").hidden = !isChat();
 }
 
-// The tokens of one tokenizer that the other one does not cut at the same places.
+// Returns which tokens of one tokenizer have other boundaries than those of the other.
 function cutOtherwise(tokens, others) {
   const place = ({ starts, stops }, at) => starts[at] * 2 ** 26 + stops[at] - starts[at];
   const places = new Set(others.starts.map((_, at) => place(others, at)));
@@ -102,7 +102,7 @@ function showDetails(list, at) {
   }
 }
 
-// --- the address ---
+// --- the page's address ---
 
 const KEPT = ["first", "second", "special", "budget"];
 
@@ -145,7 +145,7 @@ async function copyLink() {
   }
 }
 
-// --- beginning ---
+// --- start ---
 
 function begin() {
   packed.forEach((element, number) => {

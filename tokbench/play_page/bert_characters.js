@@ -1,9 +1,9 @@
-// What becomes of each character before words are cut into pieces, as a table: no browser's own Unicode is asked.
+// The normalization of characters for WordPiece, as a table: it does not depend on the browser's version of Unicode.
 
 const [ITSELF, GONE, SPACE_BETWEEN, ALONE, OTHER] = [0, 1, 2, 3, 4];
 
 class BertCharacters {
-  // Each field holds the first and last code points of ranges; `others` what else a character becomes.
+  // Each field contains the first and last code points of ranges; `others` the replacements of other characters.
   constructor({ gone, spaces, alone, others, moving, cleaned }) {
     this.kinds = new Uint8Array(0x110000);
     for (const [kind, ranges] of [[GONE, gone], [SPACE_BETWEEN, spaces], [ALONE, alone]]) {
@@ -15,14 +15,14 @@ class BertCharacters {
     this.cleaned = classOfRanges(cleaned);
   }
 
-  // A text in which marks that stay are in their canonical order, where it has such.
+  // Returns the text with the marks that are kept in canonical order.
   ordered(text) {
     if (this.moving === null || !this.moving.test(text)) return text;
     const kept = this.cleaned === null ? text : Array.from(text).filter((each) => !this.cleaned.test(each)).join("");
     return kept.normalize("NFD");
   }
 
-  // What a character becomes; a space is a bound of words.
+  // Returns the replacement of a character; a space separates words.
   made(character, code) {
     switch (this.kinds[code]) {
       case ITSELF: return character;

@@ -1,4 +1,4 @@
-// Byte-level BPE: a text is split, and in each part the pair of the lowest rank is merged first, the leftmost of equals.
+// Byte-level BPE: splits a text, and merges the pair of the lowest rank in each part first, the leftmost of equals.
 
 const WORDS_KEPT = 100000;
 const RANKS_BASE = 2 ** 21;  // above every rank; a rank and a place fit in one number below 2 ** 53
@@ -31,14 +31,14 @@ class ByteLevelModel {
     return ranks;
   }
 
-  // What two neighbours become, and at which rank; undefined where they do not merge.
+  // Returns the id and the rank of the merge of two neighbours; undefined if there is none.
   find(left, right) {
     if (this.ranks !== null) return this.ranks.get(left * RANKS_BASE + right);
     const made = this.ids.get(this.tokens[left] + this.tokens[right]);
     return made === undefined ? undefined : { rank: made, made };
   }
 
-  // Appends the tokens of an ordinary text; offsets count in bytes of the text as it is split.
+  // Appends the tokens of an ordinary text; offsets are in bytes of the normalized text.
   encode(text, out) {
     const prepared = this.isNormalized ? text.normalize("NFC") : text;
     if (prepared !== text) out.isNormalized = true;
@@ -72,14 +72,14 @@ class ByteLevelModel {
     return ids;
   }
 
-  // The ids of a word; `tell` hears of each merge: its rank, what it makes, and the ids that there are then.
-  merged(word, tell = null) {
+  // Returns the ids of a word; calls `onStep` for each merge with its rank, its result, and the ids after it.
+  merged(word, onStep = null) {
     if (this.isWholeFirst && this.ids.has(word)) return [this.ids.get(word)];
     const ids = Array.from(word, (byte) => this.bytes[byte.charCodeAt(0)]);
     const size = ids.length;
     const next = ids.map((_, place) => place + 1);
     const before = ids.map((_, place) => place - 1);
-    const waiting = new Array(size).fill(-1);  // the rank at which the symbol at a place merges with the next one
+    const waiting = new Array(size).fill(-1);  // the rank at which the symbol at an offset merges with the next one
     const heap = new Heap();
     const look = (place) => {
       if (place < 0) return;
@@ -101,7 +101,7 @@ class ByteLevelModel {
       if (next[place] < size) before[next[place]] = place;
       look(before[place]);
       look(place);
-      if (tell !== null) tell(rank, pair, this.chain(ids, next));
+      if (onStep !== null) onStep(rank, pair, this.chain(ids, next));
     }
     return this.chain(ids, next);
   }
@@ -112,10 +112,10 @@ class ByteLevelModel {
     return left;
   }
 
-  // How a word becomes its tokens: a line for each step, with the bytes of what there is then.
+  // Returns the steps of encoding a word: a line for each, with the bytes of the symbols after it.
   steps(word) {
     if (this.isWholeFirst && this.ids.has(word)) {
-      return [{ label: "a token as a whole: nothing is merged", parts: [word] }];
+      return [{ label: "the whole word is a token: nothing is merged", parts: [word] }];
     }
     const made = [{ label: "its bytes", parts: Array.from(word) }];
     this.merged(word, (rank, pair, ids) => {
@@ -125,7 +125,7 @@ class ByteLevelModel {
   }
 }
 
-// The smallest number first.
+// A binary heap with the smallest number first.
 class Heap {
   constructor() {
     this.keys = [];

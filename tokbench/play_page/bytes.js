@@ -1,4 +1,4 @@
-// Bytes are strings here of which each character is one byte: they are compared, joined and looked up as they are.
+// Bytes are represented as strings with one character for each byte, which can be compared, joined and looked up.
 
 function toBytes(text) {
   if (/^[\x00-\x7f]*$/.test(text)) return text;
@@ -29,7 +29,7 @@ function fromCodes(codes) {
   return made;
 }
 
-// How many bytes a text has in UTF-8.
+// Returns the length of a text in UTF-8, in bytes.
 function sizeOf(text) {
   let size = 0;
   for (let at = 0; at < text.length; at++) {
@@ -39,12 +39,12 @@ function sizeOf(text) {
   return size;
 }
 
-// How many bytes the character has that begins with a byte; 1 for a byte that begins none.
+// Returns the number of bytes of the character that starts with a byte; 1 if no character starts with it.
 function lengthOfCharacter(byte) {
   return byte < 0xc0 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
 }
 
-// The text of bytes, or null where they are not whole characters.
+// Decodes bytes; null if they are not valid UTF-8.
 function toText(bytes) {
   if (/^[\x00-\x7f]*$/.test(bytes)) return bytes;
   let text = "";

@@ -1,4 +1,4 @@
-// BPE over characters by scores: the two neighbours that make the best piece are merged, the leftmost of equals.
+// BPE over characters by scores: merges the neighbours that form the piece with the best score, the leftmost of equals.
 
 class CharacterBpeCutter {
   constructor(data) {
@@ -10,7 +10,7 @@ class CharacterBpeCutter {
     this.words = new Map();
   }
 
-  // The words of a normalized text, each with its parts: an id, or null where it is no token, and how many bytes.
+  // Yields the words of a normalized text, each with its parts: an id, or null if it is not a token, and a size in bytes.
   *cut(normal) {
     for (const word of this.wordsOf(normal)) {
       if (!this.words.has(word)) {
@@ -31,13 +31,13 @@ class CharacterBpeCutter {
     return parts.map((part) => ({ id: this.ids.get(part) ?? null, size: part.length }));
   }
 
-  // The pieces of a word when no two neighbours make one any more; `tell` hears of each merge.
-  merged(word, tell = null) {
+  // Merges a word until no two neighbours form a piece; calls `onStep` for each merge.
+  merged(word, onStep = null) {
     const { parts, frozen } = this.begin(word);
     const size = parts.length;
     const next = parts.map((_, place) => place + 1);
     const before = parts.map((_, place) => place - 1);
-    const waiting = new Array(size).fill(-1);  // the rank at which the part at a place merges with the next one
+    const waiting = new Array(size).fill(-1);  // the rank at which the part at an offset merges with the next one
     const heap = new Heap();
     const look = (place) => {
       if (place < 0) return;
@@ -65,7 +65,7 @@ class CharacterBpeCutter {
       if (next[place] < size) before[next[place]] = place;
       look(before[place]);
       look(place);
-      if (tell !== null) tell(rank, chain());
+      if (onStep !== null) onStep(rank, chain());
     }
     return chain();
   }
@@ -74,7 +74,7 @@ class CharacterBpeCutter {
     return this.ranks.get(left + right);
   }
 
-  // The characters of a word, and the symbols that nothing is merged with.
+  // Returns the characters of a word, and which of them are user-defined symbols, which are never merged.
   begin(word) {
     const [parts, frozen] = [[], []];
     for (let place = 0; place < word.length; place += parts[parts.length - 1].length) {
@@ -85,7 +85,7 @@ class CharacterBpeCutter {
     return { parts, frozen };
   }
 
-  // A part, or the two that one that is not used is merged of.
+  // Returns a part, or the two parts that an unused one was merged from.
   takenApart(part) {
     if (!this.unused.has(part)) return [part];
     for (let at = sizeAt(part, 0); at < part.length; at += sizeAt(part, at)) {
@@ -101,7 +101,7 @@ class CharacterBpeCutter {
     const made = [{ label: "its characters", parts: this.begin(word).parts }];
     this.merged(word, (rank, parts) => made.push({ label: `rank ${rank}`, parts }));
     const [last, used] = [made[made.length - 1].parts, made[made.length - 1].parts.flatMap((part) => this.takenApart(part))];
-    if (used.length !== last.length) made.push({ label: "pieces that are not used, taken apart", parts: used });
+    if (used.length !== last.length) made.push({ label: "unused pieces, split again", parts: used });
     return made;
   }
 }

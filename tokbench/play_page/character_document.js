@@ -1,6 +1,6 @@
-// BPE over characters of a tokenizer.json: pairs in the order of its merges, and spaces as its steps treat them.
+// BPE over characters of a tokenizer.json: pairs in the order of its merges, and spaces as its normalizer treats them.
 
-// Merges two neighbours that the document lists as a pair, whatever else makes the same piece.
+// Merges only pairs that the document lists, even if another pair forms the same piece.
 class CharacterPairCutter extends CharacterBpeCutter {
   constructor(data) {
     super(data);
@@ -13,7 +13,7 @@ class CharacterPairCutter extends CharacterBpeCutter {
   }
 }
 
-// Nothing in UTF-8 is the byte between them.
+// The byte in between never occurs in UTF-8.
 function pairOf(left, right) {
   return `${left}\xff${right}`;
 }

@@ -1,4 +1,4 @@
-// Conversations: a chat template's table writes them, and control tokens are found in what the template wrote alone.
+// Conversations: rendered with a chat template's table; control tokens are matched only in the template's own text.
 
 const ROLE_LETTERS = { system: "s", user: "u", assistant: "a" };
 const TRIMMED = { " ": " ", "\n": "\n", "*": "\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000" };
@@ -11,16 +11,16 @@ const DOMAINS = {
   BY_TURNS: (roles) => behindSystem(roles).length > 0 && behindSystem(roles).every((role, place) => role === ["user", "assistant"][place % 2]),
 };
 const DOMAINS_TOLD = {
-  SYSTEM_FIRST: "a system message comes first or not at all",
-  USER_FIRST: "the user speaks first, after a system message at most",
-  BY_TURNS: "user and assistant speak by turns, after a system message at most",
+  SYSTEM_FIRST: "a system message, if there is one, comes first",
+  USER_FIRST: "the user comes first, after at most one system message",
+  BY_TURNS: "user and assistant alternate, after at most one system message",
 };
 
 function behindSystem(roles) {
   return roles[0] === "system" ? roles.slice(1) : roles;
 }
 
-// What the table has no place for, or the template may do in a way that the table does not know.
+// Thrown for a conversation that the table does not cover.
 class NotWritten extends Error {}
 
 class ChatForm {
@@ -28,7 +28,7 @@ class ChatForm {
     Object.assign(this, { gaps, contents, domain, limits, isSystemLast: system_last });
   }
 
-  // The parts of a conversation: text, the message that each belongs to or null, whether it is trusted, and learned.
+  // Renders a conversation in parts: the text, its message or null, whether it is trusted, and whether it is learned.
   write(messages, isPrompt) {
     this.check(messages);
     const order = this.orderOf(messages);
@@ -61,12 +61,12 @@ class ChatForm {
 
   check(messages) {
     if (!DOMAINS[this.domain](messages.map((message) => message.role))) {
-      throw new NotWritten(`on this page the template is known where ${DOMAINS_TOLD[this.domain]}; tokbench chat takes others`);
+      throw new NotWritten(`on this page the template works only if ${DOMAINS_TOLD[this.domain]}; tokbench chat has no such limit`);
     }
     messages.forEach(({ role, content }, number) => {
       const limit = this.limits.find(([whose, text]) => whose === role && content.includes(text));
       if (limit !== undefined) {
-        throw new NotWritten(`message ${number} has the text ${limit[1]}, which the template reads and this page does not; tokbench chat does`);
+        throw new NotWritten(`message ${number} contains ${limit[1]}, which the template interprets and this page does not; use tokbench chat`);
       }
     });
   }
@@ -84,16 +84,16 @@ class ChatForm {
   }
 }
 
-// A key of the table in words, where the table does not have it.
+// Describes a key that the table does not have.
 function whyNot(key) {
   if (key === "^$" || key === "^>") return "there are no messages";
   const names = { s: "system", u: "user", a: "assistant", "^": "the beginning", $: "the end", ">": "the header of an answer" };
   const spelled = Array.from(key).filter((letter) => letter in names).map((letter) => names[letter]).join(" → ");
-  if (/[012]/.test(key)) return `a message says nothing (${spelled}); write something into it`;
-  return `the template does not take this: ${spelled}`;
+  if (/[012]/.test(key)) return `a message is blank (${spelled}); write something into it`;
+  return `the template refuses this: ${spelled}`;
 }
 
-// How keys spell that a message says nothing: empty, spaces, other white space.
+// Returns the code for a blank message in keys: empty, spaces, other white space.
 function silence(text) {
   return text === "" ? "0" : /^ +$/.test(text) ? "1" : "2";
 }
@@ -116,8 +116,8 @@ class ChatEncoder {
     this.others = new SpecialTokens(listed.filter((each) => !own.has(each[0]) && !each[4]));
   }
 
-  // The tokens of a conversation; of each whether it is a control token, is learned, is text that looks like a control
-  // token, and of which message it is.
+  // Returns the tokens of a conversation, and for each: whether it is a control token, whether it is learned, whether it
+  // is user text that looks like a control token, and its message.
   encode(messages, isPrompt) {
     const said = messages.map(({ role, content }) => ({ role, content: this.isComposed ? content.normalize("NFC") : content }));
     const parts = this.form.write(said, isPrompt);
@@ -133,19 +133,19 @@ class ChatEncoder {
       } else if (part.disguised !== undefined) this.disguise.encode(part.disguised, out, isControl);
       else for (const inner of this.others.cut(part.text, "text")) this.tokenizer.encodePart(inner, out);
     }
-    if (out.isNormalized) throw new NotWritten("the marks of a character stand in another order than Unicode's; tokbench chat takes that");
+    if (out.isNormalized) throw new NotWritten("the marks of a character are not in Unicode's canonical order; use tokbench chat");
     const refused = this.refused(text, trusted);
     return { text, tokens: out, refused, ...this.placed(parts, text, refused, out, isControl) };
   }
 
-  // Control tokens of which every character is the template's.
+  // Returns the control tokens that consist of the template's own characters only.
   foundIn(text, trusted) {
     if (this.controls.all === null) return [];
     return trusted.flatMap(([start, stop]) =>
       [...text.slice(start, stop).matchAll(this.controls.all)].map((match) => [start + match.index, match[0]]));
   }
 
-  // Where the text of a control token has characters that are not the template's; a place within another is left out.
+  // Returns the offsets of texts of control tokens with characters that are not the template's, without nested ones.
   refused(text, trusted) {
     const places = [];
     for (const token of this.controls.byText.keys()) {
@@ -174,7 +174,7 @@ class ChatEncoder {
     let at = 0;
     out.ids.forEach((_, number) => {
       const start = out.starts[number];
-      const stop = Math.max(out.stops[number], start + 1);  // one without bytes is of the character behind it
+      const stop = Math.max(out.stops[number], start + 1);  // a token without bytes belongs to the following character
       while (at + 1 < parts.length && edges[at + 1] <= start) at++;
       let isLearned = false;
       for (let part = at; part < parts.length && edges[part] < stop; part++) isLearned ||= parts[part].isLearned;
@@ -187,8 +187,8 @@ class ChatEncoder {
   }
 }
 
-// Control tokens that a SentencePiece model finds in every text by itself: a copy of the model knows each by a
-// character that no text has, so that what somebody types stays text, and spaces beside one are the model's business.
+// Control tokens that a SentencePiece model itself matches in every text. A copy of the model has an unused character
+// for each, so that typed text remains text, and the model still treats the spaces next to a control token.
 class Disguise {
   constructor(tokenizer, texts) {
     const { pieces, symbols } = tokenizer.data;
@@ -201,7 +201,7 @@ class Disguise {
     this.copy = new PageTokenizer(data);
   }
 
-  // The parts of a text between special tokens, each with the parts that it is made of.
+  // Joins the parts of a text between special tokens; each result lists the parts that it consists of.
   joined(parts) {
     const made = [];
     for (const part of parts) {
@@ -215,7 +215,7 @@ class Disguise {
   encode(parts, out, isControl) {
     const shown = parts.map(({ text, token }) => (token === null ? text : this.spelled.get(text)));
     if (parts.some(({ text, token }) => token === null && /[\u{f0000}-\u{fffff}]/u.test(text))) {
-      throw new NotWritten("a private character of Unicode's last planes stands in the text; tokbench chat takes that");
+      throw new NotWritten("the text contains a private-use character of Unicode's last planes; use tokbench chat");
     }
     const [own, real] = [shown, parts.map((part) => part.text)].map(edgesOf);
     const made = this.copy.encode(shown.join(""));
@@ -239,14 +239,14 @@ function disguiseOf(tokenizer, texts) {
   return texts.length ? new Disguise(tokenizer, texts) : NO_DISGUISE;
 }
 
-// Where each of some texts begins in bytes, one behind the other, and where the last one ends.
+// Returns the start of each text in their concatenation, in bytes, and the end of the last.
 function edgesOf(texts) {
   const edges = [0];
   for (const text of texts) edges.push(edges[edges.length - 1] + sizeOf(text));
   return edges;
 }
 
-// A place among texts, as a place among others that stand for them; `isBehind` decides between two that meet.
+// Maps an offset in texts to one in their replacements; `isBehind` decides at a boundary of two texts.
 function moved(place, edges, others, isBehind) {
   let part = 0;
   while (part + 2 < edges.length && isBehind(edges[part + 1], place)) part++;
@@ -254,7 +254,7 @@ function moved(place, edges, others, isBehind) {
   return others[part] + Math.min(place - edges[part], others[part + 1] - others[part]);
 }
 
-// The longest ranges of the text that are all the template's own.
+// Returns the maximal ranges of the text that only the template wrote.
 function trustedRanges(parts) {
   const ranges = [];
   let reached = 0;

@@ -26,7 +26,7 @@ _TALKS = 600
 _MOST_MESSAGES = 9
 _MOST_CHARACTERS = 300
 _SPACES = ("", " ", "\n", "  \n\t", "\x1c", "\x85\u2003", " \u3000 ")
-_UNKNOWN = ("a message says nothing", "the marks of a character stand in another order")
+_UNKNOWN = ("a message is blank", "the marks of a character are not in")
 """Beginnings of the messages with which `chat.js` refuses conversations that the table does not cover."""
 _PLAIN = (
     "Hi",

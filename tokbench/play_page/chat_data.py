@@ -52,7 +52,7 @@ class ChatData:
         """The note that the page shows about it."""
         note = f"Conversations by {self.template.name}, text only; for tools use tokbench chat."
         if self.form.domain is not Domain.ANY:
-            note += f" It is verified where {self.form.domain.value}."
+            note += f" It is verified if {self.form.domain.value}."
         if self.form.limits:
             words = " ".join(dict.fromkeys(text for _, text in self.form.limits))
             note += f" It is not verified with these texts in messages: {words}"

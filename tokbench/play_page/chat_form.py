@@ -36,9 +36,9 @@ class Domain(Enum):
     """The conversations that a table covers, the widest domain first."""
 
     ANY = "any"
-    SYSTEM_FIRST = "a system message comes first or not at all"
-    USER_FIRST = "the user speaks first, after a system message at most"
-    BY_TURNS = "user and assistant speak by turns, after a system message at most"
+    SYSTEM_FIRST = "a system message, if there is one, comes first"
+    USER_FIRST = "the user comes first, after at most one system message"
+    BY_TURNS = "user and assistant alternate, after at most one system message"
 
     def has(self, roles: Sequence[str]) -> bool:
         """Whether the domain includes a conversation with these roles.

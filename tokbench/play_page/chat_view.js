@@ -1,8 +1,8 @@
-// A conversation as it is written on the page, and what is shown of its tokens.
+// The editor of a conversation, and the notes on its tokens.
 
 const CHAT_ROLES = Object.keys(ROLE_LETTERS);
 
-// The messages as controls: a role, what is said, and a button that takes the message away.
+// The messages as form controls: a role, the content, and a button that removes the message.
 class ChatEditor {
   constructor(list, changed) {
     this.list = list;
@@ -38,7 +38,7 @@ class ChatEditor {
     this.changed();
   }
 
-  // Adds what comes next as a rule: an answer behind a question.
+  // Adds a message of the role that usually follows: an answer after a question.
   add() {
     const last = this.messages[this.messages.length - 1];
     const role = last !== undefined && last.role === "user" ? "assistant" : "user";
@@ -55,7 +55,7 @@ class ChatEditor {
   }
 }
 
-// What the list of tokens tells of a conversation.
+// Notes of a conversation for the list of tokens.
 class ChatNotes {
   constructor({ isControl, isLearned, isRefused, owners, refused }, messages) {
     Object.assign(this, { isControl, isLearned, isRefused, owners, refused, messages });
@@ -68,7 +68,7 @@ class ChatNotes {
     return ` · ${count.toLocaleString("en")} learned${share}${kept.length ? ` · stays text: ${kept.join(" ")}` : ""}`;
   }
 
-  // A heading before a token of another message than the one before it, or null.
+  // Returns a heading if a token is the first of a message, else null.
   headingAt(at) {
     if (at > 0 && this.owners[at] === this.owners[at - 1]) return null;
     return this.ownerAt(at);
@@ -88,13 +88,13 @@ class ChatNotes {
     const kinds = [
       ...(this.isControl[at] ? ["control token"] : []),
       this.isLearned[at] ? "learned" : "not learned",
-      ...(this.isRefused[at] ? ["text of a control token that stays text"] : []),
+      ...(this.isRefused[at] ? ["text that looks like a control token"] : []),
     ];
     return `${kinds.join(", ")}, of ${this.ownerAt(at)}`;
   }
 }
 
-// What a link says of a conversation, and back; null where it says nothing sensible.
+// Serializes a conversation for a link, and parses it; null if it is invalid.
 function packedMessages(messages) {
   return JSON.stringify(messages.map(({ role, content }) => [role, content]));
 }

@@ -1,9 +1,9 @@
-// Bytes as what is seen: spaces, line ends and controls by signs, a byte that is no whole character in brackets.
+// Visible forms of bytes: signs for spaces, line ends and control characters; bytes of incomplete characters in brackets.
 
 const SIGNS = { " ": "·", "\n": "⏎", "\r": "␍", "\t": "→" };
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Zl}\p{Zp}\p{Zs}]/u;  // for the eye alone: ids do not depend on it
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Zl}\p{Zp}\p{Zs}]/u;  // for display only: ids do not depend on it
 
-// The glyphs of some bytes: what is shown, and whether it stands for something else.
+// Returns the glyphs of bytes: the text to show, and whether it is a substitute.
 function glyphsOf(bytes) {
   const glyphs = [];
   for (let at = 0; at < bytes.length; ) {

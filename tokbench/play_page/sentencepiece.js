@@ -1,4 +1,4 @@
-// SentencePiece: a text is normalized as a whole, and cut into pieces by one of two algorithms.
+// SentencePiece: normalizes the whole text, and splits it into pieces with one of two algorithms.
 
 const SPACE_SIGN = "\xe2\x96\x81";  // the bytes of ▁
 
@@ -18,12 +18,12 @@ class SentencePieceModel {
     return toBytes((id === this.unknown ? this.data.surface : this.data.pieces[id]).replaceAll("\u2581", " "));
   }
 
-  // How the vocabulary spells a token.
+  // Returns the token's text in the vocabulary.
   spellingOf(id) {
     return this.data.pieces[id];
   }
 
-  // Appends the tokens of an ordinary text; each has the place in the text that its piece was made of.
+  // Appends the tokens of an ordinary text, each with the offsets of its piece in the original text.
   encode(text, out) {
     const bytes = toBytes(text);
     const { normal, places } = this.normalizer.normalize(bytes, out.reached === 0);
@@ -45,7 +45,7 @@ class SentencePieceModel {
     out.reached = base + bytes.length;
   }
 
-  // The bytes of a character: each has its own place, or the last one all of it where normalization changed it.
+  // Appends the byte tokens of a character: each has its own offsets; if normalization changed it, the last has them all.
   addBytes(part, bytes, first, last, out) {
     const base = out.reached;
     const isText = bytes.slice(first, last) === part;
@@ -61,7 +61,7 @@ class SentencePieceModel {
   }
 }
 
-// How many bytes the character has that begins at a place.
+// Returns the number of bytes of the character at an offset.
 function sizeAt(bytes, place) {
   return Math.min(lengthOfCharacter(bytes.charCodeAt(place)), bytes.length - place);
 }

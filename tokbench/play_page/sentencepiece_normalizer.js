@@ -1,5 +1,5 @@
-// SentencePiece's normalizer: symbols stay, the longest key of a table gives way to its replacement, and spaces are
-// dropped, put in front or behind, and written as ▁.
+// SentencePiece's normalizer: keeps user-defined symbols, replaces the longest key of a table at each offset, removes
+// or adds spaces, and writes them as ▁.
 
 class SentencePieceNormalizer {
   constructor({ charsmap, symbols, add_prefix, add_suffix, removes_spaces, marks_spaces }) {
@@ -13,12 +13,12 @@ class SentencePieceNormalizer {
     this.space = marks_spaces ? SPACE_SIGN : " ";
   }
 
-  // The longest symbol at a place, or undefined.
+  // Returns the longest user-defined symbol at an offset, or undefined.
   symbolAt(bytes, place) {
     return this.symbols.get(bytes[place])?.find((symbol) => bytes.startsWith(symbol, place));
   }
 
-  // The normalized bytes, and for each of them, and their end, where in the text it is from.
+  // Returns the normalized bytes, and for each of them, and for their end, the offset in the original text.
   normalize(bytes, isFirst) {
     const made = [];
     const places = [];
@@ -53,7 +53,7 @@ class SentencePieceNormalizer {
     return { normal, places };
   }
 
-  // Whether a part of a text gets a space in front; `isFirst` tells whether the text begins with it.
+  // Returns whether a space is added before a part of a text; `isFirst` is whether it is the first part.
   addsPrefix(_bytes, _isFirst) {
     return this.addPrefix;
   }
@@ -68,7 +68,7 @@ class SentencePieceNormalizer {
     return place;
   }
 
-  // What stands at a place: how many bytes, and what becomes of them before spaces are looked at.
+  // Returns the number of bytes of the unit at an offset, and their replacement before spaces are treated.
   unitAt(bytes, place) {
     const symbol = this.symbolAt(bytes, place);
     if (symbol !== undefined) return { size: symbol.length, part: symbol };
@@ -79,7 +79,7 @@ class SentencePieceNormalizer {
   }
 }
 
-// The keys of a table in a double array, as Darts-clone lays it out, and their replacements.
+// The keys of a table in a double array, in the layout of Darts-clone, and their replacements.
 class ReplacementTable {
   constructor(base64) {
     const table = Uint8Array.from(fromBase64(base64), (byte) => byte.charCodeAt(0));
@@ -89,7 +89,7 @@ class ReplacementTable {
     this.replacements = fromCodes(Array.from(table.subarray(4 + size)));
   }
 
-  // What stands for the shortest key that bytes begin with, or null.
+  // Returns the replacement of the shortest key that is a prefix of the bytes, or null.
   shortest(bytes) {
     for (let stop = 1; stop <= bytes.length; stop++) {
       const found = this.longest(bytes.slice(0, stop), 0);
@@ -120,7 +120,7 @@ function offsetOf(unit) {
 
 const BASE64_SIGNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-// Not `atob`: that belongs to browsers.
+// Not `atob`, which exists only in browsers.
 function fromBase64(text) {
   const codes = [];
   let [bits, held] = [0, 0];

@@ -1,18 +1,18 @@
-// Cuts texts at special and other added tokens: the leftmost first, and of two that start together the longest.
+// Splits texts at special and other added tokens: the leftmost match first, and the longest of those that start together.
 
 const WHITE_SPACE =
   /[\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000]/;
 
 class SpecialTokens {
-  // `found` is [text, id, takes white space before it, takes it behind it, is special] for each: what is not special
-  // is found under every policy.
+  // `found` lists [text, id, strips white space on its left, on its right, is special]; a token that is not special
+  // is matched under every policy.
   constructor(found) {
     this.byText = new Map(found.map((each) => [each[0], each]));
     this.all = patternOf(found);
     this.everywhere = patternOf(found.filter((each) => !each[4]));
   }
 
-  // The parts of a text, each with its token or null. Throws `SpecialTokenFound` under the policy "raise".
+  // Returns the parts of a text, each with its token or null. Throws `SpecialTokenFound` under the policy "raise".
   cut(text, policy) {
     const pattern = policy === "text" ? this.everywhere : this.all;
     const found = pattern === null ? [] : Array.from(text.matchAll(pattern), (match) => [match.index, match[0]]);
@@ -21,7 +21,7 @@ class SpecialTokens {
     return this.cutAt(text, found);
   }
 
-  // The parts of a text in which tokens were found, each at [where it begins, its text].
+  // Returns the parts of a text, given its matches as [start, text].
   cutAt(text, found) {
     const parts = [];
     let reached = 0;

@@ -1,4 +1,4 @@
-// A tokenizer from its data: special tokens around one of the models.
+// A tokenizer built from its data: special tokens, and one of the models.
 
 const MODELS = {
   byte_level: (data) => new ByteLevelModel(data),
@@ -9,7 +9,7 @@ const MODELS = {
   unigram: (data) => new SentencePieceModel(data, UnigramCutter),
 };
 
-// What a text became: ids, and for each where it is in bytes of the text, and of which word.
+// The tokens of a text: ids, their offsets in bytes of the text, and their words.
 class Tokens {
   constructor() {
     this.ids = [];
@@ -17,7 +17,7 @@ class Tokens {
     this.stops = [];
     this.wordOf = [];
     this.words = [];
-    this.isNormalized = false;  // whether places count in another text than the given one
+    this.isNormalized = false;  // whether offsets refer to a normalized text
     this.reached = 0;
   }
 
@@ -25,13 +25,13 @@ class Tokens {
     this.words.push(bytes);
   }
 
-  // A token that begins where the one before it stops.
+  // Appends a token that starts at the end of the previous one.
   add(id, size) {
     this.addAt(id, this.reached, this.reached + size);
     this.reached += size;
   }
 
-  // A token that is found before anything else, which is of no word.
+  // Appends a special token, which belongs to no word.
   addSpecial(id, size) {
     this.words.push(null);
     this.add(id, size);
@@ -55,14 +55,14 @@ class PageTokenizer {
     this.chat = data.chat?.gaps === undefined ? null : new ChatEncoder(this, data.chat);
   }
 
-  // The tokens of a text; `policy` says what the text of a special token becomes: "text", "encode" or "raise".
+  // Encodes a text; `policy` is the treatment of the text of a special token: "text", "encode" or "raise".
   encode(text, policy = "text") {
     const out = new Tokens();
     for (const part of this.special.cut(text, policy)) this.encodePart(part, out, policy);
     return out;
   }
 
-  // Appends the tokens of a part of a text, which may be a token itself.
+  // Appends the tokens of a part of a text, which may be an added token.
   encodePart({ text, token }, out, policy = "text") {
     if (token === null) this.model.encode(text, out, policy);
     else out.addSpecial(token[1], sizeOf(text));
@@ -72,18 +72,18 @@ class PageTokenizer {
     return this.specialIds.has(id);
   }
 
-  // How the vocabulary spells an ordinary token, or null where it spells bytes.
+  // Returns an ordinary token's text in the vocabulary, or null if the vocabulary contains bytes.
   spellingOf(id) {
     return this.specialIds.has(id) || this.model.spellingOf === undefined ? null : this.model.spellingOf(id);
   }
 
-  // The bytes of a token; those of a special one are its text's.
+  // Returns the bytes of a token; for a special token those of its text.
   bytesOf(id) {
     return this.specialIds.has(id) ? toBytes(this.specialIds.get(id)) : this.model.bytesOf(id);
   }
 }
 
-// A text without halves of surrogate pairs, which have no UTF-8.
+// Replaces unpaired surrogates, which cannot be encoded in UTF-8.
 function wellFormed(text) {
   return text.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd");
 }

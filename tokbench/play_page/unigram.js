@@ -1,4 +1,4 @@
-// Unigram: of all ways to cut a text into pieces the one with the highest sum of scores, from left to right.
+// Unigram: the segmentation with the highest sum of scores, found from left to right.
 
 class UnigramCutter {
   constructor(data) {
@@ -16,7 +16,7 @@ class UnigramCutter {
     }
   }
 
-  // The words of a normalized text, for the eye: pieces up to the next one that begins with a space.
+  // Yields the words of a normalized text, for display: the pieces up to the next one that begins with a space.
   *cut(normal) {
     let word = "";
     let parts = [];
@@ -31,7 +31,7 @@ class UnigramCutter {
     if (word !== "") yield { word, parts };
   }
 
-  // Sums run through the whole text, and round as the library's do.
+  // Sums continue through the whole text, so that they are rounded as in the library.
   bestCuts(normal) {
     const size = normal.length;
     const sums = new this.Sums(size + 1);
@@ -73,12 +73,12 @@ class UnigramCutter {
     return cuts.reverse();
   }
 
-  // The best cut, and what each of its pieces costs; where the words around decided otherwise, what they decided.
+  // Returns the best segmentation with the cost of each piece; if the context changed it, the segmentation in the text.
   steps(word, ids, spelled) {
     const cuts = this.bestCuts(word);
     const known = cuts.filter(({ id }) => id !== this.unknown).map(({ id }) => id);
     const wanted = ids.filter((id) => this.isScored[id]);
-    if (known.join() !== wanted.join()) return [{ label: "cut with the words around it", parts: ids.map(spelled) }];
+    if (known.join() !== wanted.join()) return [{ label: "split together with the words around it", parts: ids.map(spelled) }];
     const costOf = ({ id }) => (id === this.unknown ? this.unknownScore : this.scoreOf[id]);
     const partOf = ({ start, stop }) => word.slice(start, stop);
     const total = cuts.reduce((sum, cut) => sum + costOf(cut), 0);
@@ -86,11 +86,11 @@ class UnigramCutter {
       label: `${costOf(cut).toFixed(3)}${cut.id === this.unknown ? ", no piece" : ""}`,
       parts: [partOf(cut)],
     }));
-    return [{ label: `the best cut: ${total.toFixed(3)}`, parts: cuts.map(partOf) }, ...rows];
+    return [{ label: `the best segmentation: ${total.toFixed(3)}`, parts: cuts.map(partOf) }, ...rows];
   }
 }
 
-// Pieces by their bytes: a node for each beginning of a piece, found in an open hash table.
+// A trie of pieces, by bytes: a node for each prefix, found in a hash table with open addressing.
 class PieceTree {
   constructor(entries) {
     const size = entries.reduce((sum, [bytes]) => sum + bytes.length, 1);
@@ -120,7 +120,7 @@ class PieceTree {
     return slot;
   }
 
-  // The node behind a byte, or -1.
+  // Returns the child of a node by a byte, or -1.
   child(node, byte) {
     const slot = this.slotOf(node, byte);
     return this.keys[slot] < 0 ? -1 : this.children[slot];

@@ -1,6 +1,6 @@
-// Unigram of a tokenizer.json: words between white space, each with ▁ in front and cut by itself.
+// Unigram of a tokenizer.json: words separated by white space, each prefixed with ▁ and segmented by itself.
 
-const SHORT_CLUSTER = 6;  // bytes: a shorter cluster is looked up as a whole, and its first key stands for all of it
+const SHORT_CLUSTER = 6;  // bytes: a shorter cluster is looked up as a whole, and the replacement of its first key replaces all of it
 
 class UnigramDocumentModel {
   constructor(data) {
@@ -10,7 +10,7 @@ class UnigramDocumentModel {
     this.byteOf = new Map((data.bytes ?? []).map((id, byte) => [id, String.fromCharCode(byte)]));
     this.ordinary = new WordCutter(data, data.scores);
     this.specialIds = new Set(data.special_scores.map(([id]) => id).filter((id) => id !== data.unknown));
-    this.withSpecials = null;  // made when it is asked for
+    this.withSpecials = null;  // created when first used
     this.data = data;
     this.table = data.charsmap === "" ? null : new ReplacementTable(data.charsmap);
     this.joins = new Uint8Array(0x110000);
@@ -23,13 +23,13 @@ class UnigramDocumentModel {
     return this.byteOf.get(id) ?? toBytes(this.pieces[id].replaceAll("\u2581", " "));
   }
 
-  // How the vocabulary spells a token.
+  // Returns the token's text in the vocabulary.
   spellingOf(id) {
     return this.pieces[id];
   }
 
-  // Appends the tokens of a text between special tokens, whose normal form may spell one: \uff1c becomes <. It is that
-  // token where these are found. Throws `SpecialTokenFound` under the policy "raise".
+  // Appends the tokens of a text between special tokens. Its normalized form may contain the text of a special token
+  // (\uff1c becomes <), which is then matched, too. Throws `SpecialTokenFound` under the policy "raise".
   encode(text, out, policy = "text") {
     if (policy !== "text" && this.specialIds.size > 0) {
       this.withSpecials ??= new WordCutter(this.data, [...this.data.scores, ...this.data.special_scores]);
@@ -42,7 +42,7 @@ class UnigramDocumentModel {
     this.encodeBy(this.ordinary, text, out);
   }
 
-  // Appends the tokens of a text by a vocabulary; each has the place of the characters that it was made of.
+  // Appends the tokens of a text in a vocabulary, each with the offsets of its characters.
   encodeBy(cutter, text, out) {
     const word = new PlacedWord(cutter);
     const base = out.reached;
@@ -65,7 +65,7 @@ class UnigramDocumentModel {
     out.reached = place;
   }
 
-  // Characters that are one with their neighbours.
+  // Yields the grapheme clusters of a text.
   *clusters(text) {
     const [JOINING, PREPENDED, CONTROL] = [1, 2, 3];
     const kindAt = (at) => (at < text.length ? this.joins[text.codePointAt(at)] : CONTROL);
@@ -83,7 +83,7 @@ class UnigramDocumentModel {
     }
   }
 
-  // Adds what characters became to the word, which white space ends and ▁ begins.
+  // Appends normalized characters to the word, which starts with ▁ and ends at white space.
   collect(made, start, stop, word, out) {
     for (const character of made) {
       if (WHITE_SPACE.test(character)) {
@@ -120,7 +120,7 @@ class UnigramDocumentModel {
   }
 }
 
-// Cuts words into the pieces of one vocabulary, and remembers them.
+// Segments words into the pieces of one vocabulary, with a cache.
 class WordCutter {
   constructor(data, scores) {
     this.unknown = data.unknown;
@@ -128,7 +128,7 @@ class WordCutter {
     this.words = new Map();
   }
 
-  // The pieces of a word; unknown characters side by side are one.
+  // Returns the pieces of a word; adjacent unknown characters form one.
   partsOf(word) {
     let parts = this.words.get(word);
     if (parts !== undefined) return parts;

@@ -1,4 +1,4 @@
-// What is seen of the tokens: a list for each tokenizer, and the details of one token.
+// The display of tokens: a list for each tokenizer, and the details of one token.
 
 const DRAWN_AT_ONCE = 400;
 const COLOURS = 5;
@@ -17,7 +17,7 @@ function tokenCell(bytes, colour) {
   return cell;
 }
 
-// The list of one tokenizer's tokens, of which one is chosen by mouse or keys.
+// The list of one tokenizer's tokens, with one selected by mouse or keys.
 class TokenList {
   constructor(tokenizer, number, choose) {
     this.tokenizer = tokenizer;
@@ -25,7 +25,7 @@ class TokenList {
     this.choose = choose;
     this.count = make("p", { class: "count" });
     this.list = make("ol", { class: "tokens", role: "listbox", tabindex: "0", "aria-label": `Tokens of ${tokenizer.name}` });
-    this.more = make("button", { type: "button", text: "Show more tokens" });  // as scrolling does
+    this.more = make("button", { type: "button", text: "Show more tokens" });  // like scrolling
     this.element = make("section", {}, make("h2", { text: tokenizer.name }), this.count, this.list, this.more);
     this.drawn = 0;
     this.chosen = -1;
@@ -41,18 +41,18 @@ class TokenList {
     });
   }
 
-  // `notes` is what is shown of a conversation, or null for a text.
+  // `notes` are the notes of a conversation, or null for a text.
   show(tokens, size, options, differing, notes = null) {
     Object.assign(this, { tokens, options, differing, notes, chosen: -1 });
     const parts = options.budget ? `, ${plural(Math.ceil(tokens.ids.length / options.budget), "part")}` : "";
     const ratio = tokens.ids.length ? ` · ${(size / tokens.ids.length).toFixed(2)} bytes/token` : "";
-    const others = differing === null ? "" : ` · ${plural(differing.size, "token")} cut otherwise`;
+    const others = differing === null ? "" : ` · ${plural(differing.size, "token")} split differently`;
     const summary = notes === null ? "" : notes.summary;
     this.count.textContent = `${plural(tokens.ids.length, "token")}${parts} · ${plural(size, "byte")}${ratio}${others}${summary}`;
     this.drawAnew();
   }
 
-  // Shows why there are no tokens.
+  // Shows the reason why there are no tokens.
   showNone(why) {
     Object.assign(this, { tokens: new Tokens(), differing: null, notes: null, chosen: -1 });
     this.count.textContent = why;
@@ -66,7 +66,7 @@ class TokenList {
     this.drawMore();
   }
 
-  // Draws the next tokens: what is not looked at of a long text is not drawn.
+  // Draws the next tokens; those of a long text are drawn only when they are scrolled to.
   drawMore() {
     const stop = Math.min(this.tokens.ids.length, this.drawn + DRAWN_AT_ONCE);
     const items = document.createDocumentFragment();
@@ -94,7 +94,7 @@ class TokenList {
     const isSpecial = this.notes === null ? this.tokenizer.isSpecial(id) : this.notes.isControl[at];
     const differs = this.differing !== null && this.differing.has(at);
     const kind = this.notes !== null ? `${this.notes.labelAt(at)}, ` : isSpecial ? "special, " : "";
-    const label = `${shownText(bytes)}, id ${id}, ${kind}bytes ${hex(bytes)}${differs ? ", cut otherwise beside it" : ""}`;
+    const label = `${shownText(bytes)}, id ${id}, ${kind}bytes ${hex(bytes)}${differs ? ", split differently by the other tokenizer" : ""}`;
     const item = make("li", { role: "option", id: `token-${this.number}-${at}`, "data-at": at, "aria-selected": "false", "aria-label": label, title: label });
     item.className = this.notes !== null ? this.notes.classesAt(at) : `${isSpecial ? "special" : ""} ${differs ? "differs" : ""}`;
     item.append(tokenCell(bytes, at));
@@ -131,7 +131,7 @@ class TokenList {
     this.select(Math.min(moves[event.key](), last));
   }
 
-  // The token above or below the chosen one.
+  // Returns the token above or below the selected one.
   tokenInNextRow(step) {
     const items = this.list.querySelectorAll("[role=option]");
     if (this.chosen < 0) return 0;
@@ -149,7 +149,7 @@ class TokenList {
   }
 }
 
-// What is shown of one token: its bytes, its characters, and how its word was made.
+// Creates the details of a token: its bytes, its characters, and the steps of its word.
 function detailsOf({ tokenizer, tokens, notes }, at) {
   const id = tokens.ids[at];
   const bytes = tokenizer.bytesOf(id);
@@ -161,13 +161,13 @@ function detailsOf({ tokenizer, tokens, notes }, at) {
     ...(notes === null ? [] : [["what", notes.labelAt(at)]]),
     ...(spelling === shownText(bytes) ? [] : [["piece", spelling]]),
     ["bytes", hex(bytes)],
-    ["characters", text === null ? "no whole characters" : Array.from(text, (each) => `U+${codePoint(each)}`).join(" ")],
-    ["place", `bytes ${tokens.starts[at]} to ${tokens.stops[at]}${tokens.isNormalized ? " of the normalized text" : notes !== null ? " of the conversation as it is written" : ""}`],
+    ["characters", text === null ? "not complete" : Array.from(text, (each) => `U+${codePoint(each)}`).join(" ")],
+    ["place", `bytes ${tokens.starts[at]} to ${tokens.stops[at]}${tokens.isNormalized ? " of the normalized text" : notes !== null ? " of the rendered conversation" : ""}`],
   ];
   const table = make("table", {}, ...rows.map(([head, value]) => make("tr", {}, make("th", { scope: "row", text: head }), make("td", { text: value }))));
   const word = tokens.words[tokens.wordOf[at]];
   const steps = word === null ? [] : tokenizer.model.steps(word, tokens.ids.filter((_, other) => tokens.wordOf[other] === tokens.wordOf[at]));
-  const found = notes === null ? "A special token is found before anything else." : "The template wrote it: nothing that is said becomes a control token.";
+  const found = notes === null ? "A special token is found before anything else." : "The template wrote it: no text of a message becomes a control token.";
   const rule = word === null ? [make("p", { text: found })] : [];
   return [make("h2", { text: `Token ${at} of ${tokenizer.name}` }), table, ...rule, ...(steps.length ? [stepTable(word, steps)] : [])];
 }
@@ -176,7 +176,7 @@ const STEPS_SHOWN = 200;
 
 function stepTable(word, steps) {
   const table = make("table", {});
-  table.append(make("caption", { text: `How ${shownText(word).slice(0, 200)} was made` }));
+  table.append(make("caption", { text: `How ${shownText(word).slice(0, 200)} was encoded` }));
   for (const { label, parts } of steps.slice(0, STEPS_SHOWN)) {
     const cells = make("td", {}, ...parts.slice(0, STEPS_SHOWN).map(tokenCell));
     table.append(make("tr", {}, make("th", { scope: "row", text: label }), cells));

@@ -1,4 +1,4 @@
-// WordPiece: of each word again and again the longest piece that the rest of it begins with.
+// WordPiece: from each word, repeatedly take the longest piece that matches at the current position.
 
 class WordPieceModel {
   constructor(data) {
@@ -19,12 +19,12 @@ class WordPieceModel {
     return toBytes(isInside ? piece.slice(this.prefix.length) : piece);
   }
 
-  // How the vocabulary spells a token.
+  // Returns the token's text in the vocabulary.
   spellingOf(id) {
     return this.pieces[id];
   }
 
-  // Appends the tokens of an ordinary text; each has the place of the characters that it was made of.
+  // Appends the tokens of an ordinary text, each with the offsets of its characters.
   encode(text, out) {
     const ordered = this.characters.ordered(text);
     if (ordered !== text) out.isNormalized = true;
@@ -68,8 +68,8 @@ class WordPieceModel {
     return found;
   }
 
-  // The pieces of a word and where each stops, or null where it is unknown; `tell` hears of each match.
-  matched(word, tell = null) {
+  // Returns the pieces of a word and their ends, or null for an unknown word; calls `onStep` for each match.
+  matched(word, onStep = null) {
     if (word.length > this.mostCharacters && Array.from(word).length > this.mostCharacters) return null;
     const [ids, stops] = [[], []];
     for (let start = 0; start < word.length; ) {
@@ -80,12 +80,12 @@ class WordPieceModel {
       ids.push(this.ids.get(mark + word.slice(start, stop)));
       stops.push(stop);
       start = stop;
-      if (tell !== null) tell(ids, word.slice(stop));
+      if (onStep !== null) onStep(ids, word.slice(stop));
     }
     return { ids, stops };
   }
 
-  // How a word becomes its tokens: a line for each match, with the pieces so far and the rest.
+  // Returns the steps of encoding a word: a line for each match, with the pieces so far and the rest.
   steps(word) {
     const text = toText(word);
     const made = [{ label: "the word", parts: [word] }];
@@ -100,9 +100,9 @@ class WordPieceModel {
   }
 }
 
-// A word as it is collected, and for each of its UTF-16 units the place of the character that it is from.
+// A word under construction, with the offsets of the original character of each of its UTF-16 units.
 class PlacedWord {
-  // `cutter` cuts it into tokens, of a model that has more than one.
+  // `cutter` splits it into tokens; only for a model that has more than one cutter.
   constructor(cutter = null) {
     this.cutter = cutter;
     this.clear();

@@ -67,7 +67,7 @@ def test_the_lowest_rank_is_merged_first_and_the_leftmost_of_equals(engine: Engi
 def test_a_whole_token_needs_no_merges_where_the_vocabulary_says_so(engine: Engine) -> None:
     data = by_hand(merges=[], whole_first=True)
     assert engine.call("encode", data, "abc", "text")["ids"] == [258]
-    assert engine.call("steps", data, "abc") == [["a token as a whole: nothing is merged", "abc"]]
+    assert engine.call("steps", data, "abc") == [["the whole word is a token: nothing is merged", "abc"]]
     assert engine.call("encode", by_hand(merges=[]), "abc", "text")["ids"] == [97, 98, 99]
 
 

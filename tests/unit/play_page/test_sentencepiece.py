@@ -65,12 +65,12 @@ def test_the_best_cut_has_the_highest_sum(engine: Engine, tmp_path: Path) -> Non
     found = engine.call("encode", "mine", "ab a", "text")
     assert found == {"ids": [1, 5, 4], "spans": [[0, 0], [0, 2], [2, 4]]}
     shown = engine.call("steps", "mine", "▁ab".encode().decode("latin-1"), [1, 5])
-    assert [label for label, _ in shown] == ["the best cut: -3.500", "-2.000", "-1.500"]
+    assert [label for label, _ in shown] == ["the best segmentation: -3.500", "-2.000", "-1.500"]
     assert engine.call("steps", "mine", "xy", [0])[1:] == [
         ["-14.000, no piece", "x"],
         ["-14.000, no piece", "y"],
     ]
-    assert engine.call("steps", "mine", "ab", [2, 3]) == [["cut with the words around it", "a|b"]]
+    assert engine.call("steps", "mine", "ab", [2, 3]) == [["split together with the words around it", "a|b"]]
 
 
 def test_unknown_characters_side_by_side_are_one_token(engine: Engine, tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_piece_that_is_not_used_is_taken_apart(engine: Engine, tmp_path: Path)
     pieces = [unknown(), *scored({"▁": -9.0, "a": -8.0, "b": -7.0}), ModelPiece("ab", -1.0, PieceType.UNUSED)]
     mine = hand_made(engine, tmp_path, pieces, type=2)
     assert engine.call("encode", "mine", "ab", "text")["ids"] == mine.tokenizer.encode("ab") == [1, 2, 3]
-    assert engine.call("steps", "mine", "ab")[-1] == ["pieces that are not used, taken apart", "a|b"]
+    assert engine.call("steps", "mine", "ab")[-1] == ["unused pieces, split again", "a|b"]
 
 
 @pytest.mark.parametrize("rule", ["identity", "nfkc", "nmt_nfkc", "nmt_nfkc_cf"])

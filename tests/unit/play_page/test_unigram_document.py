@@ -101,7 +101,7 @@ def test_each_word_is_cut_by_itself_with_a_space_in_front(engine: Engine, tokeni
     assert found["ids"] == [ids["▁the"], ids["▁cat"], ids["s"]] == tokenizer.tokenizer.encode("the  cats")
     assert found["spans"] == [[0, 3], [5, 8], [8, 9]]
     assert engine.call("steps", "mine", "▁cats".encode().decode("latin-1"), found["ids"][1:]) == [
-        ["the best cut: -7.710", "▁cat|s".encode().decode("latin-1")],
+        ["the best segmentation: -7.710", "▁cat|s".encode().decode("latin-1")],
         ["-4.700", "▁cat".encode().decode("latin-1")],
         ["-3.010", "s"],
     ]

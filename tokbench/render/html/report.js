@@ -1,8 +1,8 @@
 "use strict";
 (() => {
-  // --- tables that can be sorted ---
+  // --- sortable tables ---
 
-  // Numbers by their value, texts by their letters; what is not known is last, whichever way.
+  // Compares numbers by value and texts alphabetically; unknown values are last in both directions.
   function compare(one, other, sign) {
     const unknown = one.hasAttribute("data-none") - other.hasAttribute("data-none");
     if (unknown !== 0 || one.hasAttribute("data-none")) return unknown;
@@ -57,7 +57,7 @@
     return element;
   }
 
-  // The tokens of one tokenizer in one line, with what is shown of them.
+  // Returns the tokens of one tokenizer in a line, and their details.
   function tokensOf(number, row) {
     const { looks, tokens } = tokenizers[number];
     const found = [];
@@ -68,7 +68,7 @@
     return found;
   }
 
-  // Bytes and characters cut everywhere, or nearly: they would mark all that the others do.
+  // Baselines of bytes and characters split nearly everywhere, so that no boundary of the others would be marked.
   function areCompared(chosen) {
     const compared = chosen.filter(([number]) => !tokenizers[number].is_baseline);
     return compared.length > 1 ? compared : chosen;
@@ -103,7 +103,7 @@
     return element;
   }
 
-  // One tokenizer's part of the view; `common` are the boundaries that get no mark, null leaves out all marks.
+  // Creates one tokenizer's row; boundaries in `common` are not marked, and none is marked if it is null.
   function rowElement([number, row], sample, common) {
     const count = row.filter((token) => token.id !== UNCOVERED).length;
     const each = count ? `, ${(sample.bytes / count).toFixed(2)} bytes each` : "";
@@ -148,7 +148,7 @@
     show();
   }
 
-  // --- what is shown of a token ---
+  // --- details of a token ---
 
   function facts(token) {
     const place = `at ${token.start} to ${token.stop}`;
@@ -163,8 +163,8 @@
     return known;
   }
 
-  function tell(token) {
-    hush();
+  function showTip(token) {
+    hideTip();
     tip.replaceChildren(...facts(token).map((fact) => make("span", "", fact)));
     tip.hidden = false;
     const around = viewer.getBoundingClientRect();
@@ -179,7 +179,7 @@
     }
   }
 
-  function hush() {
+  function hideTip() {
     tip.hidden = true;
     for (const { element } of tokens) {
       element.classList.remove("same");
@@ -199,7 +199,7 @@
     token.element.focus();
   }
 
-  // --- moving with keys ---
+  // --- keyboard navigation ---
 
   function neighbour(token, key) {
     const row = tokens.filter((other) => other.number === token.number);
@@ -221,7 +221,7 @@
     const token = tokenAt(event.target);
     if (token === undefined || event.ctrlKey || event.altKey || event.metaKey) return;
     if (event.key === "Escape") {
-      hush();
+      hideTip();
     } else if (event.key === "n" || event.key === "p") {
       go(event.key === "n" ? 1 : -1);
       focus(tokens[0]);
@@ -235,14 +235,14 @@
   for (const kind of ["pointerover", "focusin"]) {
     rows.addEventListener(kind, (event) => {
       const token = tokenAt(event.target);
-      if (token === undefined) hush();
-      else tell(token);
+      if (token === undefined) hideTip();
+      else showTip(token);
     });
   }
-  rows.addEventListener("pointerleave", hush);
-  rows.addEventListener("focusout", hush);
+  rows.addEventListener("pointerleave", hideTip);
+  rows.addEventListener("focusout", hideTip);
 
-  // --- choosing ---
+  // --- selection ---
 
   const groups = new Map();
   for (const { group, label } of samples) {
