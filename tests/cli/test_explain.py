@@ -180,7 +180,7 @@ def test_what_has_no_meaning_together_is_refused(run, trained, arguments):
 
 @pytest.mark.parametrize("engine", ["native", "library"])
 def test_a_merge_is_the_same_in_the_tokenizer_json(run, trained, engine):
-    fields = ("rank", "left", "right", "made", "used_by", "uses")
+    fields = ("rank", "left", "right", "merged", "used_by", "uses")
     [ours] = run("explain", "--merge", "40", "-t", trained, "--json").good().json["merges"]
     arguments = ("-t", trained / "tokenizer.json", "--engine", engine)
     [theirs] = run("explain", "--merge", "40", *arguments, "--json").good().json["merges"]

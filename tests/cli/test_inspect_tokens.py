@@ -85,7 +85,7 @@ def test_the_document_of_a_token(run: Callable[..., Done], mine: Path) -> None:
     [token] = run("inspect", mine, "--id", "256", "--json").good().json["tokens"]
     assert [merge["rank"] for merge in token["derivation"]["merges"]] == [0]
     assert token["derivation"]["makes_the_token"] is True
-    assert [use["made"]["id"] for use in token["used_by"]] == [257]
+    assert [use["merged"]["id"] for use in token["used_by"]] == [257]
 
 
 def test_a_token_that_no_merge_makes(run: Callable[..., Done], mine: Path) -> None:

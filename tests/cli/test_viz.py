@@ -144,7 +144,7 @@ def test_steps_in_json_lead_to_the_tokens(run, trained):
             place = next(
                 at for at in range(len(state)) if state[at : at + 2] == [merge["left"], merge["right"]]
             )
-            state[place : place + 2] = [merge["made"]]
+            state[place : place + 2] = [merge["merged"]]
         assert state == word["tokens"]
     [plain] = run("viz", "-t", trained, "--json", "the the").good().json["tokenizers"]
     assert "steps" not in plain

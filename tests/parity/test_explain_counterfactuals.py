@@ -166,7 +166,7 @@ def unigram(scores):
 def test_without_the_named_pieces_sentencepiece_merges_across_the_boundary() -> None:
     tokenizer = variant("bpe")
     for word, boundary in causes(tokenizer, WORDS, EarlierMerge)[:40]:
-        named = {rule.made.data.decode() for rule in boundary.cause.by}
+        named = {rule.merged.data.decode() for rule in boundary.cause.by}
         if (
             boundary.offset == 0
         ):  # after the space that is put in front of a text, where a token begins in any case

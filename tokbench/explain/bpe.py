@@ -33,7 +33,7 @@ class Found(NamedTuple, Generic[Key]):
     """A possible merge of an adjacent pair: its rank and its result."""
 
     rank: float
-    made: Key
+    merged: Key
 
 
 class Merges(Protocol[Key]):
@@ -59,7 +59,7 @@ class ListedMerges:
         added: further merges, like `merges`.
 
     >>> ListedMerges({(97, 98): (0, 256)}).find(97, 98)
-    Found(rank=0, made=256)
+    Found(rank=0, merged=256)
     """
 
     merges: Mapping[tuple[int, int], tuple[int, int]]
@@ -95,7 +95,7 @@ class RankedTokens(Generic[Key]):
         added: further tokens, ranked after all others.
 
     >>> RankedTokens({b"ab": 256}.get).find(b"a", b"b")
-    Found(rank=256, made=b'ab')
+    Found(rank=256, merged=b'ab')
     """
 
     rank: Callable[[Key], float | None]
@@ -205,15 +205,15 @@ def merge(
         if not alive[left] or right >= size or left in frozen or right in frozen:
             continue
         now = merges.find(keys[left], keys[right])
-        if now is None or now.made != found.made:
+        if now is None or now.merged != found.merged:
             continue
         stop = ends[right]
         waiting.pop(right, None)
         lose(left)
         lose(stop)
-        step = Merged(keys[left], keys[right], Found(rank, found.made), left, right, stop)
+        step = Merged(keys[left], keys[right], Found(rank, found.merged), left, right, stop)
         merging.steps.append(step)
-        keys[left], ends[left], alive[right] = found.made, stop, False
+        keys[left], ends[left], alive[right] = found.merged, stop, False
         if stop < size:
             before[stop] = left
         consider(before[left], left)
@@ -247,7 +247,7 @@ def trace_merges(
     merging = merge(symbols, merges, frozen=frozen)
 
     def rule(left: Key, right: Key, found: Found[Key]) -> MergeRule:
-        return MergeRule(found.rank, show(left), show(right), show(found.made), by_score)
+        return MergeRule(found.rank, show(left), show(right), show(found.merged), by_score)
 
     def cause(edge: int, left: Key, right: Key) -> Cause:
         if len(symbols) <= _MOST_SYMBOLS and (

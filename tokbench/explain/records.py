@@ -36,11 +36,11 @@ class Use:
 
     Attributes:
         rank: its rank.
-        made: its result.
+        merged: its result.
     """
 
     rank: int
-    made: Symbol
+    merged: Symbol
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class MergeRecord:
         merges: number of merges of the vocabulary.
         left: the left token.
         right: the right token.
-        made: the merged token.
+        merged: the merged token.
         left_rank: rank of the merge that produces the left token; None if no merge does.
         right_rank: rank of the merge that produces the right token; None if no merge does.
         count: occurrences of the pair when it was merged; None if unknown.
@@ -65,7 +65,7 @@ class MergeRecord:
     merges: int
     left: Symbol
     right: Symbol
-    made: Symbol
+    merged: Symbol
     left_rank: int | None
     right_rank: int | None
     count: int | None
@@ -91,16 +91,16 @@ def record_of(
         count: occurrences of the pair when it was merged; None if unknown.
         displaced: (left id, right id, lost occurrences) of the displaced pairs; None if training was not traced.
     """
-    left, right, made = merges[rank]
+    left, right, merged = merges[rank]
     makers: dict[int, int] = {}
     ranks: dict[tuple[int, int], int] = {}
     uses: list[Use] = []
     wanted = {(pair[0], pair[1]) for pair in displaced or ()}
-    for number, (its_left, its_right, its_made) in enumerate(merges):
-        if its_made in (left, right):
-            makers.setdefault(its_made, number)
-        if made in (its_left, its_right):
-            uses.append(Use(number, symbol(its_made)))
+    for number, (its_left, its_right, its_merged) in enumerate(merges):
+        if its_merged in (left, right):
+            makers.setdefault(its_merged, number)
+        if merged in (its_left, its_right):
+            uses.append(Use(number, symbol(its_merged)))
         if (its_left, its_right) in wanted:
             ranks[its_left, its_right] = number
     pairs = (DisplacedPair(symbol(a), symbol(b), lost, ranks.get((a, b))) for a, b, lost in displaced or ())
@@ -109,7 +109,7 @@ def record_of(
         merges=len(merges),
         left=symbol(left),
         right=symbol(right),
-        made=symbol(made),
+        merged=symbol(merged),
         left_rank=makers.get(left),
         right_rank=makers.get(right),
         count=count,

@@ -26,12 +26,12 @@ class MergeRule:
         rank: its rank, the lowest first; for a SentencePiece model, the negated score of the result.
         left: the left part.
         right: the right part.
-        made: the result.
+        merged: the result.
         by_score: whether the rank is a negated score.
     """
 
     rank: float
     left: Symbol
     right: Symbol
-    made: Symbol
+    merged: Symbol
     by_score: bool = False

@@ -56,7 +56,7 @@ class MergeTrace:
         state = {place: (place + 1, symbol) for place, symbol in enumerate(self.symbols)}
         for step in self.steps:
             del state[step.middle]
-            state[step.start] = step.stop, step.rule.made
+            state[step.start] = step.stop, step.rule.merged
             yield step, tuple(state[place][1] for place in sorted(state))
 
 

@@ -108,7 +108,7 @@ class MergesOfList:
 
     >>> tokens = [b"a", b"b", b"ab", b"abab"]
     >>> merges = MergesOfList([(0, 1, 2), (2, 2, 3)], symbol=lambda id: Symbol(id, tokens[id]))
-    >>> [step.rule.rank for step in merges.derivation(3).steps], [rule.made.id for rule in merges.uses(2)]
+    >>> [step.rule.rank for step in merges.derivation(3).steps], [rule.merged.id for rule in merges.uses(2)]
     ([0, 0, 1], [3])
     """
 
@@ -165,7 +165,7 @@ class MergesOfRanks(Generic[Key]):
     >>> ids = {b"a": 0, b"b": 1, b"ab": 2, b"bb": 3, b"abb": 4}
     >>> names = {id: token for token, id in ids.items()}
     >>> merges = MergesOfRanks(ids, ids, symbol=lambda id: Symbol(id, names[id]))
-    >>> [rule.made.data for rule in merges.uses(1)], [rule.made.data for rule in merges.uses(3)]
+    >>> [rule.merged.data for rule in merges.uses(1)], [rule.merged.data for rule in merges.uses(3)]
     ([b'ab', b'bb', b'abb'], [])
     """
 

@@ -125,7 +125,7 @@ def _tree(details: TokenDetails | None, width: int) -> Iterator[Line]:
 
 
 def _uses(details: TokenDetails) -> str:
-    shown = ", ".join(f"{text_of(glyphs_of(rule.made.data))}" for rule in details.uses[:_USES_SHOWN])
+    shown = ", ".join(f"{text_of(glyphs_of(rule.merged.data))}" for rule in details.uses[:_USES_SHOWN])
     more = len(details.uses) - _USES_SHOWN
     return f"{shown} and {counted(more, 'other')}" if more > 0 else shown
 

@@ -153,7 +153,10 @@ def _pruning_rows(result: PruneResult) -> Iterator[tuple[str, Text]]:
         yield "kept", Text(f"{counted(len(removal.needed), 'selected token')} {words.needed}")
     if removal.fixed:
         yield "kept", Text(f"{counted(len(removal.fixed), 'selected token')}: {words.always} stay")
-    yield "proved", Text(f"{counted(proofs.tokens, 'token')} have their bytes, {proofs.made:,} {words.made}")
+    yield (
+        "proved",
+        Text(f"{counted(proofs.tokens, 'token')} have their bytes, {proofs.reproduced:,} {words.made}"),
+    )
     yield segmentations_row(proofs.segmentations, algorithm=result.algorithm, changed=words.changed)
     yield from library_rows(proofs.encodings)
     yield from written_rows(change)
@@ -176,7 +179,7 @@ def _swap_rows(result: SwapResult) -> Iterator[tuple[str, Text]]:
     yield "went", _pieces(result.went)
     yield tokens_row(result.old_tokens, result.new_tokens)
     made = words_for(result.algorithm).made
-    yield "proved", Text(f"{counted(proofs.tokens, 'token')} have their bytes, {proofs.made:,} {made}")
+    yield "proved", Text(f"{counted(proofs.tokens, 'token')} have their bytes, {proofs.reproduced:,} {made}")
     yield from library_rows(proofs.encodings)
     yield from written_rows(change)
 

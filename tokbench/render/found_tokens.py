@@ -156,7 +156,7 @@ def _uses(uses: Sequence[MergeRule]) -> Text:
     if not uses:
         return Text("no merge")
     lines = [
-        f"{_rank(rule)}  {_plain(rule.left)} + {_plain(rule.right)} → {_plain(rule.made)}  id {rule.made.id}"
+        f"{_rank(rule)}  {_plain(rule.left)} + {_plain(rule.right)} → {_plain(rule.merged)}  id {rule.merged.id}"
         for rule in uses[:_USES_SHOWN]
     ]
     more = [f"and {len(uses) - _USES_SHOWN:,} more (--json)"] if len(uses) > _USES_SHOWN else []

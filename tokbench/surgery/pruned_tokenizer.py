@@ -24,14 +24,14 @@ class PruningProofs:
 
     Attributes:
         tokens: number of remaining tokens, each with its old bytes.
-        made: number of remaining tokens that merging produces from the same two tokens as before; for other
+        reproduced: number of remaining tokens that merging produces from the same two tokens as before; for other
             algorithms, of remaining ordinary pieces, each with its old text (and score).
         segmentations: the comparison of ids with the definition on texts of the corpus.
         encodings: the comparison with each library that opens one of the files.
     """
 
     tokens: int
-    made: int
+    reproduced: int
     segmentations: SegmentationProof
     encodings: tuple[ProofResult, ...]
 
@@ -39,7 +39,7 @@ class PruningProofs:
         """Return the JSON of the checks."""
         return {
             "tokens": self.tokens,
-            "made": self.made,
+            "reproduced": self.reproduced,
             "segmentations": self.segmentations.to_json(),
             "encodings": [proof.to_json() for proof in self.encodings],
         }

@@ -177,7 +177,7 @@ def _record_fields(record: MergeRecord) -> dict[str, Any]:
         "rank": record.rank,
         "left": {**symbol_fields(record.left), "rank": record.left_rank},
         "right": {**symbol_fields(record.right), "rank": record.right_rank},
-        "made": symbol_fields(record.made),
+        "merged": symbol_fields(record.merged),
         "count": record.count,
         "displaced": None
         if record.displaced is None
@@ -190,7 +190,7 @@ def _record_fields(record: MergeRecord) -> dict[str, Any]:
             }
             for pair in record.displaced
         ],
-        "used_by": [{"rank": use.rank, "made": symbol_fields(use.made)} for use in record.used_by],
+        "used_by": [{"rank": use.rank, "merged": symbol_fields(use.merged)} for use in record.used_by],
         "uses": record.num_uses,
     }
 

@@ -150,7 +150,7 @@ class _Writer:
                             "rank": step.rule.rank,
                             "left": self._symbol(step.rule.left),
                             "right": self._symbol(step.rule.right),
-                            "made": self._symbol(step.rule.made),
+                            "merged": self._symbol(step.rule.merged),
                             "place": [step.start, step.middle, step.stop],
                         }
                         for step in trace.steps

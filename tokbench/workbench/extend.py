@@ -116,7 +116,7 @@ class Grown:
     """An extended vocabulary that was proved, and is not written yet.
 
     Attributes:
-        made: the larger tokenizer, with its files and proofs.
+        extended: the larger tokenizer, with its files and proofs.
         algorithm: its algorithm.
         words: number of tokens that the given words needed.
         learned: the bytes of the tokens that were learned from text.
@@ -125,7 +125,7 @@ class Grown:
         seconds: phase → wall seconds.
     """
 
-    made: ExtendedTokenizer
+    extended: ExtendedTokenizer
     algorithm: Algorithm
     words: int
     learned: tuple[bytes, ...]
@@ -187,7 +187,7 @@ def extend(
             seed=seed,
             progress=progress,
         )
-        made = grown.made
+        made = grown.extended
         if corpus is not None:
             old_tokens, new_tokens = count_tokens(
                 corpus, opened.tokenizer, made.opened.tokenizer, threads=threads
@@ -273,7 +273,7 @@ def grow(
     )
     clock.lap("proving")
     return Grown(
-        made=made,
+        extended=made,
         algorithm=extension.algorithm,
         words=num_words,
         learned=tuple(extension.tokens[num_words:]),

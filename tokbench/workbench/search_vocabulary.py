@@ -210,7 +210,7 @@ def _rule_fields(rule: MergeRule) -> Mapping[str, Any]:
         "rank": rule.rank,
         "left": symbol_fields(rule.left),
         "right": symbol_fields(rule.right),
-        "made": symbol_fields(rule.made),
+        "merged": symbol_fields(rule.merged),
     }
 
 

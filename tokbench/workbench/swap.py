@@ -121,7 +121,7 @@ def swap(
             seed=seed,
             progress=progress,
         )
-        made, started = grown.made, time.perf_counter()
+        made, started = grown.extended, time.perf_counter()
         larger = made.opened.tokenizer
         # The larger tokenizer counts as a rank file, a model or a word list exactly if the old one was one.
         pruning = pruning_of(replace(made.opened, source=opened.source), made.contents)

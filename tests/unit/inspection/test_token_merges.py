@@ -43,7 +43,7 @@ def test_a_listed_token_is_derived_from_its_symbols() -> None:
     assert steps(trace) == [(b"a", b"b"), (b"a", b"b"), (b"ab", b"ab")]
     assert [token.id for token in trace.tokens] == [5]
     assert merges.ranks == {2: 0, 5: 1}
-    assert [(rule.rank, rule.made.id) for rule in merges.uses(2)] == [(1, 5)]
+    assert [(rule.rank, rule.merged.id) for rule in merges.uses(2)] == [(1, 5)]
     assert merges.uses(5) == ()
 
 
@@ -69,8 +69,8 @@ def test_a_ranked_token_is_derived_from_its_bytes() -> None:
     """ab (rank 2) merges before ba (rank 3), so abab is ab + ab and aba is ab + a."""
     merges = ranked()
     assert steps(merges.derivation(5)) == [(b"a", b"b"), (b"a", b"b"), (b"ab", b"ab")]
-    assert [rule.made.data for rule in merges.uses(2)] == [b"aba", b"abab"]
-    assert [rule.made.data for rule in merges.uses(0)] == [b"ab", b"ba", b"aba"]
+    assert [rule.merged.data for rule in merges.uses(2)] == [b"aba", b"abab"]
+    assert [rule.merged.data for rule in merges.uses(0)] == [b"ab", b"ba", b"aba"]
     assert merges.uses(3) == ()  # no token is merged from ba: a + b comes first
     assert merges.ranks == {2: 2, 3: 3, 4: 4, 5: 5}
 
@@ -79,7 +79,7 @@ def test_both_forms_of_one_vocabulary_agree() -> None:
     of_list, of_ranks = listed((0, 1, 2), (1, 0, 3), (2, 0, 4), (2, 2, 5)), ranked()
     for id in range(len(TOKENS)):
         assert steps(of_list.derivation(id)) == steps(of_ranks.derivation(id))
-        assert [rule.made for rule in of_list.uses(id)] == [rule.made for rule in of_ranks.uses(id)]
+        assert [rule.merged for rule in of_list.uses(id)] == [rule.merged for rule in of_ranks.uses(id)]
 
 
 @pytest.mark.parametrize("engine", ["native", "library"])
@@ -87,7 +87,7 @@ def test_a_tokenizer_json_has_merges_on_either_engine(tmp_path: Path, engine: st
     target = target_of(byte_level(("l", "o"), ("lo", "w")), tmp_path, engine=engine)
     merges = token_merges(target)
     assert steps(merges.derivation(257)) == [(b"l", b"o"), (b"lo", b"w")]
-    assert [rule.made.data for rule in merges.uses(256)] == [b"low"]
+    assert [rule.merged.data for rule in merges.uses(256)] == [b"low"]
     assert VocabularyTokens(target)[257] == VocabularyToken(257, b"low", VocabularyTokenKind.NORMAL, rank=1)
 
 

@@ -137,7 +137,7 @@ class ModelExplainer:
     def _with_final_tokens(self, trace: MergeTrace) -> MergeTrace:
         """Return the trace with its final tokens: unused pieces are split; unknown symbols become bytes or unknown."""
         merged_from = {
-            step.rule.made.data: (step.rule.left.data, step.rule.right.data) for step in trace.steps
+            step.rule.merged.data: (step.rule.left.data, step.rule.right.data) for step in trace.steps
         }
         tokens: list[Symbol] = []
         causes: list[Cause] = []

@@ -311,7 +311,7 @@ def _disproof_of(id: int, found: MergeFailure[Any] | None) -> Unreachable | None
     if found is None:
         return None
     token, parts = quoted(found.token), " + ".join(map(quoted, found.parts))
-    details: dict[str, Any] = {"made": [quoted(part) for part in found.parts]}
+    details: dict[str, Any] = {"tokens": [quoted(part) for part in found.parts]}
     if not found.parts:
         return Unreachable(id, Cause.NO_MERGE, f"{token} has a symbol without a token", details)
     if found.wanted is None or found.blocker is None:

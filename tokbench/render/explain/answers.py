@@ -50,8 +50,8 @@ def render_merges(result: MergesResult, *, console: Console) -> None:
 def _record_lines(record: MergeRecord, painter: Painter) -> Iterator[Line]:
     title = Text.assemble((f"merge {record.rank:,}", _BOLD), f" of {record.merges:,}   ")
     title.append_text(painter.cells([record.left.data, record.right.data]))
-    title.append(" → ").append_text(painter.cells([record.made.data], first=2))
-    yield Line(title + Text(f"   id {record.made.id}", FAINT))
+    title.append(" → ").append_text(painter.cells([record.merged.data], first=2))
+    yield Line(title + Text(f"   id {record.merged.id}", FAINT))
     parts = ((record.left, record.left_rank), (record.right, record.right_rank))
     made_by = "; ".join(
         f"{symbol_text(symbol)} {'was there before' if rank is None else f'by merge {rank:,}'}"
@@ -65,7 +65,7 @@ def _record_lines(record: MergeRecord, painter: Painter) -> Iterator[Line]:
             ),
             2,
         )
-    uses = ", ".join(f"{symbol_text(use.made)} ({use.rank:,})" for use in record.used_by)
+    uses = ", ".join(f"{symbol_text(use.merged)} ({use.rank:,})" for use in record.used_by)
     more = (
         f" and {record.num_uses - len(record.used_by):,} more"
         if record.num_uses > len(record.used_by)
