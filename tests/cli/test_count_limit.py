@@ -85,5 +85,5 @@ def test_time_is_linear() -> None:
 
 
 def test_lines_have_no_meaning_with_a_limit(run: Callable[..., Done]) -> None:
-    run("count", "--limit", "5", "--per-line", "a text").refused(2, "--per-line has no meaning with --limit")
+    run("count", "--limit", "5", "--per-line", "a text").refused(2, "--per-line cannot be used with --limit")
     run("count", "--limit", "-5", "a text").refused(2, "at least 1")

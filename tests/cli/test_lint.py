@@ -104,10 +104,10 @@ def test_a_wrong_rule_is_refused_before_any_work(run: Callable[..., Done]) -> No
     [
         (["--list", "--explain", "pad-is-eos"], "--list and --explain cannot be combined"),
         (["--text", "a.txt", "--fix", "copy"], "--text and --fix cannot be combined"),
-        (["--text", "a.txt", "--sarif", "a.sarif"], "--sarif has no meaning with --text"),
-        (["--text", "a.txt", "b.txt"], "PATH has no meaning with --text"),
-        (["--fix", "copy", "--reference", "other"], "--reference has no meaning with --fix"),
-        (["--explain", "pad-is-eos", "--all"], "--all has no meaning with --explain"),
+        (["--text", "a.txt", "--sarif", "a.sarif"], "--sarif cannot be used with --text"),
+        (["--text", "a.txt", "b.txt"], "PATH cannot be used with --text"),
+        (["--fix", "copy", "--reference", "other"], "--reference cannot be used with --fix"),
+        (["--explain", "pad-is-eos", "--all"], "--all cannot be used with --explain"),
     ],
 )
 def test_options_without_a_meaning_together_are_refused(

@@ -175,7 +175,7 @@ def test_parts_hold_the_ids_of_a_single_run(write, run, trained, tmp_path):
     [
         (["--workers", "2"], "--workers is for work in parts"),
         (["--scheduler", "tcp://here:1"], "--scheduler is for work in parts"),
-        (["--engine", "local", "--threads", "2"], "--threads has no meaning with --engine local"),
+        (["--engine", "local", "--threads", "2"], "--threads cannot be used with --engine local"),
         (["--engine", "local", "--scheduler", "tcp://here:1"], "--scheduler names a cluster"),
         (["--engine", "dask", "--scheduler", "tcp://here:1", "--workers", "1"], "--workers are started here"),
         (["--engine", "local", "--engine", "ray"], "--engine local and ray are both for the work"),

@@ -52,7 +52,7 @@ def count(
 
     output = form.output()
     if limit is not None and per_line:
-        raise ConfigError("--per-line has no meaning with --limit", hint="leave it out")
+        raise ConfigError("--per-line cannot be used with --limit", hint="leave it out")
     opened = opening.open_all(tokenizer, progress=progress)
     if limit is not None:
         _hold_to(limit, opened, reading.read_blocks(inputs), special=special_policy, output=output)

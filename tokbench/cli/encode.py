@@ -74,7 +74,7 @@ def encode(
     shaped = shape.are_given or out is not None
     if sampling is not None and (shaped or shape.as_text):
         raise ConfigError(
-            "--dropout has no meaning with templates, truncation, padding and --out", hint="leave it out"
+            "--dropout cannot be used with templates, truncation, padding and --out", hint="leave it out"
         )
     plan = shape.plan(special=special_policy)
     length = shape.length_of_text() if shape.as_text else None

@@ -103,7 +103,7 @@ def _refuse_contradictions(
         takes_files = name == "TEXT" and asked == ["--find-split"]
         if value and asked and not takes_files:
             raise ConfigError(
-                f"{name} has no meaning with {asked[0]}", hint=f"leave out {name}, or {asked[0]}"
+                f"{name} cannot be used with {asked[0]}", hint=f"leave out {name}, or {asked[0]}"
             )
     if json and of_text["--play"]:
         raise ConfigError("--play shows steps, and --json is for programs", hint="give one of them")

@@ -228,7 +228,7 @@ def _refuse_contradictions(questions: Mapping[str, bool], options: Mapping[str, 
     for name, is_given in options.items():
         if asked and is_given and name not in _MEANT_WITH[asked[0]]:
             raise ConfigError(
-                f"{name} has no meaning with {asked[0]}", hint=f"leave out {name}, or {asked[0]}"
+                f"{name} cannot be used with {asked[0]}", hint=f"leave out {name}, or {asked[0]}"
             )
 
 

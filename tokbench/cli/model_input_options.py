@@ -169,7 +169,7 @@ class ModelInputChoices:
             if is_given
         ]
         if others:
-            raise ConfigError(f"{others[0]} has no meaning with --as-text", hint=f"leave out {others[0]}")
+            raise ConfigError(f"{others[0]} cannot be used with --as-text", hint=f"leave out {others[0]}")
         if self.truncate is None:
             raise ConfigError("--as-text prints what --truncate keeps", hint="add --truncate N")
         return self.truncate

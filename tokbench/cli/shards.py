@@ -144,7 +144,7 @@ def write(
         _check_no_parts(parts, out)
     elif threads is not None:
         raise ConfigError(
-            f"--threads has no meaning with --engine {engine_name}", hint="leave one of them out"
+            f"--threads cannot be used with --engine {engine_name}", hint="leave one of them out"
         )
     end = _end_of_documents(append_eos=append_eos, eos=eos)
     _check_chat(
@@ -254,7 +254,7 @@ def _check_chat(
         return
     option = next((name for name, value in meaningless.items() if value), None)
     if option:
-        raise ConfigError(f"{option} has no meaning with --chat", hint=_WITH_CHAT[option])
+        raise ConfigError(f"{option} cannot be used with --chat", hint=_WITH_CHAT[option])
 
 
 def _as_conversations(corpus: Corpus) -> Corpus:

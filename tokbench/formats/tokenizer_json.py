@@ -52,7 +52,7 @@ def from_byte_level(text: str) -> bytes:
     try:
         return bytes([values[character] for character in text])
     except KeyError as error:
-        raise ValueError(f"{error.args[0]!r} stands for no byte in the byte-level alphabet") from None
+        raise ValueError(f"{error.args[0]!r} is not in the byte-level alphabet") from None
 
 
 def for_oniguruma(pattern: str) -> str:

@@ -71,7 +71,7 @@ def _from_document(target: LintTarget, special: Mapping[str, int]) -> Iterator[F
     is_listed = isinstance((target.document or {})["model"].get("vocab"), list)
     yield from findings_on_tokens(
         target,
-        {id: f"the model by itself makes it of {quoted(text)}" for id, text in contexts.items() if text},
+        {id: f"the model itself produces it from {quoted(text)}" for id, text in contexts.items() if text},
         # A list of scored pieces contains every id, including those used by added tokens only.
         severity=Severity.NOTE if is_listed else None,
         remedy=_AS_ADDED if is_listed else None,

@@ -65,7 +65,7 @@ def explain_token(column: Column, index: int, *, special: SpecialPolicy) -> Expl
         if first == 0 and last == size:
             break
     raise ConfigError(
-        "the text around this token has other tokens by itself",
+        "the text around this token has other tokens on its own",
         hint="shorten the text: 40,000 bytes on each side are explained",
     )
 

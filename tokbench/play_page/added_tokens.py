@@ -37,7 +37,7 @@ def _added(token: Mapping[str, Any], ids: Mapping[str, int]) -> list[Any]:
     text = token["content"]
     for flag, reason in (
         ("normalized", "is looked for in the normalized text"),
-        ("single_word", "is found as a whole word alone"),
+        ("single_word", "matches whole words only"),
     ):
         if token.get(flag, flag == "normalized" and not token.get("special")):
             raise PageError(

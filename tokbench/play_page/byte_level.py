@@ -54,7 +54,7 @@ def document_data(parsed: ParsedBpe, document: Mapping[str, Any]) -> dict[str, A
     """
     added = parsed.added
     if single_word := next((text for text, flags in added.flags.items() if flags.single_word), None):
-        raise _unsupported(f"its added token {single_word!r} is found as a whole word alone")
+        raise _unsupported(f"its added token {single_word!r} matches whole words only")
     passes: tuple[list[str], list[str]] = [], []
     for token in document["added_tokens"]:
         passes[bool(token.get("normalized"))].append(token["content"])

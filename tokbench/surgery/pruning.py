@@ -86,7 +86,7 @@ def pruning_of(opened: Opened, contents: Contents | None = None) -> Pruning:
     """
     found = contents or contents_of(opened)
     if found.algorithm is None:
-        raise SurgeryError(f"a {found.kind} has no pieces that others could take the place of")
+        raise SurgeryError(f"a {found.kind} has no pieces that others could replace")
     return _PRUNINGS[found.algorithm](opened, found.content)
 
 

@@ -102,7 +102,7 @@ def test_the_alphabet_is_that_of_gpt2() -> None:
 
 @pytest.mark.parametrize("text", [" ", "a\n", "東", "\u0144", "\ud800"])
 def test_a_character_outside_the_alphabet_stands_for_no_byte(text: str) -> None:
-    with pytest.raises(ValueError, match="stands for no byte"):
+    with pytest.raises(ValueError, match="is not in the byte-level alphabet"):
         from_byte_level(text)
 
 

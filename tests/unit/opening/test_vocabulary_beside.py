@@ -136,5 +136,5 @@ def test_a_class_with_a_damaged_vocabulary_is_refused(tmp_path: Path) -> None:
 
 
 def test_it_is_not_saved_as_what_it_is_not(tmp_path: Path) -> None:
-    with pytest.raises(ConversionError, match="a table of ids beside it"):
+    with pytest.raises(ConversionError, match="a separate table of ids"):
         loaded(tmp_path, M2M).save(tmp_path / "saved")

@@ -58,7 +58,7 @@ def test_in_a_conversation_a_tag_is_a_control_token_and_spaces_are_text(tmp_path
 @pytest.mark.parametrize(
     ("token", "reason"),
     [
-        ({"content": "cat", "single_word": True}, "as a whole word alone"),
+        ({"content": "cat", "single_word": True}, "matches whole words only"),
         ({"content": "<|im", "normalized": True}, "can share text with '<|im'"),
     ],
 )

@@ -162,7 +162,7 @@ def test_added_tokens_are_found_as_their_flags_say(engine: Engine, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("flag", "why"), [("normalized", "in the normalized text"), ("single_word", "as a whole word alone")]
+    ("flag", "why"), [("normalized", "in the normalized text"), ("single_word", "matches whole words only")]
 )
 def test_what_the_encoder_does_not_do_is_refused_with_the_reason(tmp_path: Path, flag: str, why: str) -> None:
     added = [{"id": 900, "content": "<m>", "special": True, flag: True}]

@@ -90,7 +90,9 @@ def restricted(peer: Peer, source: Source) -> Peer:
     if isinstance(source.description, HuggingFaceModel) and peer.encode is not None:
         encode = peer.encode
         if any(id in encode(text) for text, id in source.special_tokens.items()):
-            return replace(peer, encode=None, domain="what spells a special token always becomes it there")
+            return replace(
+                peer, encode=None, domain="there, the text of a special token always becomes that token"
+            )
     return peer
 
 

@@ -130,7 +130,7 @@ def _check(model: SentencePieceFile) -> None:
         if piece.type is PieceType.USER_DEFINED:
             raise ConversionError(
                 f"{piece.text!r} is a user-defined symbol, which SentencePiece finds before it normalizes; "
-                "tokenizers would normalize the text on both sides of it by itself"
+                "tokenizers would normalize the text on each side of it separately"
             )
         if piece.type is PieceType.UNUSED and model.model_type is ModelType.BPE:
             raise ConversionError(f"{piece.text!r} is an unused piece, which SentencePiece takes apart again")

@@ -211,6 +211,6 @@ class RenumberedModel(TakesTemplate, SaveableTokenizer):
         """Raise `ConversionError`: no single file holds both the model and the table."""
         del directory, overwrite
         raise ConversionError(
-            f"{self.info.name!r} is a model and a table of ids beside it, which no single file holds",
+            f"{self.info.name!r} is a model with a separate table of ids, which no single file can contain",
             hint="copy its folder",
         )

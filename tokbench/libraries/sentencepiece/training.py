@@ -278,8 +278,8 @@ def too_small(size: int, *, needed: int, config: SentencePieceConfig) -> Trainin
     """Return the error for a vocabulary that is too small for the characters of the text."""
     bytes_ = f", {NUM_BYTES} of them bytes" if config.byte_fallback else ""
     return TrainingError(
-        f"a vocabulary of {size:,} is too small for this text: its characters and what is there "
-        f"anyway are {needed:,} tokens{bytes_}",
+        f"a vocabulary of {size:,} is too small for this text: its characters and special "
+        f"tokens are {needed:,} tokens{bytes_}",
         hint=f"--vocab-size {needed} is the smallest that works; a lower character_coverage needs fewer",
     )
 
