@@ -130,6 +130,18 @@ def test_good_conversations_are_as_the_maker_writes_them(name, data, prompt):
 
 
 @pytest.mark.parametrize("name", MAKERS)
+def test_an_exchange_is_as_the_maker_writes_it(name):
+    """The maker's template must accept it, so that there is a text to compare with."""
+    messages = ({"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yes."})
+    conversation = Conversation(messages)
+    theirs = transformers_text(name, conversation, prompt=False)
+    assert theirs is not None
+    assert "Hi" in theirs
+    assert "Yes." in theirs
+    assert our_text(name, conversation, prompt=False) == theirs
+
+
+@pytest.mark.parametrize("name", MAKERS)
 @given(conversation=wrong_conversations, prompt=st.booleans())
 def test_wrong_conversations_are_refused_or_as_the_maker_writes_them(name, conversation, prompt):
     ours = our_text(name, conversation, prompt=prompt)

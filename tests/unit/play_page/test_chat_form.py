@@ -82,6 +82,14 @@ def test_a_table_by_hand() -> None:
 
 
 @pytest.mark.parametrize("name", SHAPES)
+def test_every_table_writes_an_exchange(name: str) -> None:
+    roles, said = ("user", "assistant"), ("Hi", "Yes.")
+    [wanted] = write_talks(of_format(name), [Talk(roles, said, False)])
+    assert wanted is not None
+    assert form_of(name).write(roles, said, prompt=False) == wanted
+
+
+@pytest.mark.parametrize("name", SHAPES)
 @given(
     messages=st.lists(st.tuples(st.sampled_from([*LETTERS]), contents), min_size=1, max_size=7),
     by_turns=st.booleans(),
