@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import codecs
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokbench.core.wording import counted, is_or_are, was_or_were
 from tokbench.corpus.bytes import HEAD_BYTES
@@ -14,7 +14,7 @@ from tokbench.errors import CorpusError
 from tokbench.files.untrusted import compression_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tokbench.corpus.document import DocumentUnit, ErrorPolicy
 
@@ -44,6 +44,20 @@ class Problems:
     textless_documents: int = 0
     ungrouped_documents: int = 0
     group: str = ""
+
+    @classmethod
+    def total(cls, counters: Iterable[Mapping[str, Any]]) -> Problems:
+        """Add up counters by name; those that a mapping lacks are 0.
+
+        >>> str(Problems.total([{"replaced_bytes": 1, "documents": 9}, Problems(replaced_bytes=2).counters()]))
+        '3 bytes that are not UTF-8 were replaced by U+FFFD'
+        """
+        known = list(counters)
+        return cls(**{name: sum(each.get(name, 0) for each in known) for name in cls().counters()})
+
+    def counters(self) -> dict[str, int]:
+        """Return the numbers by name."""
+        return {name: value for name, value in asdict(self).items() if name != "group"}
 
     def __str__(self) -> str:
         problems = []

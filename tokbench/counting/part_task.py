@@ -79,13 +79,7 @@ def count_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any
                 words=spill.words,
                 too_long=getattr(counter, "too_long", 0),
             )
-            problems = {
-                "replaced_bytes": corpus.problems.replaced_bytes,
-                "skipped_documents": corpus.problems.skipped_documents,
-                "long_documents": corpus.problems.long_documents,
-                "textless_documents": corpus.problems.textless_documents,
-            }
-            result = {**asdict(totals), **problems}
+            result = {**asdict(totals), **corpus.problems.counters()}
             writer.tell({"plan": plan.id, "part": part, "totals": result, "parts_of_groups": spill.parts})
         (folder / part_name(part)).put(path)
     return result

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.counted_words import WordTotals
+from tokbench.corpus import Problems
 from tokbench.counting.joining import num_files, words_name
 from tokbench.counting.part_task import PART_MEMORY, count_part, counting_of, part_name
 from tokbench.distributed.plan_folder import PLAN_NAME, begin, difference, resume_reported
@@ -44,17 +45,11 @@ class PartTotals:
 
     Attributes:
         totals: the totals of their words.
-        replaced_bytes: the bytes that were not UTF-8 and were replaced.
-        skipped_documents: the documents that were left out.
-        long_documents: the skipped documents that were too long.
-        textless_documents: the skipped records that had no text.
+        problems: what was skipped or replaced while reading.
     """
 
     totals: WordTotals
-    replaced_bytes: int = 0
-    skipped_documents: int = 0
-    long_documents: int = 0
-    textless_documents: int = 0
+    problems: Problems
 
     @classmethod
     def of(cls, results: Sequence[Mapping[str, Any]]) -> PartTotals:
@@ -63,13 +58,7 @@ class PartTotals:
         totals = WordTotals(0, 0, 0)
         for result in results:
             totals += WordTotals(**{name: result[name] for name in names})
-        return cls(
-            totals,
-            **{
-                counter_field.name: sum(result[counter_field.name] for result in results)
-                for counter_field in fields(cls)[1:]
-            },
-        )
+        return cls(totals, Problems.total(results))
 
 
 def count_share(
@@ -161,7 +150,9 @@ def count_all(
         totals = PartTotals.of([result for result in results.values() if result is not None])
         if not totals.totals.documents:
             _clear(plan, folder)
-            raise plan.corpus(0).no_document()
+            corpus = plan.corpus(0)
+            corpus.problems = totals.problems
+            raise corpus.no_document()
         index = _joined(plan, folder, totals.totals, engine=engine, min_count=min_count, progress=progress)
         (folder / INDEX_NAME).write(index.dump())
         _clear(plan, folder)

@@ -90,19 +90,10 @@ def read_notes(data: bytes, *, path: str) -> tuple[PartNotes, dict[str, Any]]:
         parallel_lines={group: parallel.count(group) for group in parallel.values},
         file_lines=tuple(counted),
         problems=Problems(
-            **{name: problems.count(name) for name in _COUNTED_PROBLEMS}, group=problems.text("group")
+            **{name: problems.count(name) for name in Problems().counters()}, group=problems.text("group")
         ),
     )
     return notes, dict(fields.values)
-
-
-_COUNTED_PROBLEMS = (
-    "replaced_bytes",
-    "skipped_documents",
-    "long_documents",
-    "textless_documents",
-    "ungrouped_documents",
-)
 
 
 def notes_of(corpus: Corpus, *, parallel: Collection[str], with_lines: bool) -> PartNotes:
@@ -204,8 +195,8 @@ def _beginning(documents: Iterable[Document]) -> Iterator[str]:
 
 def all_problems(notes: Sequence[PartNotes]) -> Problems:
     """Add up the problems that reading the parts tolerated."""
-    sums = {name: sum(getattr(part.problems, name) for part in notes) for name in _COUNTED_PROBLEMS}
-    return Problems(**sums, group=next((part.problems.group for part in notes if part.problems.group), ""))
+    group = next((part.problems.group for part in notes if part.problems.group), "")
+    return replace(Problems.total(part.problems.counters() for part in notes), group=group)
 
 
 def num_checked(parts: Iterable[Iterable[Document]], alignment: Alignment | None) -> Iterator[int]:

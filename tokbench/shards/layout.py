@@ -22,7 +22,8 @@ contains no time or machine: the same corpus gives the same bytes.
                 date: the current date for the template, null for none; variables and tools: its further input
     files       the files of the corpus in the order of reading: name (the path below the named folder),
                 bytes on disk, sample: sha256 of some blocks, null in indexes of older versions;
-                and their contents: documents, replaced_bytes, skipped_documents
+                and their contents: documents, replaced_bytes, skipped_documents, of which long_documents were
+                too long and textless_documents records without a text (neither in indexes of older versions)
     shards      file; tokens; documents; text_bytes: UTF-8 bytes of its texts; sha256 of the file;
                 offsets: sha256 of its offsets file; mask: sha256 of its mask file, for conversations
     total       shards, documents, tokens, text_bytes
@@ -145,6 +146,8 @@ class CorpusEntry:
     documents: int
     replaced_bytes: int
     skipped_documents: int
+    long_documents: int = 0
+    textless_documents: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,6 +334,8 @@ def corpus_entry(fields: Fields) -> CorpusEntry:
         documents=fields.count("documents"),
         replaced_bytes=fields.count("replaced_bytes"),
         skipped_documents=fields.count("skipped_documents"),
+        long_documents=fields.optional("long_documents", fields.count) or 0,
+        textless_documents=fields.optional("textless_documents", fields.count) or 0,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from itertools import filterfalse, pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -104,7 +105,6 @@ class Run:
         self._shard: ShardFile | None = None
         self._ended: list[CorpusEntry] = []  # files that ended since the last shard
         self._documents = journal.finished.documents  # of the file that is being encoded
-        self._long_documents = self._textless_documents = 0
         self._text_bytes = sum(shard.text_bytes for shard in journal.finished.shards)
 
     def write(self) -> ShardIndex:
@@ -117,12 +117,7 @@ class Run:
             if self._shard is not None:
                 self._shard.discard()
         files = (*self._journal.finished.files, *self._ended)
-        self._corpus.problems = Problems(
-            replaced_bytes=sum(file.replaced_bytes for file in files),
-            skipped_documents=sum(file.skipped_documents for file in files),
-            long_documents=self._long_documents,
-            textless_documents=self._textless_documents,
-        )
+        self._corpus.problems = Problems.total(map(asdict, files))
         if not self._journal.finished.shards:
             raise self._corpus.no_document()
         if [file.identity for file in planned_files(self._files)] != [
@@ -157,8 +152,6 @@ class Run:
                 self._progress("encoding", done, total if is_known else None, "bytes")
             before += file.size
             self._corpus.position = 0
-            self._long_documents += problems.long_documents
-            self._textless_documents += problems.textless_documents
             entry = CorpusEntry(
                 name=planned.name,
                 bytes=planned.bytes,
@@ -166,6 +159,8 @@ class Run:
                 documents=documents,
                 replaced_bytes=problems.replaced_bytes,
                 skipped_documents=problems.skipped_documents,
+                long_documents=problems.long_documents,
+                textless_documents=problems.textless_documents,
             )
             jobs.do(self._end_file, entry)
             passed = 0

@@ -56,15 +56,7 @@ class CountWordsResult:
     @property
     def problems(self) -> Problems:
         """The problems of reading: skipped documents and replaced bytes."""
-        counted = self.counted
-        if counted is None:
-            return Problems()
-        return Problems(
-            replaced_bytes=counted.replaced_bytes,
-            skipped_documents=counted.skipped_documents,
-            long_documents=counted.long_documents,
-            textless_documents=counted.textless_documents,
-        )
+        return Problems() if self.counted is None else self.counted.problems
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON document that `--json` prints."""

@@ -63,14 +63,15 @@ def write_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any
             )
         except CorpusError as error:
             if error.message == corpus.no_document().message:
-                return {"documents": 0}
+                return {"documents": 0, **corpus.problems.counters()}
             raise
         _check_unchanged(corpus, arguments["versions"])
         _publish(staging, folder / name)
     found = (
         {} if chat is None else {"findings": chat.findings, "tokens": chat.tokens, "learned": chat.learned}
     )
-    return {"documents": shards.index.documents, "tokens": shards.index.tokens, **found}
+    numbers = {"documents": shards.index.documents, "tokens": shards.index.tokens}
+    return {**numbers, **found, **corpus.problems.counters()}
 
 
 def template_document(chat: ConversationShards, name: str) -> dict[str, Any]:

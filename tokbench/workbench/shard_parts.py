@@ -146,15 +146,13 @@ def write_shard_parts(
         if resume and (folder / INDEX_NAME).exists():
             return _finished_before(folder, plan)
         _prepare(folder, document, resume=resume, overwrite=overwrite)
+        earlier = [asdict(file) for part in _written_parts(folder, len(parts)) for file in part.index.files]
         results = _encode(folder, common, parts, versions, engine=engine, progress=progress)
+        given.problems = corpus.problems = Problems.total([*earlier, *results])
         index = _finish(folder, corpus, count=len(parts))
     if chat is not None:
         for result in results:
             chat.count(**{name: result.get(name, 0) for name in ("findings", "tokens", "learned")})
-    given.problems = Problems(
-        replaced_bytes=sum(file.replaced_bytes for file in index.files),
-        skipped_documents=sum(file.skipped_documents for file in index.files),
-    )
     return index
 
 

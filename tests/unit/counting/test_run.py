@@ -188,6 +188,19 @@ def test_no_text_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "words").exists() or not list((tmp_path / "words").glob("[!.]*"))
 
 
+def test_why_there_is_no_text_is_said_for_all_parts(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text('{"other": 1}\n' * 9, encoding="utf-8")
+    corpus = open_corpus(tmp_path / "rows.jsonl", errors="skip")
+    with pytest.raises(CorpusError, match=r"no record of .*rows\.jsonl, bytes 0 to 20 has a text"):
+        count_words(
+            corpus,
+            out=str(tmp_path / "words"),
+            options={},
+            engine=InProcessEngine(threads=1),
+            part_bytes=20,
+        )
+
+
 @pytest.mark.parametrize("backend", ["bpe", "wordpiece", "unigram"])
 def test_a_finished_folder_is_taken_for_the_same_options_alone(
     texts: list[Path], tmp_path: Path, backend: str
