@@ -19,7 +19,8 @@ from tokbench.core.tokens import Segmentation, TokenKind
 from tokbench.corpus import bundled_corpus
 from tokbench.evaluation.samples import Sample, draw_samples, samples_of
 from tokbench.metrics.catalogue import METRICS, metrics_named
-from tokbench.render.comparison.tables import groups_table, premiums_table, summary_table
+from tokbench.render.comparison.group_tables import groups_table, premiums_table
+from tokbench.render.comparison.tables import summary_table
 from tokbench.render.glyphs import glyphs_of, text_of
 from tokbench.render.html import tables
 from tokbench.render.html.report import Curve, html_report

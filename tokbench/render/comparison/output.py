@@ -13,13 +13,12 @@ from tokbench.evaluation.comparison_json import comparison_document
 from tokbench.evaluation.figures import Figure, counted_parts
 from tokbench.evaluation.holdout import gaps_of
 from tokbench.metrics.catalogue import METRICS
+from tokbench.render.comparison.group_tables import groups_table, premiums_table
 from tokbench.render.comparison.tables import (
     PEAK,
-    groups_table,
     headline_of,
     legend_lines,
     mix_table,
-    premiums_table,
     summary_table,
 )
 from tokbench.render.exports import result_forms

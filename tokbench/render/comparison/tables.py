@@ -1,14 +1,13 @@
-"""The tables of a comparison, shared by all output forms: tokenizers, languages, groups, the mix."""
+"""The tables of a comparison with a row per tokenizer, shared by all output forms."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokbench.evaluation.evaluated_tokenizer import best_of, groups_in_order
+from tokbench.evaluation.evaluated_tokenizer import best_of
 from tokbench.evaluation.figures import significant
 from tokbench.metrics.catalogue import metric_named
 from tokbench.render.figures import (
-    LOSSY,
     cost_columns,
     legend_of,
     model_of,
@@ -28,7 +27,6 @@ from tokbench.render.table import (
     Table,
     count_column,
     known_columns,
-    text_cell,
     text_column,
     value_column,
 )
@@ -156,7 +154,7 @@ def _metric_column(
         ),
         name=metric.name,
         meaning=metric.meaning + _BETTER[metric.direction],
-        first=_first(metric),
+        first=initial_order(metric),
         has_best=True,
     )
 
@@ -315,89 +313,6 @@ def price_column(figures: Sequence[Figure], price: float, *, meaning: str) -> Co
     return value_column("price/MB", prices, significant, name=name, meaning=meaning, first="ascending")
 
 
-# --- groups ---------------------------------------------------------------------------------------
-
-
-def groups_table(comparison: Comparison, metric: Metric, groups: Iterable[str] | None = None) -> Table:
-    """Return a table with a row per group: its size, and a metric of each tokenizer, with bars of the baseline.
-
-    Args:
-        comparison: the comparison.
-        metric: the metric to show.
-        groups: by default all.
-    """
-    base = baseline_of(comparison)
-    names = groups_in_order(base, base.groups if groups is None else groups, metric)
-    sizes = comparison.tokenizers[0].evaluation.groups
-    return Table(
-        f"{metric.title} by group",
-        (
-            text_column("group", names),
-            count_column(
-                "bytes",
-                (sizes[name]["bytes"] for name in names),
-                meaning="UTF-8 bytes of its text",
-                is_detail=True,
-            ),
-            *(
-                Column(
-                    visible(tokenizer.name),
-                    tuple(
-                        Cell(shown_figure(figure, metric), figure.value)
-                        for figure in (tokenizer.groups[name][metric.name] for name in names)
-                    ),
-                    first=_first(metric),
-                )
-                for tokenizer in comparison.tokenizers
-            ),
-        ),
-        corner=metric.title,
-        bars=tuple(base.groups[name][metric.name].value for name in names),
-    )
-
-
-def premiums_table(comparison: Comparison) -> Table | None:
-    """Return a table with a row per language, the highest premium first: tokens relative to the reference, with bars.
-
-    None without aligned lines.
-    """
-    base = baseline_of(comparison).fairness
-    fair = [
-        (tokenizer, tokenizer.fairness)
-        for tokenizer in comparison.tokenizers
-        if tokenizer.fairness is not None
-    ]
-    if base is None:
-        return None
-    languages = sorted(base.premiums, key=lambda language: (-(base.premiums[language] or 0), language))
-    reference = visible(base.reference)
-    heads = (*map(text_cell, languages), Cell("Gini", style="dim"))
-    return Table(
-        f"Tokens over those of {reference} on the same lines; {LOSSY}: more than 1 % unknown tokens, cheap because "
-        "text is lost; Gini: how unequal they are",
-        (
-            Column("language", heads, first="ascending", align="left"),
-            *(
-                Column(
-                    visible(tokenizer.name),
-                    (
-                        *(_premium_cell(tokenizer, language) for language in languages),
-                        Cell(shown_gini(tokenizer), fairness.gini),
-                    ),
-                )
-                for tokenizer, fairness in fair
-            ),
-        ),
-        corner=f"tokens over {reference}",
-        bars=(*(base.premiums[language] for language in languages), None),
-    )
-
-
-def _premium_cell(tokenizer: EvaluatedTokenizer, language: str) -> Cell:
-    text = shown_premium(tokenizer, language)
-    value = None if tokenizer.fairness is None else tokenizer.fairness.premiums.get(language)
-    return Cell(text, value, style="dim" if LOSSY in text else "")
-
-
-def _first(metric: Metric) -> Order:
+def initial_order(metric: Metric) -> Order:
+    """Return the order in which a column of a metric is sorted first: the best values on top."""
     return "ascending" if metric.direction == "lower" else "descending"

@@ -16,12 +16,11 @@ from tokbench.render.charts import comparison as charts
 from tokbench.render.charts.layout import Frame, require_vl_convert, svg
 from tokbench.render.charts.sweep import sweep_chart
 from tokbench.render.charts.theme import DARK, LIGHT, PAGE
+from tokbench.render.comparison.group_tables import groups_table, premiums_table
 from tokbench.render.comparison.tables import (
-    groups_table,
     headline_of,
     legend_lines,
     mix_table,
-    premiums_table,
     summary_table,
 )
 from tokbench.render.glyphs import visible
