@@ -155,8 +155,7 @@ class ChatTemplate:
         config = config_of(tokenizer)
         known, templates = _OWN.get(tokenizer, (None, {}))
         if known is not config:
-            templates = {}
-            _OWN[tokenizer] = config, templates
+            _OWN[tokenizer] = config, (templates := {})
         if (called, date) not in templates:
             templates[called, date] = cls.from_text(
                 config.chat_templates, name=called, chosen=chosen, date=date
@@ -362,12 +361,10 @@ class ChatTemplate:
 
     def renderer_for(self, tokenizer: Tokenizer | None) -> Renderer:
         """Return the renderer, with the special tokens of a tokenizer."""
-        if self._format is not None:
-            return self._format if tokenizer is None else self._fitted_to(tokenizer)
-        return self._renderer({} if tokenizer is None else template_tokens(tokenizer))
-
-    def _fitted_to(self, tokenizer: Tokenizer) -> Format:
-        assert self._format is not None
+        if tokenizer is None:
+            return self._renderer({})
+        if self._format is None:
+            return self._renderer(template_tokens(tokenizer))
         if self._fitted is None or self._fitted[0] is not tokenizer:
             self._fitted = (tokenizer, fitted(self._format, tokenizer))
         return self._fitted[1]

@@ -7,8 +7,8 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tokbench.chat.encoding import NO_MESSAGE
 from tokbench.chat.rendered import Rendered
+from tokbench.chat.token_places import NO_MESSAGE
 from tokbench.convert.proof_texts import generated_texts
 from tokbench.core.wording import quoted
 from tokbench.play_page.chat_data import ChatData, NoChat

@@ -9,7 +9,8 @@ from itertools import cycle, islice, pairwise, product
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokbench.chat.conversation import Conversation
-from tokbench.chat.encoding import learned_ranges, owners_of
+from tokbench.chat.encoding import learned_ranges
+from tokbench.chat.token_places import owners_of
 from tokbench.play_page.chat_form import (
     LETTERS,
     TRIMS,

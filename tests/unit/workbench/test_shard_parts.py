@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from support.engines import HereEngine
-from support.shard_parts import Case, case_in, put
+from support.shard_parts import Case, put
 from support.sharded import EOS, tokenizer
 
 import tokbench
@@ -31,18 +31,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tokbench.distributed.tasks import Finished
-
-
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory: pytest.TempPathFactory) -> str:
-    folder = tmp_path_factory.mktemp("saved") / "saved"
-    tokenizer().save(folder)
-    return str(folder)
-
-
-@pytest.fixture
-def case(tmp_path: Path, saved: str) -> Case:
-    return case_in(tmp_path, saved)
 
 
 def ids(shards: tokbench.Shards) -> list[int]:
@@ -71,58 +59,6 @@ def test_the_ids_are_those_of_a_single_run(case: Case, part_bytes: int, options:
     assert index.to_json()["total"]["text_bytes"] == single.index.text_bytes
     result = verify_shards(case.folder / "out", tokenizer=tokenizer(), corpus=case.corpus())
     assert (result.problems, result.compared) == ((), len(single))
-
-
-def encode_rows(
-    case: Case, rows: dict[str, bytes], *, engine: HereEngine, part_bytes: int = 20, resume: bool = False
-) -> tuple[tokbench.Corpus, Any]:
-    """Write JSON lines as shards in parts, leaving out what is not a text; return the corpus and the index."""
-    for name, data in rows.items():
-        if not resume:
-            (case.folder / name).write_bytes(data)
-    corpus = tokbench.open_corpus(
-        *(case.folder / name for name in rows), errors="skip", max_document_bytes=200, text_field="text"
-    )
-    named = case.named
-    options: dict[str, Any] = {"engine": engine, "part_bytes": part_bytes, "resume": resume}
-    return corpus, write_shard_parts(named, tokbench.load(named.name), corpus, case.folder / "out", **options)
-
-
-def test_what_was_left_out_is_reported_as_by_a_single_run(case: Case) -> None:
-    """Records without a text are not called documents that are not UTF-8, even in parts without a document."""
-    lines = [
-        b'{"text": "kept"}',
-        b'{"other": 1}',
-        b'{"text": "b\xe9d"}',
-        b'{"text": "%s"}' % (b"x" * 300),
-        b"[]",
-    ]
-    corpus, index = encode_rows(case, {"rows.jsonl": b"\n".join(lines)}, engine=HereEngine())
-    single = tokbench.open_corpus(
-        case.folder / "rows.jsonl", errors="skip", max_document_bytes=200, text_field="text"
-    )
-    (entry,) = tokbench.write_shards(tokenizer(), single, case.folder / "single").index.files
-    assert (entry.skipped_documents, entry.long_documents, entry.textless_documents) == (4, 1, 2)
-    assert sum(file.documents for file in index.files) == entry.documents == 1
-    assert str(corpus.problems) == str(single.problems)
-    assert str(single.problems) == (
-        "1 document that is not UTF-8 was left out; 1 document longer than --max-document-bytes was left out; "
-        "2 records without a text were left out"
-    )
-
-
-def test_a_resumed_run_reports_what_the_first_one_left_out(case: Case) -> None:
-    rows = {"a.jsonl": b'{"other": 1}\n{"text": "one"}\n', "b.jsonl": b'{"text": "two"}\n'}
-    with pytest.raises(DistributedError):  # the last part fails
-        encode_rows(case, rows, engine=HereEngine(breaking=1), part_bytes=30)
-    corpus, index = encode_rows(case, rows, engine=HereEngine(), part_bytes=30, resume=True)
-    assert len(index.files) == 2
-    assert str(corpus.problems) == "1 record without a text was left out"
-
-
-def test_why_there_is_no_document_in_any_part(case: Case) -> None:
-    with pytest.raises(CorpusError, match=r"no record of .*rows\.jsonl has a text"):
-        encode_rows(case, {"rows.jsonl": b'{"other": 1}\n{"other": 2}\n'}, engine=HereEngine())
 
 
 def test_shards_among_the_texts_are_not_read(case: Case) -> None:

@@ -139,12 +139,7 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
     # --- encoding -----------------------------------------------------------------------------
 
     def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
-        """Return the ids of a text.
-
-        Raises:
-            SpecialTokenError: the text contains a special token under `SpecialPolicy.RAISE`.
-            TextError: the text contains a lone surrogate.
-        """
+        """Encode a text. Raises `SpecialTokenError` under `SpecialPolicy.RAISE`, `TextError` for surrogates."""
         if special is SpecialPolicy.TEXT or not self._special_ids:
             return self.encode_ordinary(text)
         return super().encode(text, special=special)
@@ -207,8 +202,7 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
     ) -> ModelInput:
         """Return the model input for one text or a pair of texts; see `TakesTemplate`."""
         ids = [self.encode(text, special=special) for text in texts]
-        done = NOTHING if self._description is None else self._description.post_processing
-        return model_input(done, ids, template=template, limits=limits)
+        return model_input(self.post_processing, ids, template=template, limits=limits)
 
     def segment_ordinary(self, text: str) -> Iterator[Token]:
         """Yield the tokens of a text, treating special tokens as ordinary text; spans are relative to its start."""

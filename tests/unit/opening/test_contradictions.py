@@ -1,0 +1,104 @@
+"""Tests that settings of a tokenizer_config.json that contradict the vocabulary are reported, and not followed."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support import huggingface, model_folders
+from support.model_folders import TOKENS, put
+from support.sentencepiece_models import scored, unknown, written
+from support.small_files import opened
+
+import tokbench
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+FIRST = len(TOKENS)
+
+
+@pytest.mark.parametrize(
+    ("said", "found"),
+    [
+        ({"do_lower_case": False}, "do_lower_case=false, and tokenizer.json true"),
+        ({"strip_accents": True}, "strip_accents=true, and tokenizer.json false"),
+        ({"tokenize_chinese_chars": False}, "tokenize_chinese_chars=false, and tokenizer.json true"),
+        ({"do_lower_case": True, "strip_accents": None, "add_prefix_space": False}, None),
+    ],
+    ids=str,
+)
+def test_another_normalization_beside_a_tokenizer_json_is_reported(
+    tmp_path: Path, said: dict[str, Any], found: str | None
+) -> None:
+    flags = {"clean_text": True, "handle_chinese_chars": True, "strip_accents": False, "lowercase": True}
+    document = json.loads(huggingface.wordpiece())
+    document["normalizer"] = {"type": "BertNormalizer", **flags}
+    put(tmp_path, {"tokenizer.json": document, "tokenizer_config.json": said})
+    told = [warning for warning in opened(tmp_path).warnings if "which is used" in warning]
+    assert len(told) == (found is not None)
+    assert (found or "") in "".join(told)
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer.model"])
+def test_another_space_in_front_of_a_text_is_reported(tmp_path: Path, name: str) -> None:
+    file = (
+        huggingface.byte_level(add_prefix_space=True)
+        if name == "tokenizer.json"
+        else written([unknown(), *scored({"▁": -2.0})], normalizer={"add_dummy_prefix": True})
+    )
+    put(tmp_path, {name: file, "tokenizer_config.json": {"add_prefix_space": False}})
+    assert any(f"add_prefix_space=false, and {name} true" in each for each in opened(tmp_path).warnings)
+    put(tmp_path, {"tokenizer_config.json": {"add_prefix_space": True}})
+    assert not any("add_prefix_space" in each for each in opened(tmp_path).warnings)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "said"),
+    [
+        (
+            "LlamaTokenizerFast",
+            {"add_bos_token": False},
+            ["puts nothing in front of a text, and the template"],
+        ),
+        ("LlamaTokenizerFast", {"add_eos_token": True}, ["puts <|eot_id|> after a text, and the template"]),
+        ("LlamaTokenizerFast", {}, []),
+        ("GPTNeoXTokenizer", {}, ["puts nothing in front of a text, and the template"]),
+        ("PreTrainedTokenizerFast", {"add_bos_token": False}, []),
+    ],
+)
+def test_ends_that_a_class_puts_around_texts_whatever_the_template_says_are_reported(
+    tmp_path: Path, name: str, settings: dict[str, Any], said: list[str]
+) -> None:
+    bos = {"id": "<|begin_of_text|>", "type_id": 0}
+    folder = model_folders.llama3(tmp_path)
+    template = {
+        "type": "TemplateProcessing",
+        "single": [{"SpecialToken": bos}, {"Sequence": {"id": "A", "type_id": 0}}],
+        "pair": [{"SpecialToken": bos}, *({"Sequence": {"id": each, "type_id": 0}} for each in "AB")],
+        "special_tokens": {bos["id"]: {"id": bos["id"], "ids": [FIRST + 1], "tokens": [bos["id"]]}},
+    }
+    set_fields(folder / "tokenizer.json", post_processor=template)
+    before = len(opened(folder).warnings)
+    set_fields(folder / "tokenizer_config.json", tokenizer_class=name, **settings)
+    tokenizer: Any = tokbench.load(folder)
+    assert tokenizer.with_template("hi") == [FIRST + 1, 256]
+    found = opened(folder).warnings[before:]
+    assert len(found) == len(said)
+    assert all(sentence in warning for sentence, warning in zip(said, found, strict=True))
+
+
+def test_a_file_without_a_template_is_reported_where_its_class_puts_a_token_in_front(tmp_path: Path) -> None:
+    folder = model_folders.llama3(tmp_path)
+    set_fields(folder / "tokenizer_config.json", tokenizer_class="LlamaTokenizerFast")
+    assert opened(folder).warnings[-1] == (
+        "the LlamaTokenizer of transformers 4 puts <|begin_of_text|> in front of a text, and the template of "
+        "tokenizer.json nothing, which is used"
+    )
+
+
+def set_fields(path: Path, **fields: Any) -> None:
+    """Change some fields of a JSON file."""
+    path.write_text(json.dumps(json.loads(path.read_text()) | fields))
