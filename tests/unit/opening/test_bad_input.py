@@ -54,7 +54,7 @@ def changed(change: Callable[[dict[str, Any]], object]) -> bytes:
     return json.dumps(made).encode()
 
 
-def test_the_document_of_these_tests_opens(tmp_path: Path) -> None:
+def test_unmodified_document_opens(tmp_path: Path) -> None:
     assert load(tmp_path, "tokenizer.json", changed(lambda d: None)).encode("abc") == [257]
 
 
@@ -90,7 +90,7 @@ def test_the_document_of_these_tests_opens(tmp_path: Path) -> None:
         (lambda d: d["model"].update(type="Unigram", vocab=[["a", -1.0], "b"]), "piece 1: expected a piece"),
     ],
 )
-def test_a_document_that_contradicts_itself(
+def test_contradictory_document_is_refused(
     tmp_path: Path, change: Callable[[dict[str, Any]], object], message: str
 ) -> None:
     with pytest.raises(ModelFormatError, match=message) as caught:
@@ -98,7 +98,7 @@ def test_a_document_that_contradicts_itself(
     assert "tokenizer.json" in str(caught.value)
 
 
-def test_a_piece_that_comes_twice_in_the_json(tmp_path: Path) -> None:
+def test_duplicate_piece_in_json_is_refused(tmp_path: Path) -> None:
     text = changed(lambda d: None).replace(b'"ab": 256', b'"ab": 256, "ab": 255')
     with pytest.raises(ModelFormatError, match="each key once, found 'ab' twice"):
         load(tmp_path, "tokenizer.json", text)
@@ -119,7 +119,7 @@ def test_a_piece_that_comes_twice_in_the_json(tmp_path: Path) -> None:
         (b"[" * 1000 + b"]" * 1000, "expected a JSON object, found a JSON array"),
     ],
 )
-def test_json_that_is_none(tmp_path: Path, data: bytes, message: str) -> None:
+def test_malformed_json_is_refused_with_its_position(tmp_path: Path, data: bytes, message: str) -> None:
     with pytest.raises(ModelFormatError, match=message):
         load(tmp_path, "tokenizer.json", data)
 
@@ -134,7 +134,7 @@ def test_json_of_two_hundred_megabytes_is_not_read(tmp_path: Path) -> None:
         tokbench.load(path)
 
 
-def test_texts_with_a_missing_byte_are_left_to_the_library(tmp_path: Path) -> None:
+def test_vocabulary_without_a_byte_leaves_such_texts_to_the_library(tmp_path: Path) -> None:
     def without_a_byte(made: dict[str, Any]) -> None:
         del made["model"]["vocab"][to_byte_level(b"\xc3")]
         made["pre_tokenizer"] = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
@@ -168,23 +168,23 @@ def test_texts_with_a_missing_byte_are_left_to_the_library(tmp_path: Path) -> No
         (b"QUJD\n", "line 1: expected a token in base64"),
     ],
 )
-def test_rank_files_that_are_none(tmp_path: Path, data: bytes, message: str) -> None:
+def test_malformed_rank_file_is_refused_with_its_line(tmp_path: Path, data: bytes, message: str) -> None:
     with pytest.raises(ModelFormatError, match=message):
         load(tmp_path, "ranks.tiktoken", data, pattern="gpt4")
 
 
-def test_noise_without_a_name_is_nothing_we_know(tmp_path: Path) -> None:
+def test_unrecognized_binary_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelFormatError, match="a tokenizer, found a file that begins"):
         load(tmp_path, "noise.bin", bytes(range(128, 256)) * 4)
 
 
-def test_line_ends_of_windows_change_nothing(tmp_path: Path) -> None:
+def test_rank_file_with_crlf_line_ends_opens_alike(tmp_path: Path) -> None:
     plain = rank_file([*BYTES, b"ab"])
     windows = load(tmp_path, "crlf.tiktoken", plain.replace(b"\n", b"\r\n"), pattern="gpt4")
     assert windows.encode("abab") == load(tmp_path, "lf.tiktoken", plain, pattern="gpt4").encode("abab")
 
 
-def test_ranks_that_are_no_merge_order_encode_as_in_tiktoken(tmp_path: Path) -> None:
+def test_ranks_out_of_merge_order_encode_as_in_tiktoken(tmp_path: Path) -> None:
     """A token ranks before its parts and another one has no parts; tiktoken still encodes, and so do we."""
     data = rank_file([b"abcd", b"xyz", *BYTES, b"cd", b"ab", b" ab"])
     native = load(tmp_path, "odd.tiktoken", data, pattern="gpt4")
@@ -197,7 +197,7 @@ def test_ranks_that_are_no_merge_order_encode_as_in_tiktoken(tmp_path: Path) -> 
 # SentencePiece models
 
 
-def test_a_sentencepiece_model_cut_short(tmp_path: Path) -> None:
+def test_truncated_sentencepiece_model_is_refused(tmp_path: Path) -> None:
     model = b"".join(b"\n\x0e\n\x05<%c00>\x15\x00\x00\x00\x00\x18\x01" % letter for letter in b"abcdef")
     for size in (5, 17, 40, len(model) - 1):
         with pytest.raises(ModelFormatError, match=r"cut\.model.*expected a SentencePiece model"):
@@ -205,14 +205,14 @@ def test_a_sentencepiece_model_cut_short(tmp_path: Path) -> None:
 
 
 @pytest.mark.real
-def test_a_real_sentencepiece_model_cut_anywhere(shared: Path, tmp_path: Path) -> None:
+def test_real_sentencepiece_model_truncated_anywhere_is_refused(shared: Path, tmp_path: Path) -> None:
     whole = (shared / "vocab/t5-base/spiece.model").read_bytes()
     for size in range(1000, len(whole), len(whole) // 20):
         with pytest.raises(ModelFormatError, match=r"spiece\.model"):
             load(tmp_path, "spiece.model", whole[:size])
 
 
-def test_a_model_that_is_something_else(tmp_path: Path) -> None:
+def test_file_that_is_no_sentencepiece_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelFormatError, match="a SentencePiece model, found a file that begins"):
         load(tmp_path, "x.model", b"\x00\x01\x02\x03")
 
@@ -238,12 +238,12 @@ def vocab_and_merges(folder: Path, merges: str) -> Path:
         ("#version: 0.2\na c\n", r"merge 0: .*make 'ac'"),
     ],
 )
-def test_merges_that_are_none(tmp_path: Path, merges: str, message: str) -> None:
+def test_malformed_merges_are_refused_with_their_line(tmp_path: Path, merges: str, message: str) -> None:
     with pytest.raises(ModelFormatError, match=message):
         tokbench.load(vocab_and_merges(tmp_path, merges))
 
 
-def test_a_vocabulary_without_its_merges(tmp_path: Path) -> None:
+def test_vocabulary_without_its_merges_is_refused(tmp_path: Path) -> None:
     path = vocab_and_merges(tmp_path, "") / "vocab.json"
     (tmp_path / "merges.txt").unlink()
     with pytest.raises(ModelFormatError, match=r"merges\.txt or vocab\.bpe beside it, found none"):
@@ -257,7 +257,7 @@ def test_a_vocabulary_without_its_merges(tmp_path: Path) -> None:
         (b"[UNK]\n" + b"x%d\n" * 2000 % tuple(range(2000)) + b"\xff\n", "expected UTF-8, found 0xFF"),
     ],
 )
-def test_word_lists_that_are_none(tmp_path: Path, data: bytes, message: str) -> None:
+def test_malformed_word_list_is_refused(tmp_path: Path, data: bytes, message: str) -> None:
     with pytest.raises(ModelFormatError, match=message):
         load(tmp_path, "vocab.txt", data)
 
@@ -295,13 +295,13 @@ def entry(key: bytes, kind: int, value: bytes) -> bytes:
         ),
     ],
 )
-def test_gguf_with_lengths_that_cannot_be(tmp_path: Path, data: bytes, message: str) -> None:
+def test_gguf_with_impossible_lengths_is_refused(tmp_path: Path, data: bytes, message: str) -> None:
     with pytest.raises(ModelFormatError, match=message):
         load(tmp_path, "x.gguf", data)
 
 
 @pytest.mark.real
-def test_gguf_cut_anywhere_is_an_error(shared: Path, tmp_path: Path) -> None:
+def test_gguf_truncated_anywhere_is_refused(shared: Path, tmp_path: Path) -> None:
     whole = (shared / "vocab/gguf/ggml-vocab-gpt-2.gguf").read_bytes()
     path = tmp_path / "cut.gguf"
     for size in [*range(4, 700, 7), *range(700, len(whole), len(whole) // 25)]:
@@ -310,7 +310,7 @@ def test_gguf_cut_anywhere_is_an_error(shared: Path, tmp_path: Path) -> None:
             read_metadata(path)
 
 
-def test_a_vocabulary_of_rwkv_is_named(tmp_path: Path) -> None:
+def test_rwkv_vocabulary_is_refused_by_name(tmp_path: Path) -> None:
     data = b"".join(b"%d '\\x%02x' 1\n" % (byte + 1, byte) for byte in range(9))
     with pytest.raises(ModelFormatError, match="one of RWKV, which takes the longest match"):
         load(tmp_path, "rwkv_vocab.txt", data)
@@ -326,14 +326,14 @@ class Bomb:
 
 @pytest.mark.parametrize("protocol", range(6))
 @pytest.mark.parametrize("name", ["tokenizer.pkl", "tokenizer.model", "tokenizer.json", "vocab.txt"])
-def test_a_pickle_is_refused_unopened(tmp_path: Path, name: str, protocol: int) -> None:
+def test_pickle_is_refused_without_opening_it(tmp_path: Path, name: str, protocol: int) -> None:
     data = pickle.dumps({"vocab": Bomb()}, protocol=protocol)
     with pytest.raises(ModelFormatError, match="a Python pickle") as caught:
         load(tmp_path, name, data)
     assert "it was not opened" in (caught.value.hint or "")
 
 
-def test_an_archive_of_pickles_is_refused(tmp_path: Path) -> None:
+def test_zip_archive_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelFormatError, match="a zip archive"):
         load(tmp_path, "tokenizer.pt", b"PK\x03\x04" + bytes(100))
 
@@ -353,7 +353,7 @@ def test_code_that_comes_with_a_model_is_never_run(tmp_path: Path) -> None:
 # Paths and options
 
 
-def test_places_that_hold_nothing(tmp_path: Path) -> None:
+def test_missing_file_and_empty_file_and_folder_are_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="there is no file or folder"):
         tokbench.load(tmp_path / "none")
     with pytest.raises(ModelFormatError, match="a folder with a tokenizer"):
@@ -362,14 +362,14 @@ def test_places_that_hold_nothing(tmp_path: Path) -> None:
         load(tmp_path, "empty", b"")
 
 
-def test_a_folder_with_two_of_a_kind_is_not_chosen_from(tmp_path: Path) -> None:
+def test_folder_with_two_rank_files_is_refused(tmp_path: Path) -> None:
     for name in ("a.tiktoken", "b.tiktoken"):
         (tmp_path / name).write_bytes(rank_file(BYTES))
     with pytest.raises(ModelFormatError, match=r"several: a\.tiktoken, b\.tiktoken"):
         tokbench.load(tmp_path, pattern="gpt4")
 
 
-def test_options_for_a_file_that_says_everything_are_refused(tmp_path: Path) -> None:
+def test_options_that_contradict_a_complete_file_are_refused(tmp_path: Path) -> None:
     data = changed(lambda d: None)
     with pytest.raises(ConfigError, match="already defines what --pattern"):
         load(tmp_path, "tokenizer.json", data, pattern="gpt4")

@@ -16,7 +16,7 @@ TEXTS = ["AbÀ", "e\u0323\u0301 ẛ̣", "ДЖ Ά", "각 豈", "Ⅷ ﬁ", "\U0001
 decompose = partial(unicodedata.normalize, "NFKD")
 
 
-def test_what_is_learned_text_by_text_is_what_is_learned_at_once() -> None:
+def test_table_filled_text_by_text_equals_table_filled_at_once() -> None:
     by_text, at_once = (ChangesByNeed([decompose], [str.lower], orders=True) for _ in range(2))
     for text in TEXTS:
         assert by_text.of([text]).of(text) == decompose(text).lower()
@@ -26,7 +26,7 @@ def test_what_is_learned_text_by_text_is_what_is_learned_at_once() -> None:
         assert by_text.of([]).origins(text).tolist() == together.origins(text).tolist()
 
 
-def test_each_character_is_asked_about_once() -> None:
+def test_each_character_is_normalized_once() -> None:
     asked: list[str] = []
 
     def lower(text: str) -> str:

@@ -230,7 +230,7 @@ def pair_of(document: dict[str, Any], *, name: str) -> tuple[CharacterDocument, 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 @given(given_texts=st.lists(WOVEN.map("".join), max_size=4))
-def test_any_texts(name: str, given_texts: list[str]) -> None:
+def test_any_text_is_encoded_as_by_the_library(name: str, given_texts: list[str]) -> None:
     ours, library = opened(name)
     for policy in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
         expected = library.encode_batch(given_texts, special=policy)
@@ -247,7 +247,7 @@ def test_any_texts(name: str, given_texts: list[str]) -> None:
 @pytest.mark.parametrize(
     ("normalizer", "text"), [(NFC, "йи\u0306\u05b0"), (NFC, "йй\u05b0"), (LOWER, "ЙЙ\u05b0")]
 )
-def test_whole_words_are_looked_for_in_normal_forms_too(normalizer: dict[str, Any], text: str) -> None:
+def test_single_word_tokens_are_searched_in_normalized_text(normalizer: dict[str, Any], text: str) -> None:
     """A combining mark beside a token is a letter of a word to the library, but not to the kernel."""
     document = changed(
         normalizer={"type": "Sequence", "normalizers": [normalizer, PREPEND, REPLACE]},
@@ -259,7 +259,7 @@ def test_whole_words_are_looked_for_in_normal_forms_too(normalizer: dict[str, An
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_bundled_texts(name: str) -> None:
+def test_bundled_texts_are_encoded_as_by_the_library(name: str) -> None:
     """Each document has every third of them, and each of them every third document."""
     ours, library = opened(name)
     given_texts = list(bundled_texts().values())[list(DOCUMENTS).index(name) % 3 :: 3]
@@ -300,12 +300,12 @@ def test_bundled_texts(name: str) -> None:
         (lambda: changed(added=[token("a ", 900, lstrip=True), token("b ", 901)]), "strips white space"),
     ],
 )
-def test_what_is_left_to_the_library(document: Any, reason: str) -> None:
+def test_unsupported_documents_are_left_to_the_library(document: Any, reason: str) -> None:
     with pytest.raises(NotNativeError, match=reason):
         described(document())
 
 
-def test_a_file_says_which_engine_runs_it(tmp_path: Path) -> None:
+def test_document_opens_on_the_native_kernel_unless_the_library_is_requested(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     path.write_bytes(orjson.dumps(changed()))
     assert isinstance(tokbench.load(path), CharacterDocument)
@@ -316,7 +316,7 @@ def test_a_file_says_which_engine_runs_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["as llama", "as gemma", "metaspace", "words"])
-def test_the_kernel_says_where_tokens_are(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spans_are_computed_without_the_library(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     given_texts = ["", " ", "x", "The  the", " é\x01\x02 中", "\n\n<sep>the</s>"]
     ours, library = opened(name)
     expected = [library.segment(text).tokens for text in given_texts]
@@ -331,7 +331,7 @@ def test_the_kernel_says_where_tokens_are(name: str, monkeypatch: pytest.MonkeyP
     assert ours.encode_spans(given_texts).starts.tolist() == starts
 
 
-def test_an_added_token_that_spaces_become_has_their_size() -> None:
+def test_added_token_of_normalized_spaces_spans_the_spaces() -> None:
     """Gemma lists the added token ▁▁, which covers two bytes where two spaces are normalized to it."""
     id = trained()["model"]["vocab"]["▁▁"]
     ours, library = pair_of(changed(normalizer=REPLACE, added=[token("▁▁", id)]), name="mine")

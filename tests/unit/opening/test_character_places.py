@@ -31,7 +31,7 @@ def places(texts: Sequence[str], *ids: list[int]) -> list[tuple[int, int]] | Non
     return None if found is None else list(zip(found[0].tolist(), found[1].tolist(), strict=True))
 
 
-def test_by_hand() -> None:
+def test_spans_of_examples_worked_by_hand() -> None:
     assert places(["Hi the"], [HI, THE]) == [(0, 2), (2, 6)]
     assert places([" the"], [THE]) == [(0, 4)]  # begins with a space: no prefix space is added
     # A separate prefix ▁ gets the span of the first character, and so does each byte of that character.
@@ -39,12 +39,12 @@ def test_by_hand() -> None:
     assert places(["Hi", "", "é"], [HI], [], [MARK, C3, A9]) == [(0, 2), (0, 2), (0, 2), (0, 2)]
 
 
-def test_sizes_that_do_not_add_up_are_seen() -> None:
+def test_ids_that_do_not_cover_the_text_have_no_spans() -> None:
     assert places(["Hi there"], [HI, THE]) is None
     assert places(["Hi", "Hi the"], [HI], [HI]) is None
 
 
-def test_the_texts_that_are_covered() -> None:
+def test_covered_texts_are_recognized() -> None:
     assert PLACES.cover("Hi é\x01")
     assert not PLACES.cover("a ▁")
     few = CharacterPlaces(

@@ -41,7 +41,7 @@ def found(tokenizer: Any, text: str) -> list[int]:
         ("bert", {"unk": "[UNK]", "sep": "[SEP]", "pad": "[PAD]", "cls": "[CLS]", "mask": "[MASK]"}, ()),
     ],
 )
-def test_a_tokenizer_knows_what_it_is_to_a_model(
+def test_opened_folder_has_the_roles_of_its_configuration(
     tmp_path: Path, name: str, roles: dict[str, str], ends: tuple[int, ...]
 ) -> None:
     tokenizer: Any = tokbench.load(model_folders.FOLDERS[name](tmp_path))
@@ -53,14 +53,14 @@ def test_a_tokenizer_knows_what_it_is_to_a_model(
             assert found(tokenizer, text) == [tokenizer.info.special_tokens[text]]
 
 
-def test_naming_a_file_of_the_folder_is_the_same(tmp_path: Path) -> None:
+def test_naming_a_file_opens_the_same_as_naming_its_folder(tmp_path: Path) -> None:
     model_folders.llama3(tmp_path)
     one, other = opened(tmp_path), opened(tmp_path / "tokenizer.json")
     assert one.source.config == other.source.config
     assert one.source.config
 
 
-def test_bare_files_say_nothing(tmp_path: Path) -> None:
+def test_file_without_configuration_has_no_roles(tmp_path: Path) -> None:
     model_folders.llama3(tmp_path)
     for name in ("tokenizer_config.json", "special_tokens_map.json", "generation_config.json"):
         (tmp_path / name).unlink()
@@ -69,7 +69,7 @@ def test_bare_files_say_nothing(tmp_path: Path) -> None:
     assert len(tokenizer.info.special_tokens) == 5
 
 
-def test_vocabulary_and_merges_have_their_special_tokens_from_beside(tmp_path: Path) -> None:
+def test_vocab_and_merges_take_special_tokens_from_the_configuration(tmp_path: Path) -> None:
     tokenizer: Any = tokbench.load(model_folders.qwen(tmp_path))
     specials = {"<|endoftext|>": FIRST, "<|im_start|>": FIRST + 1, "<|im_end|>": FIRST + 2}
     assert tokenizer.info.special_tokens == specials
@@ -78,14 +78,14 @@ def test_vocabulary_and_merges_have_their_special_tokens_from_beside(tmp_path: P
     assert found(tokenizer, "<|im_end|>hi") == [FIRST + 2, 256]
 
 
-def test_vocabulary_and_merges_have_the_flags_from_beside(tmp_path: Path) -> None:
+def test_vocab_and_merges_take_token_flags_from_the_configuration(tmp_path: Path) -> None:
     tokenizer: Any = tokbench.load(model_folders.roberta(tmp_path))
     specials = tokenizer.info.special_tokens
     assert specials == {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3, "<mask>": 263}
     assert found(tokenizer, "hi <mask>") == [260, 263]
 
 
-def test_a_sentencepiece_model_has_the_tokens_after_its_pieces(tmp_path: Path) -> None:
+def test_sentencepiece_model_takes_added_tokens_from_the_configuration(tmp_path: Path) -> None:
     tokenizer: Any = tokbench.load(model_folders.mistral(tmp_path))
     assert tokenizer.info.special_tokens == {"<s>": 1, "</s>": 2, "<|im_start|>": 9, "<|im_end|>": 10}
     assert tokenizer.info.vocab_size == 11
@@ -107,7 +107,7 @@ def test_a_sentencepiece_model_has_the_tokens_after_its_pieces(tmp_path: Path) -
     ],
     ids=str,
 )
-def test_the_sentinels_of_t5_count_down_to_the_last_id(
+def test_t5_sentinels_count_down_to_the_last_id(
     tmp_path: Path, beside: dict[str, Any], sentinels: int
 ) -> None:
     put(tmp_path, {"spiece.model": written([unknown(), *scored({"▁": -2.0, "hi": -1.0})]), **beside})
@@ -119,22 +119,20 @@ def test_the_sentinels_of_t5_count_down_to_the_last_id(
         assert found(tokenizer, "hi<extra_id_0>")[-1] == tokenizer.info.vocab_size - 1
 
 
-def test_a_word_list_has_the_tokens_after_it(tmp_path: Path) -> None:
+def test_word_list_takes_added_tokens_from_the_configuration(tmp_path: Path) -> None:
     tokenizer: Any = tokbench.load(model_folders.bert(tmp_path))
     assert "[URL]" not in tokenizer.info.special_tokens
     assert tokenizer.encode("HI [URL]") == [5, 12]
 
 
-def test_ranks_have_their_special_tokens_from_beside(tmp_path: Path) -> None:
+def test_rank_file_takes_special_tokens_from_the_configuration(tmp_path: Path) -> None:
     tokenizer: Any = opened(model_folders.llama3_ranks(tmp_path), pattern="llama3").tokenizer
     assert tokenizer.info.special_tokens["<|eot_id|>"] == FIRST + 4
     assert tokenizer.tokenizer_config.roles["eos"] == "<|eot_id|>"
     assert found(tokenizer, "<|begin_of_text|>hi") == [FIRST, 256]
 
 
-def test_ranks_that_are_known_by_their_content_have_roles(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rank_file_known_by_its_hash_has_roles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ranks = model_folders.llama3_ranks(tmp_path) / "tokenizer.model"
     digest = hashlib.sha256(ranks.read_bytes()).hexdigest()
     says = known.KnownRanks(
@@ -159,7 +157,7 @@ def test_ranks_that_are_known_by_their_content_have_roles(
     assert "odd" in bare.warnings
 
 
-def test_what_tokenizer_json_lacks_is_added_as_transformers_adds_it(tmp_path: Path) -> None:
+def test_tokens_missing_in_tokenizer_json_are_added_as_by_transformers(tmp_path: Path) -> None:
     model_folders.llama3(tmp_path)
     config = json.loads((tmp_path / "tokenizer_config.json").read_bytes())
     config["added_tokens_decoder"] |= {str(FIRST + 5): entry("<|more|>"), str(FIRST + 9): entry("<|far|>")}
@@ -177,7 +175,7 @@ def test_what_tokenizer_json_lacks_is_added_as_transformers_adds_it(tmp_path: Pa
     ]
 
 
-def test_ids_that_contradict_are_reported_and_the_vocabulary_is_right(tmp_path: Path) -> None:
+def test_contradictory_ids_are_reported_and_those_of_the_vocabulary_win(tmp_path: Path) -> None:
     model_folders.llama3(tmp_path)
     put(tmp_path, {"tokenizer_config.json": {"added_tokens_decoder": {"3": entry("<|eot_id|>")}}})
     made = opened(tmp_path)
@@ -188,7 +186,7 @@ def test_ids_that_contradict_are_reported_and_the_vocabulary_is_right(tmp_path: 
     )
 
 
-def test_flags_that_contradict_are_reported_and_those_of_the_vocabulary_count(tmp_path: Path) -> None:
+def test_contradictory_flags_are_reported_and_those_of_the_vocabulary_win(tmp_path: Path) -> None:
     model_folders.llama3(tmp_path)
     other = entry("<|eot_id|>") | {"lstrip": True, "special": False}
     put(tmp_path, {"tokenizer_config.json": {"added_tokens_decoder": {str(FIRST + 4): other}}})
@@ -200,7 +198,7 @@ def test_flags_that_contradict_are_reported_and_those_of_the_vocabulary_count(tm
     ]
 
 
-def test_tokens_of_ranks_cannot_be_special(tmp_path: Path) -> None:
+def test_ids_of_ranks_are_refused_for_special_tokens(tmp_path: Path) -> None:
     model_folders.llama3_ranks(tmp_path)
     config = {
         "added_tokens_decoder": {"3": entry("<a>"), "900": entry("<b>", special=False), "901": entry("<c>")},
@@ -213,7 +211,7 @@ def test_tokens_of_ranks_cannot_be_special(tmp_path: Path) -> None:
     assert "the vocabulary has no '<d>', which is to be eos" in made.warnings
 
 
-def test_a_token_far_after_the_pieces_is_left_out(tmp_path: Path) -> None:
+def test_added_token_with_an_id_far_beyond_the_pieces_is_skipped(tmp_path: Path) -> None:
     model_folders.mistral(tmp_path)
     put(tmp_path, {"added_tokens.json": {"<|im_end|>": 9, "<far>": 1 << 23, "<x>": 10}})
     made = opened(tmp_path)
@@ -222,7 +220,7 @@ def test_a_token_far_after_the_pieces_is_left_out(tmp_path: Path) -> None:
     assert made.tokenizer.encode("hi<x>")[-1] == 10  # not special, so it is found in every text
 
 
-def test_what_is_wrong_with_many_added_tokens_is_said_of_a_few(tmp_path: Path) -> None:
+def test_warnings_about_many_added_tokens_are_abbreviated(tmp_path: Path) -> None:
     model_folders.mistral(tmp_path)
     put(tmp_path, {"added_tokens.json": {f"<far{number}>": 1000 + number for number in range(90)}})
     wrong = [warning for warning in opened(tmp_path).warnings if "added token" in warning]
@@ -230,7 +228,7 @@ def test_what_is_wrong_with_many_added_tokens_is_said_of_a_few(tmp_path: Path) -
     assert wrong[-1] == "so it is with 87 more added tokens"
 
 
-def test_a_damaged_file_beside_it_is_reported(tmp_path: Path) -> None:
+def test_damaged_configuration_file_is_reported_and_skipped(tmp_path: Path) -> None:
     model_folders.llama3(tmp_path)
     (tmp_path / "tokenizer_config.json").write_text("{", encoding="utf-8")
     made = opened(tmp_path)
@@ -241,7 +239,7 @@ def test_a_damaged_file_beside_it_is_reported(tmp_path: Path) -> None:
 # --- GGUF -------------------------------------------------------------------------------------
 
 
-def test_gguf_says_it_in_its_metadata() -> None:
+def test_gguf_metadata_gives_roles_and_template() -> None:
     from tokbench.opening.gguf.config import gguf_config
 
     made = gguf_config(
@@ -268,7 +266,7 @@ def test_gguf_says_it_in_its_metadata() -> None:
 
 
 @pytest.mark.parametrize("value", [b"1", "1", True, -5, 1.5, [1], 10**30])
-def test_odd_ids_of_gguf_are_reported(value: Any) -> None:
+def test_invalid_gguf_ids_are_reported(value: Any) -> None:
     from tokbench.opening.gguf.config import gguf_config
 
     made = gguf_config({"tokenizer.ggml.tokens": [b"<s>", b"a"], "tokenizer.ggml.bos_token_id": value})
@@ -277,7 +275,7 @@ def test_odd_ids_of_gguf_are_reported(value: Any) -> None:
 
 
 @pytest.mark.real
-def test_real_gguf(shared: Path) -> None:
+def test_real_gguf_has_roles(shared: Path) -> None:
     made: Any = tokbench.load(shared / "vocab" / "gguf" / "ggml-vocab-gpt-2.gguf")
     assert made.tokenizer_config.roles["eos"] == "<|endoftext|>"
 
@@ -286,7 +284,9 @@ def test_real_gguf(shared: Path) -> None:
 
 
 @pytest.mark.parametrize("name", model_folders.FOLDERS)
-def test_a_tokbin_file_keeps_it_all(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tokbin_file_keeps_the_configuration(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from functools import partial
 
     import tokbench.workbench.convert as conversion
@@ -337,7 +337,7 @@ def test_a_saved_folder_keeps_roles_and_templates(tmp_path: Path, backend: str) 
         ({"add_bos_token": True, "tokenizer_class": "T5Tokenizer", "extra_ids": 0}, ([], [2])),
     ],
 )
-def test_a_model_has_the_template_that_stands_beside_it(
+def test_model_takes_its_template_from_the_configuration(
     tmp_path: Path, said: dict[str, Any], around: tuple[list[int], list[int]]
 ) -> None:
     """The template is that of AutoTokenizer, and single-file formats keep it."""

@@ -30,7 +30,7 @@ FIRST = len(TOKENS)
     ],
     ids=str,
 )
-def test_another_normalization_beside_a_tokenizer_json_is_reported(
+def test_contradictory_normalization_is_reported(
     tmp_path: Path, said: dict[str, Any], found: str | None
 ) -> None:
     flags = {"clean_text": True, "handle_chinese_chars": True, "strip_accents": False, "lowercase": True}
@@ -43,7 +43,7 @@ def test_another_normalization_beside_a_tokenizer_json_is_reported(
 
 
 @pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer.model"])
-def test_another_space_in_front_of_a_text_is_reported(tmp_path: Path, name: str) -> None:
+def test_contradictory_prefix_space_is_reported(tmp_path: Path, name: str) -> None:
     file = (
         huggingface.byte_level(add_prefix_space=True)
         if name == "tokenizer.json"
@@ -69,7 +69,7 @@ def test_another_space_in_front_of_a_text_is_reported(tmp_path: Path, name: str)
         ("PreTrainedTokenizerFast", {"add_bos_token": False}, []),
     ],
 )
-def test_ends_that_a_class_puts_around_texts_whatever_the_template_says_are_reported(
+def test_template_tokens_that_contradict_the_class_are_reported(
     tmp_path: Path, name: str, settings: dict[str, Any], said: list[str]
 ) -> None:
     bos = {"id": "<|begin_of_text|>", "type_id": 0}
@@ -90,7 +90,7 @@ def test_ends_that_a_class_puts_around_texts_whatever_the_template_says_are_repo
     assert all(sentence in warning for sentence, warning in zip(said, found, strict=True))
 
 
-def test_a_file_without_a_template_is_reported_where_its_class_puts_a_token_in_front(tmp_path: Path) -> None:
+def test_missing_template_of_a_class_with_bos_is_reported(tmp_path: Path) -> None:
     folder = model_folders.llama3(tmp_path)
     set_fields(folder / "tokenizer_config.json", tokenizer_class="LlamaTokenizerFast")
     assert opened(folder).warnings[-1] == (

@@ -9,7 +9,7 @@ from tokbench.opening.each_character import EachCharacter
 _SECONDS = 30
 
 
-def test_each_character_is_asked_about_once() -> None:
+def test_each_character_is_normalized_once() -> None:
     asked: list[str] = []
 
     def normalize(text: str) -> str:
@@ -21,7 +21,7 @@ def test_each_character_is_asked_about_once() -> None:
     assert sorted("".join(asked).replace("\u0905", "")) == ["a", "b", "c"]
 
 
-def test_a_character_is_not_taken_as_known_while_another_thread_asks_about_it() -> None:
+def test_character_that_another_thread_is_normalizing_is_not_taken_as_known() -> None:
     is_asking, may_answer = Event(), Event()
 
     def normalize(text: str) -> str:

@@ -56,7 +56,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_ranks_in_a_compressed_file_are_those_in_it(tmp_path: Path, suffix: str) -> None:
+def test_compressed_rank_file_opens(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"mine.tiktoken{suffix}"
     path.write_bytes(PACKERS[suffix](RANKS))
     found = opened(path, pattern="gpt4")
@@ -67,7 +67,7 @@ def test_ranks_in_a_compressed_file_are_those_in_it(tmp_path: Path, suffix: str)
     assert inspect_opened(found).files[0].num_bytes == path.stat().st_size
 
 
-def test_other_vocabularies_open_compressed(tmp_path: Path) -> None:
+def test_other_compressed_vocabularies_open(tmp_path: Path) -> None:
     document = huggingface.byte_level()
     expected = tokbench.load(_written(tmp_path / "plain" / "tokenizer.json", document)).encode("the the")
     assert (
@@ -88,14 +88,14 @@ def test_other_vocabularies_open_compressed(tmp_path: Path) -> None:
     assert tokbench.load(tmp_path / "d", pattern="gpt2").encode("the the") == expected
 
 
-def test_a_plain_file_comes_before_a_compressed_one(tmp_path: Path) -> None:
+def test_plain_file_is_preferred_to_a_compressed_one(tmp_path: Path) -> None:
     (tmp_path / "vocab.txt").write_bytes(b"[UNK]\nlow\n")
     (tmp_path / "vocab.txt.gz").write_bytes(gzip.compress(b"[UNK]\nother\nlow\n"))
     assert tokbench.load(tmp_path).encode("low") == [1]
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_what_unpacks_to_too_much_is_an_error_and_not_a_full_memory(
+def test_decompression_beyond_the_limit_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
 ) -> None:
     path = tmp_path / f"bomb.tiktoken{suffix}"
@@ -108,18 +108,18 @@ def test_what_unpacks_to_too_much_is_an_error_and_not_a_full_memory(
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_compressed_file_that_is_cut_off_says_so(tmp_path: Path, suffix: str) -> None:
+def test_truncated_compressed_file_is_refused(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"mine.tiktoken{suffix}"
     path.write_bytes(PACKERS[suffix](RANKS)[:-40])
     with pytest.raises(ModelFormatError, match=r"a compressed vocabulary, found its compressed data is"):
         tokbench.load(path, pattern="gpt4")
 
 
-def test_a_word_list_may_begin_like_a_compressed_file(tmp_path: Path) -> None:
+def test_word_list_that_begins_like_bzip2_opens(tmp_path: Path) -> None:
     assert tokbench.load(_written(tmp_path / "vocab.txt", b"BZh\n[UNK]\nlow\n")).encode("low") == [2]
 
 
-def test_what_is_mapped_has_to_be_unpacked_first(tmp_path: Path) -> None:
+def test_compressed_gguf_is_refused(tmp_path: Path) -> None:
     path = _written(tmp_path / "model.gguf.gz", gzip.compress(b"GGUF" + bytes(100)))
     with pytest.raises(ModelFormatError, match="GGUF as it is, found a compressed file") as refused:
         tokbench.load(path)
@@ -140,7 +140,7 @@ def test_what_is_mapped_has_to_be_unpacked_first(tmp_path: Path) -> None:
         (b"\x80\x04pickled", "a Python pickle"),
     ],
 )
-def test_a_folder_opens_what_is_whole_in_it_and_says_what_is_not(
+def test_folder_with_a_damaged_file_opens_the_whole_one_and_warns(
     tmp_path: Path, damage: bytes, why: str
 ) -> None:
     (tmp_path / "tokenizer.json").write_bytes(damage)
@@ -154,7 +154,7 @@ def test_a_folder_opens_what_is_whole_in_it_and_says_what_is_not(
     assert why in warning
 
 
-def test_a_folder_of_damaged_files_names_each(tmp_path: Path) -> None:
+def test_folder_of_damaged_files_names_each_in_the_error(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_bytes(b'{"model": {')
     (tmp_path / "tokenizer.model").write_bytes(variant("bpe").description().proto[:-30])
     (tmp_path / "vocab.txt").write_bytes(POINTER)
@@ -164,7 +164,7 @@ def test_a_folder_of_damaged_files_names_each(tmp_path: Path) -> None:
         assert str(tmp_path / name) in refused.value.message
 
 
-def test_a_damaged_file_alone_is_the_error_it_always_was(tmp_path: Path) -> None:
+def test_damaged_file_has_the_same_error_by_path_and_by_folder(tmp_path: Path) -> None:
     path = _written(tmp_path / "one" / "tokenizer.json", b'{"model": {')
     messages = []
     for named in (path, path.parent):
@@ -174,7 +174,7 @@ def test_a_damaged_file_alone_is_the_error_it_always_was(tmp_path: Path) -> None
     assert messages[0] == messages[1]
 
 
-def test_a_choice_that_is_left_to_make_does_not_hide_the_damage(tmp_path: Path) -> None:
+def test_missing_pattern_error_mentions_the_skipped_file(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_bytes(POINTER)
     (tmp_path / "mine.tiktoken").write_bytes(RANKS)
     with pytest.raises(ConfigError, match=r"does not define how to split text.*skipped: .*a Git LFS pointer"):
@@ -182,7 +182,7 @@ def test_a_choice_that_is_left_to_make_does_not_hide_the_damage(tmp_path: Path) 
     assert tokbench.load(tmp_path, pattern="gpt4").encode("low") == [257]
 
 
-def test_an_option_that_cannot_be_is_no_damage(tmp_path: Path) -> None:
+def test_invalid_option_does_not_skip_a_file_as_damaged(tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_bytes(huggingface.byte_level())
     (tmp_path / "tokenizer.model").write_bytes(variant("bpe").description().proto)
     with pytest.raises(ConfigError, match="already defines what --pattern would set"):
@@ -195,13 +195,13 @@ def test_an_option_that_cannot_be_is_no_damage(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["tokenizer.json", "merges.txt", "tokenizer.model", "vocab.txt", "mine.tiktoken"]
 )
-def test_a_pointer_of_git_lfs_is_called_one(tmp_path: Path, name: str) -> None:
+def test_git_lfs_pointer_is_refused_by_name(tmp_path: Path, name: str) -> None:
     with pytest.raises(ModelFormatError, match="a Git LFS pointer to it: it was not downloaded") as refused:
         tokbench.load(_written(tmp_path / name, POINTER))
     assert "git lfs pull" in (refused.value.hint or "")
 
 
-def test_a_pointer_beside_a_whole_file_is_called_one(tmp_path: Path) -> None:
+def test_git_lfs_pointer_among_two_needed_files_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "merges.txt").write_bytes(b"#version: 0.2\nl o\n")
     (tmp_path / "vocab.json").write_bytes(POINTER)
     with pytest.raises(ModelFormatError, match=r"vocab\.json.*a Git LFS pointer"):
@@ -211,7 +211,7 @@ def test_a_pointer_beside_a_whole_file_is_called_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "page", [b"<!doctype html><html>", b"\xef\xbb\xbf <HTML lang='en'>", b"<?xml version='1.0'?><Error/>"]
 )
-def test_a_page_in_the_place_of_a_file_is_called_one(tmp_path: Path, page: bytes) -> None:
+def test_html_or_xml_page_is_refused_by_name(tmp_path: Path, page: bytes) -> None:
     with pytest.raises(ModelFormatError, match="a page of HTML or XML"):
         tokbench.load(_written(tmp_path / "tokenizer.json", page))
 

@@ -66,14 +66,14 @@ def gguf_bpe(**changes: Any) -> dict[str, Any]:
     } | changes
 
 
-def test_gguf_holds_a_byte_level_bpe(tmp_path: Path) -> None:
+def test_gguf_of_byte_level_bpe_opens_on_the_kernel(tmp_path: Path) -> None:
     found = opened(gguf(tmp_path, gguf_bpe()))
     assert found.engine == "native"
     assert found.tokenizer.encode("low low<|end|>", special=SpecialPolicy.ENCODE) == [257, 258, 259]
     assert found.composition.model == "BPE, byte-level, whole pre-tokens first"
 
 
-def test_gguf_with_tokens_of_its_user_or_in_several_steps_runs_on_the_kernel(tmp_path: Path) -> None:
+def test_gguf_with_user_tokens_or_several_split_steps_runs_on_the_kernel(tmp_path: Path) -> None:
     mine = gguf_bpe(token_type=[1] * 259 + [4])
     mine["tokens"][259] = b"<|mine|>"
     defined = opened(gguf(tmp_path, mine))
@@ -94,7 +94,7 @@ def test_nearly_every_pre_tokenizer_of_llama_cpp_runs_on_the_kernel(tmp_path: Pa
     assert engine == ("library" if name in LOOKING_AHEAD else "native")
 
 
-def test_gguf_takes_the_end_of_a_turn_for_a_control_token_as_llama_cpp_does(tmp_path: Path) -> None:
+def test_gguf_end_of_turn_is_a_control_token_as_in_llama_cpp(tmp_path: Path) -> None:
     """This holds even if the file marks the token as user-defined: plain text must not end a turn."""
     found = opened(gguf(tmp_path, gguf_bpe(token_type=[1] * 259 + [4])))
     assert dict(found.tokenizer.info.special_tokens) == {"<|end|>": 259}
@@ -130,7 +130,7 @@ def test_gguf_takes_the_end_of_a_turn_for_a_control_token_as_llama_cpp_does(tmp_
         ("afmoe", "a12345 東京กa", ["a", "12", "345", " ", "東京", "กa"]),
     ],
 )
-def test_gguf_splits_as_its_pre_tokenizer_is_known_to(
+def test_gguf_splits_as_its_named_pre_tokenizer(
     tmp_path: Path, name: str, text: str, pieces: list[str]
 ) -> None:
     """Every pair of adjacent bytes of the text is a token here, so pairs merge everywhere but across pre-tokens."""
@@ -156,7 +156,7 @@ def test_gguf_splits_as_its_pre_tokenizer_is_known_to(
         assert not crossing
 
 
-def test_gguf_without_a_pre_tokenizer_is_split_by_default_and_says_so(tmp_path: Path) -> None:
+def test_gguf_without_a_pre_tokenizer_warns_and_uses_the_default(tmp_path: Path) -> None:
     fields = gguf_bpe()
     del fields["pre"]
     found = opened(gguf(tmp_path, fields))
@@ -174,7 +174,7 @@ def test_gguf_of_qwen2_has_no_normalizer(tmp_path: Path) -> None:
     assert tokbench.load(tmp_path / "mine.tokbin").encode("e\u0301 low") == [0x65, 0xCC, 0x81, 258]
 
 
-def test_gguf_of_an_unknown_pre_tokenizer_asks_for_a_pattern(tmp_path: Path) -> None:
+def test_gguf_with_an_unknown_pre_tokenizer_requires_a_pattern(tmp_path: Path) -> None:
     path = gguf(tmp_path, gguf_bpe(pre=b"something-new"))
     with pytest.raises(ConfigError, match="unknown pre-tokenizer 'something-new'"):
         tokbench.load(path)
@@ -191,7 +191,7 @@ def test_gguf_of_an_unknown_pre_tokenizer_asks_for_a_pattern(tmp_path: Path) -> 
         ),
     ],
 )
-def test_gguf_of_gemma_4_merges_characters_and_has_an_ordinary_end(
+def test_gguf_of_gemma_4_merges_characters_and_has_an_ordinary_eos(
     tmp_path: Path, named: dict[str, bytes]
 ) -> None:
     pieces = ["<unk>", "<eos>", "</s>", "<|tool_response>", *(f"<0x{byte:02X}>" for byte in range(256))]
@@ -228,7 +228,7 @@ def test_gguf_of_gemma_4_merges_characters_and_has_an_ordinary_end(
         ({"normalizer.lowercase": True, "normalizer.strip_accents": False}, [1, 0, 0]),
     ],
 )
-def test_gguf_of_bert_says_how_its_text_is_normalized(
+def test_gguf_of_bert_normalizes_as_its_metadata_says(
     tmp_path: Path, said: dict[str, bool], pieces: list[int]
 ) -> None:
     tokens = ["[UNK]", "▁low", "▁e", "▁[CLS]", "▁[SEP]"] + (["▁Up"] if not said else [])
@@ -242,7 +242,7 @@ def test_gguf_of_bert_says_how_its_text_is_normalized(
     assert tokenizer.encode("LOW é É") == pieces
 
 
-def test_gguf_holds_a_sentencepiece_model(tmp_path: Path) -> None:
+def test_gguf_of_a_sentencepiece_model_opens(tmp_path: Path) -> None:
     pieces = [
         "<unk>",
         "<s>",
@@ -274,7 +274,7 @@ def test_gguf_holds_a_sentencepiece_model(tmp_path: Path) -> None:
     assert found.tokenizer.encode("é") == [259, 3 + 0xC3, 3 + 0xA9]
 
 
-def test_gguf_of_sentencepiece_with_entries_that_only_fill_it_up(tmp_path: Path) -> None:
+def test_gguf_of_sentencepiece_with_padding_entries_opens(tmp_path: Path) -> None:
     """As in Phi-3's file, <unk> is a control piece and the tokens that pad the vocabulary have the type unknown."""
     pieces = [
         "<unk>",
@@ -304,7 +304,7 @@ def test_gguf_of_sentencepiece_with_entries_that_only_fill_it_up(tmp_path: Path)
     assert dict(tokenizer.info.special_tokens) == {"<s>": 1, "</s>": 2, "[PAD1]": 262, "[PAD2]": 263}
 
 
-def test_gguf_holds_word_pieces(tmp_path: Path) -> None:
+def test_gguf_of_wordpiece_opens(tmp_path: Path) -> None:
     path = gguf(
         tmp_path,
         {
@@ -316,7 +316,7 @@ def test_gguf_holds_word_pieces(tmp_path: Path) -> None:
     assert tokbench.load(path).encode("Lower zzz") == [2, 3, 1]
 
 
-def test_gguf_spells_a_bracket_inside_a_word_without_its_mark(tmp_path: Path) -> None:
+def test_gguf_spells_a_bracket_inside_a_word_without_its_prefix(tmp_path: Path) -> None:
     tokens = [b"[PAD]", b"[UNK]", "▁[".encode(), b"[", b"]", "▁low".encode()]
     path = gguf(tmp_path, {"model": b"bert", "tokens": tokens, "token_type": [3, 3, 1, 1, 1, 1]})
     assert tokbench.load(path).encode("low [") == [5, 2]

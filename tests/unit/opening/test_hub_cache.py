@@ -37,7 +37,7 @@ def name_of(tokenizer: Tokenizer) -> str:
     return tokenizer.info.name
 
 
-def test_the_version_that_main_names_is_opened(tmp_path: Path) -> None:
+def test_snapshot_of_the_main_branch_is_opened(tmp_path: Path) -> None:
     model = cached(tmp_path, ONE, OTHER, main=f"{OTHER}\n")
     (model / "snapshots" / ONE / "tokenizer.json").unlink()
     opened = tokbench.load(model)
@@ -45,17 +45,17 @@ def test_the_version_that_main_names_is_opened(tmp_path: Path) -> None:
     assert name_of(opened) == name_of(tokbench.load(model / "snapshots" / OTHER)) == "model"
 
 
-def test_the_only_version_needs_no_name(tmp_path: Path) -> None:
+def test_only_snapshot_is_opened_without_a_branch(tmp_path: Path) -> None:
     assert name_of(tokbench.load(cached(tmp_path, ONE))) == "model"
 
 
 @pytest.mark.parametrize("main", [None, "../../elsewhere", "", "0" * 40])
-def test_of_several_versions_one_has_to_be_named(tmp_path: Path, main: str | None) -> None:
+def test_several_snapshots_without_a_valid_branch_are_refused(tmp_path: Path, main: str | None) -> None:
     with pytest.raises(ModelFormatError, match=rf"one version of a model.*{ONE}, {OTHER}"):
         tokbench.load(cached(tmp_path, ONE, OTHER, main=main))
 
 
-def test_a_model_without_versions_is_refused(tmp_path: Path) -> None:
+def test_model_without_snapshots_is_refused(tmp_path: Path) -> None:
     (tmp_path / "models--a--b" / "snapshots").mkdir(parents=True)
     with pytest.raises(ModelFormatError, match="one version of a model"):
         tokbench.load(tmp_path / "models--a--b")

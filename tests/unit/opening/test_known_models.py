@@ -11,7 +11,7 @@ from tokbench.opening.known_models import nearest, where_to_get
 
 
 @pytest.mark.parametrize("name", [name for name in MODEL_TO_ENCODING if where_to_get(name)])
-def test_what_tiktoken_knows_is_the_same(name: str) -> None:
+def test_encodings_of_models_agree_with_tiktoken(name: str) -> None:
     found = where_to_get(name)
     assert found is not None
     assert found[0] == MODEL_TO_ENCODING[name]
@@ -23,11 +23,11 @@ def test_most_models_of_tiktoken_are_known() -> None:
 
 
 @pytest.mark.parametrize("name", ["GPT-4o", "gpt4o", "gpt_4o", "gpt 4o"])
-def test_spelling_does_not_matter(name: str) -> None:
+def test_model_names_match_in_any_spelling(name: str) -> None:
     assert where_to_get(name) == where_to_get("gpt-4o")
 
 
-def test_loading_a_model_by_its_name_says_what_to_get() -> None:
+def test_loading_a_model_by_its_name_suggests_its_source() -> None:
     with pytest.raises(StoreError, match="the model of that name has meta-llama/Meta-Llama-3-8B") as caught:
         tokbench.load("llama-3")
     assert caught.value.hint is not None

@@ -38,7 +38,7 @@ def both() -> tuple[Any, Llama2cTokenizer]:
     return open_model(model_of_llama2c(binary()), name="mine"), Llama2cTokenizer(binary())
 
 
-def test_it_is_recognized_by_its_content_and_opens_by_its_folder(tmp_path: Path) -> None:
+def test_llama2c_file_is_recognized_by_content_and_by_folder(tmp_path: Path) -> None:
     (tmp_path / "tok512.bin").write_bytes(binary())
     found = open_found(recognize(tmp_path / "tok512.bin"), OpenRequest())
     assert found.source.format is Format.LLAMA2C
@@ -49,7 +49,7 @@ def test_it_is_recognized_by_its_content_and_opens_by_its_folder(tmp_path: Path)
 
 
 @given(text=st.one_of(texts, st.text("the catsé東 \n", max_size=40)))
-def test_it_encodes_and_decodes_as_llama2c_does(text: str) -> None:
+def test_encoding_and_decoding_agree_with_llama2c(text: str) -> None:
     text = text.translate({ord(character): None for character in EXCLUDED})
     ours, theirs = both()
     ids = ours.encode(text)
@@ -64,7 +64,7 @@ def test_equal_scores_merge_from_the_left(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_it_goes_back_to_the_same_file_and_on_to_others(tmp_path: Path) -> None:
+def test_llama2c_file_converts_to_itself_and_to_other_formats(tmp_path: Path) -> None:
     (tmp_path / "mine.bin").write_bytes(binary())
     opened = tokbench.load(tmp_path / "mine.bin")
     convert(opened, to="llama2c", out=tmp_path / "again.bin")
@@ -105,7 +105,7 @@ SPACE = (b" ", -1.0)
         ([SPACE, (b"", -1.0)], b"", "piece 260 is empty"),
     ],
 )
-def test_a_damaged_file_is_an_error_that_says_where(
+def test_damaged_file_is_refused_with_its_position(
     pieces: list[tuple[bytes, float]], tail: bytes, reason: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ModelFormatError, match=reason):
@@ -113,7 +113,7 @@ def test_a_damaged_file_is_an_error_that_says_where(
 
 
 @given(data=st.data())
-def test_no_change_of_a_byte_and_no_cut_is_a_traceback(data: st.DataObject) -> None:
+def test_changed_byte_or_truncation_raises_only_a_format_error(data: st.DataObject) -> None:
     changed = bytearray(binary())
     place = data.draw(st.integers(0, len(changed) - 1))
     changed[place] = data.draw(st.integers(0, 255))

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_names_are_paths_then_folders_then_built_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_resolve_to_paths_then_saved_folders_then_built_in_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "tokenizers").mkdir()
     document_file(tmp_path / "tokenizers", document(), name="foreign.json")
@@ -26,7 +28,7 @@ def test_names_are_paths_then_folders_then_built_in(tmp_path: Path, monkeypatch:
     assert "tiktoken:NAME" in (caught.value.hint or "")
 
 
-def test_a_link_that_leads_nowhere_is_named(tmp_path: Path) -> None:
+def test_dangling_link_is_named_in_the_error(tmp_path: Path) -> None:
     link = tmp_path / "tokenizer.json"
     link.symlink_to("blobs/3fa1c2")
     with pytest.raises(StoreError, match=r"tokenizer\.json is a link to blobs/3fa1c2, which does not exist"):
@@ -35,7 +37,7 @@ def test_a_link_that_leads_nowhere_is_named(tmp_path: Path) -> None:
         load(tmp_path)
 
 
-def test_tiktoken_names_are_asked_of_tiktoken_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tiktoken_name_is_resolved_by_tiktoken_only(monkeypatch: pytest.MonkeyPatch) -> None:
     import tiktoken
 
     made = tiktoken.Encoding(
@@ -54,7 +56,7 @@ def test_tiktoken_names_are_asked_of_tiktoken_alone(monkeypatch: pytest.MonkeyPa
     assert caught.value.hint == "it has tiny"
 
 
-def test_what_cannot_be_fetched_says_which_file_to_put_where(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_download_says_which_file_to_put_where(monkeypatch: pytest.MonkeyPatch) -> None:
     import huggingface_hub
     import tiktoken
 
@@ -71,7 +73,7 @@ def test_what_cannot_be_fetched_says_which_file_to_put_where(monkeypatch: pytest
     assert "tokenizer.json" in (caught.value.hint or "")
 
 
-def test_a_model_of_the_hub_is_its_data_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hub_model_downloads_its_data_files_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import huggingface_hub
 
     asked: dict[str, Any] = {}
@@ -87,7 +89,7 @@ def test_a_model_of_the_hub_is_its_data_alone(tmp_path: Path, monkeypatch: pytes
     assert not any(pattern.endswith((".py", ".bin", "*")) for pattern in asked["patterns"])
 
 
-def test_opening_imports_no_library_before_it_needs_one() -> None:
+def test_opening_imports_no_library_before_it_is_needed() -> None:
     import subprocess
 
     code = (

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tokbench.core.manifest import Manifest
 
 
-def test_what_is_loaded_has_its_encoder_and_what_a_command_opens_makes_it_for_the_first_text(
+def test_load_builds_the_encoder_at_once_and_a_command_at_the_first_text(
     tmp_path: Path,
 ) -> None:
     made = tokenizers.Tokenizer(tokenizers.models.BPE({"l": 0, "o": 1, "lo": 2}, [("l", "o")]))
@@ -38,7 +38,7 @@ def test_what_is_loaded_has_its_encoder_and_what_a_command_opens_makes_it_for_th
 # Recognition
 
 
-def test_the_content_decides_and_not_the_name(tmp_path: Path) -> None:
+def test_format_is_recognized_by_content_not_name(tmp_path: Path) -> None:
     """Llama 3's rank file is called `tokenizer.model`, and any file may be called `.txt`."""
     path = ranks(tmp_path, name="tokenizer.model")
     assert recognize(path).format is Format.RANKS
@@ -46,7 +46,7 @@ def test_the_content_decides_and_not_the_name(tmp_path: Path) -> None:
     assert recognize(document_file(tmp_path, document(), name="notes.txt")).format is Format.TOKENIZER_JSON
 
 
-def test_a_folder_is_its_tokenizer_json_before_anything_else(tmp_path: Path) -> None:
+def test_tokenizer_json_is_preferred_in_a_folder(tmp_path: Path) -> None:
     ranks(tmp_path)
     document_file(tmp_path, document())
     (tmp_path / "vocab.txt").write_text("[UNK]\nlow\n", encoding="utf-8")
@@ -56,7 +56,7 @@ def test_a_folder_is_its_tokenizer_json_before_anything_else(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("name", ["20B_tokenizer.json", "tokenizer-midi.json", "my.tokenizer.v2.json"])
-def test_a_folder_whose_only_tokenizer_has_a_name_of_its_own_opens(tmp_path: Path, name: str) -> None:
+def test_folder_with_one_tokenizer_of_any_name_opens(tmp_path: Path, name: str) -> None:
     made = document_file(tmp_path, document(), name=name)
     (tmp_path / "tokenizer_config.json").write_text('{"model_max_length": 5}', encoding="utf-8")
     (tmp_path / "config.json").write_text("{}", encoding="utf-8")
@@ -84,7 +84,7 @@ def test_a_folder_whose_only_tokenizer_has_a_name_of_its_own_opens(tmp_path: Pat
         ("vocab.txt", "".join(f"tôi_{count} {count}\n" for count in range(9)), "found words with counts"),
     ],
 )
-def test_a_folder_without_a_whole_tokenizer_says_what_is_missing(
+def test_folder_without_a_complete_tokenizer_is_refused(
     tmp_path: Path, name: str, content: str, message: str
 ) -> None:
     (tmp_path / name).write_text(content, encoding="utf-8")
@@ -92,7 +92,7 @@ def test_a_folder_without_a_whole_tokenizer_says_what_is_missing(
         recognize(tmp_path)
 
 
-def test_a_saved_folder_opens_as_before(tmp_path: Path) -> None:
+def test_saved_folder_opens(tmp_path: Path) -> None:
     trained = tokbench.train(["low lower lowest"] * 3, vocab_size=262)
     trained.save(tmp_path / "saved")
     found = opened(tmp_path / "saved")
@@ -103,7 +103,7 @@ def test_a_saved_folder_opens_as_before(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("backend", ["bpe", "byte", "char"])
-def test_the_manifest_of_a_saved_folder_is_read_once(
+def test_manifest_of_a_saved_folder_is_read_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str
 ) -> None:
     tokbench.train(["abc abd"], backend=backend).save(tmp_path / "mine")
@@ -118,7 +118,7 @@ def test_the_manifest_of_a_saved_folder_is_read_once(
     assert read == [tmp_path / "mine" / "tokbench.json"]
 
 
-def test_a_word_list_says_what_it_guessed(tmp_path: Path) -> None:
+def test_word_list_warns_of_guessed_settings(tmp_path: Path) -> None:
     path = tmp_path / "vocab.txt"
     path.write_text("[PAD]\n[UNK]\nlow\n##er\n", encoding="utf-8")
     uncased = opened(path)
@@ -135,7 +135,7 @@ def test_a_word_list_says_what_it_guessed(tmp_path: Path) -> None:
 # tokenizer.json: which engine, and why
 
 
-def test_a_plain_byte_level_bpe_runs_on_the_kernel(tmp_path: Path) -> None:
+def test_plain_byte_level_bpe_runs_on_the_kernel(tmp_path: Path) -> None:
     found = opened(document_file(tmp_path, document()))
     assert found.engine == "native"
     assert found.composition.pattern is not None
@@ -148,7 +148,7 @@ def added(content: str, id: int, **flags: Any) -> dict[str, Any]:
     return {"id": id, "content": content, **plain, "special": True, **flags}
 
 
-def test_added_tokens_of_no_text_are_left_out_as_by_the_library(tmp_path: Path) -> None:
+def test_empty_added_tokens_are_skipped_as_by_the_library(tmp_path: Path) -> None:
     made = document(added_tokens=[added("<|end|>", 259), added("", 260), added("<new>", 261)])
     path = document_file(tmp_path, made)
     found = opened(path)
@@ -177,7 +177,7 @@ BERT = {"type": "BertProcessing", "cls": ["<|end|>", 259], "sep": ["<|end|>", 25
         ({"added_tokens": [added("<a>", 259), added("<a>", 259)]}, "listed twice"),
     ],
 )
-def test_what_could_change_an_id_is_left_to_the_library(
+def test_unsupported_settings_are_left_to_the_library(
     tmp_path: Path, changes: dict[str, Any], reason: str
 ) -> None:
     path = document_file(tmp_path, document(**changes))
@@ -194,7 +194,7 @@ def test_dropout_is_left_to_the_library(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("engine", ["native", "library"])
-def test_special_tokens_among_the_others_and_gaps(tmp_path: Path, engine: str) -> None:
+def test_special_tokens_inside_the_vocabulary_and_gaps_open(tmp_path: Path, engine: str) -> None:
     made = document()
     vocab = made["model"]["vocab"]
     made["model"]["vocab"] = {piece: id + (id > 255) * 3 for piece, id in vocab.items()} | {"<|mid|>": 256}
@@ -210,7 +210,7 @@ def test_special_tokens_among_the_others_and_gaps(tmp_path: Path, engine: str) -
             tokenizer.token_bytes(gap)
 
 
-def test_whole_pretokens_come_first_where_the_file_says_so(tmp_path: Path) -> None:
+def test_ignore_merges_encodes_whole_pretokens_first(tmp_path: Path) -> None:
     made = document()
     made["model"]["ignore_merges"] = True
     made["model"]["vocab"]["xyz"] = 259
@@ -220,7 +220,7 @@ def test_whole_pretokens_come_first_where_the_file_says_so(tmp_path: Path) -> No
         assert tokbench.load(path, engine=engine).encode("xyz axyz") == [259, 32, 97, 120, 121, 122]
 
 
-def test_pieces_that_no_merge_makes_are_reported(tmp_path: Path) -> None:
+def test_pieces_that_no_merge_produces_are_reported(tmp_path: Path) -> None:
     made = document()
     made["model"]["vocab"]["zz"] = 259
     made["added_tokens"] = []
@@ -244,5 +244,5 @@ def test_pieces_that_no_merge_makes_are_reported(tmp_path: Path) -> None:
         (r"\p{L}+|\P{L}+", "custom"),
     ],
 )
-def test_patterns_are_known_by_their_texts(text: str, name: str) -> None:
+def test_patterns_are_recognized_by_their_text(text: str, name: str) -> None:
     assert known_pattern(text)[0] == name

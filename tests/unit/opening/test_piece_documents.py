@@ -50,7 +50,7 @@ def pieces_of(tokenizer: Any, text: str) -> list[str]:
         ("AlbertTokenizer", {}, "1,a", ["▁", "1", ",", "a"]),
     ],
 )
-def test_a_text_is_changed_as_the_class_does(
+def test_text_is_changed_as_the_class_changes_it(
     tmp_path: Path, name: str, settings: dict[str, Any], text: str, expected: list[str]
 ) -> None:
     found = opened(folder_of(tmp_path, name, **settings))
@@ -67,7 +67,7 @@ def test_templates_have_the_type_ids_of_the_class(tmp_path: Path) -> None:
     assert (list(made.ids), list(made.type_ids)) == ([1, 5, 2, 3, 17, 2], [0, 0, 0, 1, 1, 1])
 
 
-def test_a_model_by_its_own_name_takes_a_text_as_it_is(tmp_path: Path) -> None:
+def test_model_named_by_its_file_changes_no_text(tmp_path: Path) -> None:
     found = opened(folder_of(tmp_path, "AlbertTokenizer") / NAME)
     assert pieces_of(found.tokenizer, "É") != ["▁e"]
 
@@ -81,14 +81,16 @@ def test_a_model_by_its_own_name_takes_a_text_as_it_is(tmp_path: Path) -> None:
         ("DebertaV2Tokenizer", {"do_lower_case": True}, "lower-cases a text"),
     ],
 )
-def test_what_is_not_done_is_said(tmp_path: Path, name: str, settings: dict[str, Any], does: str) -> None:
+def test_unsupported_text_changes_are_reported(
+    tmp_path: Path, name: str, settings: dict[str, Any], does: str
+) -> None:
     folder = folder_of(tmp_path, name, **settings)
     said = f"a {name} first {does}, which is not done here: it gives other ids for such texts"
     assert said in opened(folder).warnings
     assert said not in opened(folder / NAME).warnings
 
 
-def test_classes_that_change_nothing_are_not_warned_of(tmp_path: Path) -> None:
+def test_classes_that_change_no_text_have_no_warning(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "DebertaV2Tokenizer", split_by_punct=False)
     assert opened(folder).warnings == ()
 
@@ -108,7 +110,7 @@ def test_chatglm_spells_white_space_as_symbols(tmp_path: Path) -> None:
         ({"legacy": True, "add_prefix_space": False}, ["▁e"]),
     ],
 )
-def test_llama_puts_no_space_in_front_where_it_is_told_so(
+def test_llama_omits_the_prefix_space_when_configured(
     tmp_path: Path, settings: dict[str, Any], pieces: list[str]
 ) -> None:
     found = opened(folder_of(tmp_path, "LlamaTokenizer", **settings))
@@ -127,7 +129,7 @@ def test_llama_puts_no_space_in_front_where_it_is_told_so(
         ("XLNetTokenizer", {}, True, None),
     ],
 )
-def test_other_spaces_after_added_tokens_are_warned_of(
+def test_different_spaces_after_added_tokens_are_reported(
     tmp_path: Path, name: str, settings: dict[str, Any], special: bool, said: str | None
 ) -> None:
     id = len(WORDS) + 1 + len(ENDS.get(name, ()))
@@ -140,7 +142,7 @@ def test_other_spaces_after_added_tokens_are_warned_of(
 
 
 @pytest.mark.parametrize("name", ["CpmTokenizer", "BartphoTokenizer", "ErnieMTokenizer"])
-def test_classes_whose_rules_no_file_holds_are_refused(tmp_path: Path, name: str) -> None:
+def test_classes_with_unknown_rules_are_refused(tmp_path: Path, name: str) -> None:
     folder = folder_of(tmp_path, name)
     with pytest.raises(ModelFormatError, match=f"found that of a {name}, which"):
         tokbench.load(folder)

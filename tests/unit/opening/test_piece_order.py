@@ -28,7 +28,7 @@ PIECES = [
 XLM = {"config.json": {"model_type": "xlm-roberta"}}
 
 
-def test_ids_are_those_of_fairseqs_rule(tmp_path: Path) -> None:
+def test_ids_follow_fairseqs_rule(tmp_path: Path) -> None:
     tokenizer: Any = tokbench.load(put(tmp_path, {NAME: written(PIECES), **XLM}))
     assert tokenizer.with_template("hi?") == [0, 4, 5, 3, 2]
     assert tokenizer.with_template("hi", "h") == [0, 4, 5, 2, 2, 4, 6, 2]
@@ -46,7 +46,7 @@ def test_ids_are_those_of_fairseqs_rule(tmp_path: Path) -> None:
     assert tokenizer.info.kernel == "native"
 
 
-def test_what_else_a_file_has_is_kept_and_its_self_test_is_not(tmp_path: Path) -> None:
+def test_unknown_fields_of_the_model_are_kept_and_its_self_test_is_dropped(tmp_path: Path) -> None:
     self_test = length_field(4, length_field(1, length_field(1, b"hi") + length_field(2, b"hi")))
     odd = written(PIECES) + varint_field(200, 7) + self_test
     tokenizer: Any = tokbench.load(put(tmp_path, {NAME: odd, **XLM}))
@@ -54,7 +54,7 @@ def test_what_else_a_file_has_is_kept_and_its_self_test_is_not(tmp_path: Path) -
     assert tokenizer.model.trainer["vocab_size"] == 8
 
 
-def test_it_is_saved_with_these_ids(tmp_path: Path) -> None:
+def test_saved_folder_keeps_the_renumbered_ids(tmp_path: Path) -> None:
     tokenizer: Any = tokbench.load(put(tmp_path / "in", {NAME: written(PIECES), **XLM}))
     tokenizer.save(tmp_path / "out")
     saved: Any = tokbench.load(tmp_path / "out")
@@ -94,14 +94,14 @@ def test_a_damaged_template_of_a_saved_folder_is_refused(
         ([*PIECES, ModelPiece("<mask>", 0.0, PieceType.CONTROL)], XLM),
     ],
 )
-def test_another_model_keeps_its_ids(
+def test_model_of_another_class_keeps_its_ids(
     tmp_path: Path, pieces: list[ModelPiece], beside: dict[str, Any]
 ) -> None:
     tokenizer = tokbench.load(put(tmp_path, {NAME: written(pieces), **beside}))
     assert tokenizer.encode("hi") == [id for id, piece in enumerate(pieces) if piece.text in ("▁", "hi")]
 
 
-def test_a_model_by_its_own_name_keeps_its_ids(tmp_path: Path) -> None:
+def test_model_named_by_its_file_keeps_its_ids(tmp_path: Path) -> None:
     put(tmp_path, {NAME: written(PIECES), **XLM})
     assert opened(tmp_path / NAME).tokenizer.encode("hi") == [3, 4]
 
@@ -124,7 +124,7 @@ def test_a_model_by_its_own_name_keeps_its_ids(tmp_path: Path) -> None:
         ("SeamlessM4TTokenizer", [4, 5, 1], [[4, 5, 3], [4, 5, 4, 6, 3]], {"<pad>": 0, "<s>": 2}),
     ],
 )
-def test_a_class_counts_its_own_tokens(
+def test_class_specific_tokens_have_their_ids(
     tmp_path: Path, name: str, ids: list[int], rows: list[list[int]], others: dict[str, int]
 ) -> None:
     beside = {"tokenizer_config.json": {"tokenizer_class": name}}
@@ -143,7 +143,7 @@ def test_a_class_counts_its_own_tokens(
         ("PLBartTokenizer", {"language_codes": "multi", "src_lang": "go"}, [4, 5, 2, 13]),
     ],
 )
-def test_settings_of_languages_count(
+def test_language_settings_change_the_template(
     tmp_path: Path, name: str, settings: dict[str, Any], single: list[int]
 ) -> None:
     beside = {"tokenizer_config.json": {"tokenizer_class": name, **settings}}
@@ -151,7 +151,7 @@ def test_settings_of_languages_count(
     assert tokenizer.with_template("hi") == single
 
 
-def test_the_tokens_that_nllb_lists_count(tmp_path: Path) -> None:
+def test_tokens_listed_for_nllb_have_their_ids(tmp_path: Path) -> None:
     listed = {
         "7": {"content": "<mask>", "lstrip": True, "special": True},
         "8": {"content": "eng_Latn", "special": True},
@@ -166,7 +166,7 @@ def test_the_tokens_that_nllb_lists_count(tmp_path: Path) -> None:
     assert not any("versions of a NllbTokenizer differ" in warning for warning in found.warnings)
 
 
-def test_ids_that_nobody_lists_for_nllb_are_warned_of(tmp_path: Path) -> None:
+def test_unlisted_ids_of_nllb_are_reported(tmp_path: Path) -> None:
     beside = {"tokenizer_config.json": {"tokenizer_class": "NllbTokenizer"}}
     [warning] = opened(put(tmp_path, {NAME: written(PIECES), **beside})).warnings
     assert "of which versions of a NllbTokenizer differ: here <mask> is the last" in warning
@@ -180,7 +180,7 @@ PEGASUS = [
 
 
 @pytest.mark.parametrize(("settings", "first"), [({}, 105), ({"offset": 4}, 6), ({"offset": 0}, 2)])
-def test_pegasus_puts_tokens_after_its_first_two(
+def test_pegasus_inserts_tokens_after_its_first_two(
     tmp_path: Path, settings: dict[str, Any], first: int
 ) -> None:
     beside = {"tokenizer_config.json": settings, "config.json": {"model_type": "pegasus"}}

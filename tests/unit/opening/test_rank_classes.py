@@ -74,7 +74,7 @@ def ids_of(pattern: str, special_tokens: dict[str, int]) -> list[int]:
         ("Phi3SmallTokenizer", "cl100k_base.tiktoken", GPT4, 100_257),
     ],
 )
-def test_a_class_splits_and_counts_as_its_code_does(
+def test_class_defines_pattern_and_special_tokens(
     tmp_path: Path, name: str, file: str, pattern: str, end: int
 ) -> None:
     tokenizer = folder_of(tmp_path, name, {}, file=file)
@@ -101,7 +101,7 @@ def test_a_class_splits_and_counts_as_its_code_does(
         ),
     ],
 )
-def test_a_class_writes_tokens_around_a_text(
+def test_class_defines_the_template(
     tmp_path: Path, name: str, settings: dict[str, Any], before: list[int], after: list[int]
 ) -> None:
     file = "tokenizer.model" if name == "ChatGLM4Tokenizer" else "hy.tiktoken"
@@ -112,14 +112,14 @@ def test_a_class_writes_tokens_around_a_text(
     assert list(input_of(tokenizer, TEXT, TEXT).ids) == pair
 
 
-def test_a_class_whose_versions_differ_is_warned_of_where_the_folder_does_not_say(tmp_path: Path) -> None:
+def test_class_with_differing_versions_is_reported_unless_the_folder_decides(tmp_path: Path) -> None:
     folder_of(tmp_path, "HYTokenizer", {}, file="hy.tiktoken")
     assert [each for each in opened(tmp_path).warnings if "versions of HYTokenizer differ" in each]
     folder_of(tmp_path, "HYTokenizer", {"add_bos_token": False}, file="hy.tiktoken")
     assert opened(tmp_path).warnings == ()
 
 
-def test_the_special_tokens_of_kimi_have_the_names_beside_them_or_a_number(tmp_path: Path) -> None:
+def test_kimi_special_tokens_have_listed_names_or_numbers(tmp_path: Path) -> None:
     listed = {
         str(SIZE): {"content": "[BOS]", "special": True},
         str(SIZE + 2): {"content": "<|endoftext|>", "special": False},
@@ -133,7 +133,7 @@ def test_the_special_tokens_of_kimi_have_the_names_beside_them_or_a_number(tmp_p
     assert tokenizer.encode(TEXT, special=SpecialPolicy.ENCODE) == ids_of(KIMI, {"<|endoftext|>": SIZE + 2})
 
 
-def test_kimi_audio_splits_and_counts_otherwise(tmp_path: Path) -> None:
+def test_kimi_audio_has_its_own_pattern_and_ids(tmp_path: Path) -> None:
     settings = {"auto_map": {"AutoTokenizer": "tokenization_kimia.TikTokenTokenizer"}}
     tokenizer = folder_of(tmp_path, "", settings, file="tiktoken.model")
     specials = dict(tokenizer.info.special_tokens)
@@ -145,7 +145,7 @@ def test_kimi_audio_splits_and_counts_otherwise(tmp_path: Path) -> None:
     assert tokenizer.decode(tokenizer.encode(decomposed)) == decomposed
 
 
-def test_special_tokens_beside_the_ranks_of_glm_stand_for_all_of_its_class(tmp_path: Path) -> None:
+def test_listed_special_tokens_of_glm_replace_those_of_its_class(tmp_path: Path) -> None:
     listed = {str(SIZE + 5): {"content": "<|user|>", "special": True}}
     settings = {"added_tokens_decoder": listed}
     tokenizer = folder_of(tmp_path, "ChatGLM4Tokenizer", settings, file="tokenizer.model")
@@ -155,7 +155,7 @@ def test_special_tokens_beside_the_ranks_of_glm_stand_for_all_of_its_class(tmp_p
 @pytest.mark.parametrize(
     ("part", "token", "place"), [("visual", "<imgpad>", 216), ("audio", "</audio>", 3521)]
 )
-def test_qwen_with_pictures_or_sounds_has_tokens_for_them(
+def test_qwen_with_images_or_audio_has_tokens_for_them(
     tmp_path: Path, part: str, token: str, place: int
 ) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"model_type": "qwen", part: {}}))
@@ -164,7 +164,7 @@ def test_qwen_with_pictures_or_sounds_has_tokens_for_them(
     assert specials[token] == SIZE + place == max(specials.values())
 
 
-def test_a_class_that_is_not_known_is_named(tmp_path: Path) -> None:
+def test_unknown_class_is_named_in_the_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="neither its content nor its ZhinaoTokenizer is known here"):
         folder_of(tmp_path, "ZhinaoTokenizer", {}, file="360.tiktoken")
     assert tokbench.load(tmp_path, pattern="gpt4").info.special_tokens == {}

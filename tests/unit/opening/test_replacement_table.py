@@ -25,7 +25,7 @@ def table() -> ReplacementTable:
     return ReplacementTable(TABLE)
 
 
-def test_a_worked_example() -> None:
+def test_normalization_of_a_worked_example() -> None:
     assert (
         table()("ﬁ①\tA\u00a0e\u0301 \r\n") == "fi1 A é  "
     )  # the line end \r\n is a single character to the library
@@ -50,12 +50,12 @@ FRAGMENTS = [
 
 
 @given(st.lists(st.sampled_from(FRAGMENTS) | st.characters(exclude_categories=["Cs"]), max_size=8) | texts)
-def test_any_text(parts: list[str] | str) -> None:
+def test_any_text_is_normalized_as_by_the_library(parts: list[str] | str) -> None:
     text = "".join(parts)
     assert table()(text) == Precompiled(TABLE).normalize_str(text)
 
 
-def test_characters_that_stand_alone_do_so_beside_all_of_their_kind() -> None:
+def test_non_joining_characters_normalize_independently() -> None:
     codes = [*range(0x3400), *range(0xA000, 0xAC00), *range(0xD7A0, 0xD800), *range(0xF900, 0x20000)]
     alone = "".join(map(chr, [code for code in codes if not joining()[code]]))
     text = "".join(f"{one}a{one}{one}" for one in alone)

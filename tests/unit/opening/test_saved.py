@@ -43,14 +43,14 @@ def made_a_folder(path):
         *(pytest.param(name, marks=pytest.mark.slow) for name in ("merges.npy", "tokenizer.json")),
     ],
 )
-def test_a_damaged_cache_is_made_anew(kept, name, damage):
+def test_damaged_cache_is_rebuilt(kept, name, damage):
     whole, ids = (kept / name).read_bytes(), default_tokenizer().encode(TEXT)
     damage(kept / name)
     assert default_tokenizer().encode(TEXT) == ids
     assert (kept / name).read_bytes() == whole
 
 
-def test_without_a_place_to_keep_it_it_is_trained_each_time(tmp_path, monkeypatch, kept):
+def test_tokenizer_is_trained_again_without_a_writable_cache(tmp_path, monkeypatch, kept):
     ids = default_tokenizer().encode(TEXT)
     (tmp_path / "file").write_bytes(b"")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))

@@ -82,7 +82,7 @@ def test_ids_are_those_of_mistral_common(tmp_path: Path) -> None:
         assert ours.decode(ours.encode(text)) == text
 
 
-def test_conversations_are_written_as_for_tekken(tmp_path: Path) -> None:
+def test_conversations_render_with_tekken_ids(tmp_path: Path) -> None:
     made = document(special_tokens=None)
     made["config"] |= {"default_num_special_tokens": 25, "default_vocab_size": 284}
     tokenizer = tokbench.load(write(tmp_path, made))
@@ -90,7 +90,7 @@ def test_conversations_are_written_as_for_tekken(tmp_path: Path) -> None:
     assert chat.ids.tolist() == [1, 3, 25 + 257, 4]  # no prefix space, unlike with SentencePiece
 
 
-def test_special_tokens_that_an_old_file_does_not_list(tmp_path: Path) -> None:
+def test_special_tokens_missing_in_an_old_file_are_added(tmp_path: Path) -> None:
     made = document()
     del made["special_tokens"]
     made["config"] |= {"version": "v3", "default_num_special_tokens": 25, "default_vocab_size": 284}
@@ -100,7 +100,7 @@ def test_special_tokens_that_an_old_file_does_not_list(tmp_path: Path) -> None:
     assert tokenizer.encode("low") == [25 + 257]
 
 
-def test_in_a_folder_it_comes_after_tokenizer_json_and_before_ranks(tmp_path: Path) -> None:
+def test_tekken_in_a_folder_comes_after_tokenizer_json_and_before_ranks(tmp_path: Path) -> None:
     write(tmp_path, document())
     (tmp_path / "other.tiktoken").write_bytes(b"YQ== 0\n")
     assert opened(tmp_path).source.format is Format.TEKKEN
@@ -108,7 +108,7 @@ def test_in_a_folder_it_comes_after_tokenizer_json_and_before_ranks(tmp_path: Pa
 
 
 @pytest.mark.usefixtures("short_proofs")
-def test_it_converts_with_its_ids(tmp_path: Path) -> None:
+def test_conversion_keeps_the_ids(tmp_path: Path) -> None:
     tokenizer = tokbench.load(write(tmp_path, document()))
     convert(tokenizer, to="tokenizers", out=tmp_path / "made.json")
     made = tokbench.load(tmp_path / "made.json")
@@ -135,13 +135,13 @@ def test_damaged_files_are_refused(tmp_path: Path, changes: dict[str, Any], mess
         tokbench.load(write(tmp_path, document(**changes)))
 
 
-def test_more_special_tokens_than_memory_are_refused_before_they_are_made(tmp_path: Path) -> None:
+def test_impossible_number_of_special_tokens_is_refused_early(tmp_path: Path) -> None:
     made = document()
     made["config"] |= {"default_num_special_tokens": 10**12, "default_vocab_size": 10**12 + 259}
     with pytest.raises(ModelFormatError, match="ids below 262144 for 259 tokens"):
         tokbench.load(write(tmp_path, made))
 
 
-def test_it_answers_itself_how_text_is_split(tmp_path: Path) -> None:
+def test_pattern_option_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="already defines what --pattern"):
         tokbench.load(write(tmp_path, document()), pattern="gpt4")

@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_rank_file_asks_for_its_pattern(tmp_path: Path) -> None:
+def test_rank_file_requires_a_pattern(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="does not define how to split text") as caught:
         tokbench.load(ranks(tmp_path))
     assert "--pattern takes a name" in (caught.value.hint or "")
 
 
-def test_what_is_loaded_is_ready_for_much_text_and_what_a_command_opens_is_not_yet(
+def test_load_prepares_for_much_text_and_a_command_does_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[NativeBpeWithFallback] = []
@@ -41,14 +41,14 @@ def test_what_is_loaded_is_ready_for_much_text_and_what_a_command_opens_is_not_y
     assert [tokbench.load(ranks(tmp_path), pattern="gpt4")] == made
 
 
-def test_a_usual_size_suggests_the_usual_pattern(tmp_path: Path) -> None:
+def test_usual_number_of_ranks_suggests_its_pattern(tmp_path: Path) -> None:
     pairs = [bytes([first, second]) for first in range(256) for second in range(196)]
     with pytest.raises(ConfigError) as caught:
         tokbench.load(ranks(tmp_path, [*BYTES, *pairs][:50256]))
     assert caught.value.hint == "50,256 ranks are usual with --pattern gpt2"
 
 
-def test_special_tokens_go_where_they_are_put_or_after_everything(tmp_path: Path) -> None:
+def test_special_tokens_get_their_given_ids_or_the_next_free_ones(tmp_path: Path) -> None:
     tokenizer = tokbench.load(
         ranks(tmp_path), pattern="gpt4o", special_tokens={"<|eot|>": 300, "<|pad|>": None, "<|x|>": None}
     )
@@ -73,7 +73,7 @@ def test_special_tokens_go_where_they_are_put_or_after_everything(tmp_path: Path
         ({"": 300}, "is empty"),
     ],
 )
-def test_special_tokens_that_cannot_be(
+def test_invalid_special_tokens_are_refused(
     tmp_path: Path, special_tokens: dict[str, int | None], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):
@@ -81,7 +81,7 @@ def test_special_tokens_that_cannot_be(
 
 
 @pytest.mark.parametrize("engine", ["native", "library"])
-def test_gaps_in_the_ranks_and_special_tokens_in_them(tmp_path: Path, engine: str) -> None:
+def test_gaps_in_the_ranks_may_hold_special_tokens(tmp_path: Path, engine: str) -> None:
     tokens: list[Any] = [*BYTES, b"lo", None, None, b"low", None, b" low"]
     tokenizer = tokbench.load(
         ranks(tmp_path, tokens), pattern="gpt4", special_tokens={"<|mid|>": 258}, engine=engine
@@ -106,7 +106,7 @@ def test_gaps_in_the_ranks_and_special_tokens_in_them(tmp_path: Path, engine: st
         (r"\s+$|\w+|\W", "its split pattern matches ends of lines", [257]),
     ],
 )
-def test_a_pattern_that_may_mean_something_else_runs_in_tiktoken(
+def test_pattern_that_engines_may_read_differently_runs_in_tiktoken(
     tmp_path: Path, pattern: str, reason: str, ids: list[int]
 ) -> None:
     found = opened(ranks(tmp_path), pattern=pattern)
@@ -117,7 +117,7 @@ def test_a_pattern_that_may_mean_something_else_runs_in_tiktoken(
         opened(ranks(tmp_path), pattern=pattern, engine="native")
 
 
-def test_a_panic_of_tiktoken_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_panic_of_tiktoken_becomes_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """tiktoken's regex engine panics on a million spaces, which pyo3 raises as a `BaseException`."""
 
     class PanicException(BaseException):
@@ -133,7 +133,7 @@ def test_a_panic_of_tiktoken_is_an_error(tmp_path: Path, monkeypatch: pytest.Mon
         tokenizer.encode("low")
 
 
-def test_qwen2_needs_our_kernel_over_ranks(tmp_path: Path) -> None:
+def test_qwen2_requires_our_kernel_over_ranks(tmp_path: Path) -> None:
     tokenizer = tokbench.load(ranks(tmp_path), pattern="qwen2")
     assert not tokenizer.info.lossless
     assert tokenizer.encode("e\u0301") == tokenizer.encode("é")
@@ -142,7 +142,7 @@ def test_qwen2_needs_our_kernel_over_ranks(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("engine", ["native", "library"])
-def test_an_empty_token_among_the_ranks_is_an_entry_that_no_text_becomes(tmp_path: Path, engine: str) -> None:
+def test_empty_token_among_the_ranks_never_occurs_in_a_text(tmp_path: Path, engine: str) -> None:
     """Whisper's file has such a token, written as a lone "="."""
     path = tmp_path / "mine.tiktoken"
     path.write_bytes(rank_file([*BYTES, b"lo"]) + b"= 257\n" + base64.b64encode(b"low") + b" 258\n")
@@ -158,7 +158,7 @@ def test_an_empty_token_among_the_ranks_is_an_entry_that_no_text_becomes(tmp_pat
     assert tokbench.load(out).encode("low<|end|>") == tokenizer.encode("low<|end|>")
 
 
-def test_a_description_is_what_was_opened(tmp_path: Path) -> None:
+def test_description_equals_the_opened_ranks(tmp_path: Path) -> None:
     tokenizer: Any = tokbench.load(ranks(tmp_path, [*BYTES, None, b"lo"]), pattern="gpt4")
     described = tokenizer.description()
     assert isinstance(described, ByteLevelBpe)

@@ -115,7 +115,7 @@ any_text = st.one_of(texts, st.lists(st.sampled_from(FRAGMENTS) | any_character)
 
 @pytest.mark.parametrize("rule", ["nmt_nfkc", "nmt_nfkc_cf", ""])
 @given(given_texts=st.lists(any_text, max_size=4))
-def test_any_text(rule: str, given_texts: list[str]) -> None:
+def test_any_text_is_encoded_as_by_the_library(rule: str, given_texts: list[str]) -> None:
     check(*pair(rule), given_texts)
 
 
@@ -126,7 +126,7 @@ MARKED = (
 
 @settings(max_examples=60)
 @given(given_texts=st.lists(st.text(MARKED, max_size=12), min_size=4, max_size=30))
-def test_characters_with_marks(given_texts: list[str]) -> None:
+def test_characters_with_marks_are_encoded_as_by_the_library(given_texts: list[str]) -> None:
     check(*pair("nmt_nfkc"), given_texts)
 
 
@@ -177,12 +177,14 @@ def converted(name: str) -> tuple[UnigramDocument, UnigramDocument]:
 
 @pytest.mark.parametrize("name", CONVERTED)
 @given(given_texts=st.lists(any_text, max_size=4))
-def test_any_text_of_a_converted_model(name: str, given_texts: list[str]) -> None:
+def test_any_text_of_a_converted_model_is_encoded_as_by_the_library(
+    name: str, given_texts: list[str]
+) -> None:
     check(*converted(name), given_texts)
 
 
 @pytest.mark.parametrize("name", CONVERTED)
-def test_converted_models_cover_most_texts(name: str) -> None:
+def test_converted_models_run_most_texts_on_the_kernel(name: str) -> None:
     ours, library = converted(name)
     given_texts = [
         "plain",
@@ -219,7 +221,7 @@ def with_added(made: dict[str, Any], tokens: list[tuple[str, frozenset[str]]]) -
 @pytest.mark.parametrize("shape", SHAPES)
 @given(data=st.data())
 @settings(max_examples=25)
-def test_added_tokens(shape: str, data: st.DataObject) -> None:
+def test_added_tokens_are_encoded_as_by_the_library(shape: str, data: st.DataObject) -> None:
     tokens = data.draw(added_tokens)
     texts_with_them = st.lists(
         st.sampled_from([*TOKENS, *FRAGMENTS, "ﬁ", "＜a＞", "［ﬁ］", "\u00ad", "\x01"]) | any_character,
@@ -237,7 +239,7 @@ def test_added_tokens(shape: str, data: st.DataObject) -> None:
 @pytest.mark.parametrize(
     "flags", [frozenset[str](), frozenset({"normalized"}), frozenset({"lstrip", "rstrip"})]
 )
-def test_texts_with_added_tokens_are_covered(flags: frozenset[str]) -> None:
+def test_texts_with_added_tokens_run_on_the_kernel(flags: frozenset[str]) -> None:
     ours = opened(with_added(document(), [("<a>", flags), *([(f"<{n}>", flags) for n in range(40)])]))
     assert not ours.left_because
     assert ours._covers("text <a> and＜a＞日本<7>")
@@ -246,7 +248,7 @@ def test_texts_with_added_tokens_are_covered(flags: frozenset[str]) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_long_text_is_not_cut_within_a_line_end(shape: str) -> None:
+def test_long_text_is_not_split_within_a_line_end(shape: str) -> None:
     """Threads encode parts of 128 thousand characters, which begin at white space."""
     ours, library = (opened(SHAPES[shape](), engine=engine) for engine in ("auto", "library"))
     placed, defined = (each.encode_spans(["ab\r\n" * 40_000], threads=2) for each in (ours, library))
@@ -262,7 +264,9 @@ SCORES = st.one_of(st.sampled_from([-1.0, -2.0, -3.0, -0.5, 0.0, 2.0]), st.float
     words=st.lists(st.text(LETTERS + " x", max_size=12), max_size=5),
     byte_fallback=st.booleans(),
 )
-def test_models_of_few_letters(scores: dict[str, float], words: list[str], *, byte_fallback: bool) -> None:
+def test_models_of_few_letters_encode_as_in_the_library(
+    scores: dict[str, float], words: list[str], *, byte_fallback: bool
+) -> None:
     bytes_ = [[f"<0x{byte:02X}>", 0.0] for byte in range(256)] if byte_fallback else []
     pieces = [*PIECES[:3], *([piece, score] for piece, score in scores.items()), *bytes_]
     made = document(rule="", pieces=pieces, byte_fallback=byte_fallback)
@@ -270,7 +274,7 @@ def test_models_of_few_letters(scores: dict[str, float], words: list[str], *, by
 
 
 @pytest.mark.slow
-def test_characters_of_all_kinds_in_context() -> None:
+def test_every_kind_of_character_is_encoded_as_by_the_library() -> None:
     ours, library = pair("nmt_nfkc")
     everything = characters_of_all_kinds()
     covered = 0
@@ -282,7 +286,7 @@ def test_characters_of_all_kinds_in_context() -> None:
     assert covered > 0.9 * len(everything)
 
 
-def test_most_texts_are_covered() -> None:
+def test_most_texts_run_on_the_kernel() -> None:
     ours, _ = pair("nmt_nfkc")
     for text in (
         "plain",
@@ -302,14 +306,14 @@ def test_most_texts_are_covered() -> None:
         assert not ours._covers(text), text
 
 
-def test_scores_are_those_that_the_library_reads() -> None:
+def test_scores_are_parsed_as_by_the_library() -> None:
     score = -2.0122928619384766  # a score of T5 that the library reads as a slightly different number
     pieces = [*PIECES[:3], ["▁", score], ["-", -5.129043102264404], ["---", -12.130167007446289]]
     made = document(rule="", pieces=pieces)
     check(opened(made), opened(made, engine="library"), ["-" * count for count in range(1, 40)])
 
 
-def test_what_is_left_to_the_library() -> None:
+def test_unsupported_documents_are_left_to_the_library() -> None:
     cases: list[tuple[dict[str, Any], str]] = [
         ({"normalizer": {"type": "ByteLevel"}}, "it normalizes the text"),
         ({"normalizer": {"type": "Sequence", "normalizers": [TABLE_STEP, LOWER]}}, "after its table"),
@@ -324,7 +328,7 @@ def test_what_is_left_to_the_library() -> None:
 
 
 @pytest.mark.real
-def test_t5(shared: Path) -> None:
+def test_t5_encodes_as_in_the_library(shared: Path) -> None:
     data = (shared / "vocab" / "t5-small" / "tokenizer.json").read_bytes()
     ours, library = (UnigramDocument(data, name="t5", engine=engine) for engine in ("auto", "library"))
     folder = shared / "corpora" / "parallel_ntrex"

@@ -53,7 +53,7 @@ def opened(path: Path, **options: Any) -> Opened:
         ("gpt2.vocab", "gpt2.merges.txt"),
     ],
 )
-def test_the_two_files_may_share_the_rest_of_their_names(tmp_path: Path, vocab: str, merges: str) -> None:
+def test_file_names_may_share_a_prefix_or_suffix(tmp_path: Path, vocab: str, merges: str) -> None:
     made = folder_of(tmp_path)
     (made / "vocab.json").rename(made / vocab)
     (made / "merges.txt").rename(made / merges)
@@ -67,13 +67,13 @@ def test_the_two_files_may_share_the_rest_of_their_names(tmp_path: Path, vocab: 
 
 
 @pytest.mark.parametrize("named", ["vocab.json", "merges.txt", "."])
-def test_it_opens_by_either_file_and_by_its_folder(tmp_path: Path, named: str) -> None:
+def test_opens_by_either_file_and_by_the_folder(tmp_path: Path, named: str) -> None:
     tokenizer = tokbench.load(folder_of(tmp_path) / named, pattern="gpt2")
     assert tokenizer.encode("low low") == [257, 258]
     assert dict(tokenizer.info.special_tokens) == {END: 259}
 
 
-def test_it_asks_for_its_pattern_as_a_rank_file_does(tmp_path: Path) -> None:
+def test_missing_pattern_is_refused_with_a_hint(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"merges\.txt does not define how to split text") as caught:
         tokbench.load(folder_of(tmp_path))
     assert "--pattern takes a name" in (caught.value.hint or "")
@@ -84,12 +84,12 @@ def test_it_asks_for_its_pattern_as_a_rank_file_does(tmp_path: Path) -> None:
     assert "50,257 pieces are usual with --pattern gpt2" in (caught.value.hint or "")
 
 
-def test_the_pattern_of_the_user_counts_before_what_stands_beside(tmp_path: Path) -> None:
+def test_pattern_option_overrides_the_configuration(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, tokenizer_config={"tokenizer_class": "GPT2Tokenizer"})
     assert opened(folder, pattern="llama3").composition.pattern[0] == "llama3"  # type: ignore[index]
 
 
-def test_qwen2_brings_text_to_nfc_as_beside_ranks(tmp_path: Path) -> None:
+def test_qwen2_pattern_normalizes_to_nfc(tmp_path: Path) -> None:
     tokenizer = tokbench.load(folder_of(tmp_path), pattern="qwen2")
     assert tokenizer.encode("e\u0301") == tokenizer.encode("é")
 
@@ -111,7 +111,9 @@ def test_qwen2_brings_text_to_nfc_as_beside_ranks(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_a_class_beside_it_says_how_text_is_split(tmp_path: Path, beside: dict[str, dict[str, Any]]) -> None:
+def test_class_in_the_configuration_defines_the_pattern(
+    tmp_path: Path, beside: dict[str, dict[str, Any]]
+) -> None:
     found = opened(folder_of(tmp_path, **beside))
     assert found.engine == "native"
     assert found.composition.pattern is not None
@@ -121,13 +123,13 @@ def test_a_class_beside_it_says_how_text_is_split(tmp_path: Path, beside: dict[s
     assert dict(found.tokenizer.info.special_tokens) == {END: 259}
 
 
-def test_a_class_that_says_nothing_of_the_split_leaves_it_open(tmp_path: Path) -> None:
+def test_class_without_a_pattern_does_not_define_it(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, tokenizer_config={"tokenizer_class": "PreTrainedTokenizerFast"})
     with pytest.raises(ConfigError, match="nor does a file beside it"):
         tokbench.load(folder)
 
 
-def test_roles_flags_and_templates_are_those_beside_it(tmp_path: Path) -> None:
+def test_roles_flags_and_template_come_from_the_configuration(tmp_path: Path) -> None:
     pieces = [*PIECES, "[M]", "<s>", "</s>"]
     folder = folder_of(
         tmp_path,
@@ -146,7 +148,7 @@ def test_roles_flags_and_templates_are_those_beside_it(tmp_path: Path) -> None:
     assert tokenizer.with_template("low", "low") == [start, 258, end, end, 258, end]
 
 
-def test_a_document_beside_it_of_the_same_pieces_says_all(tmp_path: Path) -> None:
+def test_tokenizer_json_with_the_same_pieces_defines_everything(tmp_path: Path) -> None:
     vocab = {piece: id for id, piece in enumerate(PIECES)}
     byte_level = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
     made = document(
@@ -167,7 +169,7 @@ def test_a_document_beside_it_of_the_same_pieces_says_all(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", ["XLMTokenizer", "FlaubertTokenizer", "BioGptTokenizer", "CTRLTokenizer"])
-def test_classes_that_split_by_rules_of_their_own_are_refused(tmp_path: Path, name: str) -> None:
+def test_classes_with_split_rules_of_their_own_are_refused(tmp_path: Path, name: str) -> None:
     folder = folder_of(tmp_path, tokenizer_config={"tokenizer_class": name})
     with pytest.raises(ModelFormatError, match=f"that of a {name}, which"):
         tokbench.load(folder)
@@ -189,7 +191,7 @@ def test_classes_that_split_by_rules_of_their_own_are_refused(tmp_path: Path, na
     ],
 )
 @pytest.mark.parametrize("options", [{}, {"pattern": "gpt2"}], ids=str)
-def test_pieces_that_are_no_bytes_are_refused(
+def test_pieces_that_are_not_byte_level_are_refused(
     tmp_path: Path, pieces: list[str], merges: list[str], found: str, options: dict[str, str]
 ) -> None:
     with pytest.raises(ModelFormatError, match=found) as caught:
@@ -197,7 +199,7 @@ def test_pieces_that_are_no_bytes_are_refused(
     assert "tokenizer.json" in (caught.value.hint or "") or not merges
 
 
-def test_a_few_merges_may_be_lost(tmp_path: Path) -> None:
+def test_folder_without_a_few_merges_opens(tmp_path: Path) -> None:
     """Some folders lack the merges that begin with #, which were taken for comments."""
     letters = [left + right for left in BYTES[97:123] for right in BYTES[65:105]]
     merges = [f"{piece[0]} {piece[1]}" for piece in letters]
@@ -211,7 +213,7 @@ def test_a_few_merges_may_be_lost(tmp_path: Path) -> None:
         tokbench.load(tmp_path, pattern="gpt2")
 
 
-def test_merges_of_digits_are_not_words_with_counts(tmp_path: Path) -> None:
+def test_merges_of_digits_are_not_taken_for_words_with_counts(tmp_path: Path) -> None:
     pairs = [f"{left}{right}" for left in "12" for right in "01234"]
     folder = folder_of(tmp_path, [*BYTES, *pairs], [])
     (folder / "merges.txt").write_text("".join(f"{pair[0]} {pair[1]}\n" for pair in pairs), encoding="utf-8")
@@ -219,7 +221,7 @@ def test_merges_of_digits_are_not_words_with_counts(tmp_path: Path) -> None:
         assert opened(named, pattern="gpt2").tokenizer.encode("10") == [256]
 
 
-def test_the_hint_for_ends_of_words_opens_it(tmp_path: Path) -> None:
+def test_hint_for_word_end_suffixes_makes_the_folder_open(tmp_path: Path) -> None:
     pieces, merges = [*BYTES, *(f"{byte}</w>" for byte in BYTES), "lo", "low</w>"], ["l o", "lo w</w>"]
     with pytest.raises(ModelFormatError) as caught:
         tokbench.load(folder_of(tmp_path, pieces, merges))
@@ -228,7 +230,7 @@ def test_the_hint_for_ends_of_words_opens_it(tmp_path: Path) -> None:
     assert tokbench.load(tmp_path).encode("LOW") == [pieces.index("low</w>")]
 
 
-def test_a_class_that_the_pieces_contradict_is_refused(tmp_path: Path) -> None:
+def test_class_that_contradicts_the_pieces_is_refused(tmp_path: Path) -> None:
     folder_of(tmp_path, tokenizer_config={"tokenizer_class": "CLIPTokenizer"})
     with pytest.raises(
         ModelFormatError, match="pieces with </w> at the end of words, as a CLIPTokenizer has"
@@ -243,7 +245,7 @@ def test_a_class_that_the_pieces_contradict_is_refused(tmp_path: Path) -> None:
 SUPERWORDS = (["l o", "lo w", "Ġ low", "low Ġlow"], [*PIECES, "lowĠlow"])
 
 
-def test_merges_over_spaces_are_none_of_the_named_patterns(tmp_path: Path) -> None:
+def test_merges_across_spaces_rule_out_the_named_patterns(tmp_path: Path) -> None:
     merges, pieces = SUPERWORDS
     folder = folder_of(tmp_path, pieces, merges)
     with pytest.raises(ConfigError) as caught:
@@ -260,14 +262,14 @@ def test_bytes_without_a_piece_are_reported(tmp_path: Path) -> None:
     assert found.warnings == ("1 of the 256 bytes have no piece: a text loses them",)
 
 
-def test_merges_with_counts_are_reported_by_their_writer(tmp_path: Path) -> None:
+def test_merges_with_counts_are_refused_as_written_by_fastbpe(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, merges=["l o 123", "lo w 7", "Ġ low 3"])
     for path in (folder, folder / "vocab.json", folder / "merges.txt"):
         with pytest.raises(ModelFormatError, match=r"line 2: .*with a count, as fastBPE writes merges"):
             tokbench.load(path)
 
 
-def test_the_one_file_of_clip_needs_no_vocabulary(tmp_path: Path) -> None:
+def test_merges_of_clip_open_without_a_vocabulary(tmp_path: Path) -> None:
     path = tmp_path / "bpe_simple_vocab_16e6.txt"
     path.write_text('"bpe_simple_vocab_16e6.txt#version: 0.2\nl o\nlo w</w>\n', encoding="utf-8")
     (tmp_path / "config.json").write_text('{"model_type": "clip"}', encoding="utf-8")
@@ -288,7 +290,7 @@ def test_the_one_file_of_clip_needs_no_vocabulary(tmp_path: Path) -> None:
         ("roberta-base/vocab.json", "roberta-base/merges.txt", "roberta-base"),
     ],
 )
-def test_merges_that_are_known_need_nothing_beside_them(
+def test_known_merges_open_without_a_configuration(
     shared: Path, tmp_path: Path, vocab: str, merges: str, whole: str
 ) -> None:
     for path in (vocab, merges):
@@ -305,7 +307,7 @@ def test_merges_that_are_known_need_nothing_beside_them(
 
 @pytest.mark.real
 @pytest.mark.parametrize("names", [("encoder.json", "vocab.bpe"), ("bpe_simple_vocab_16e6.txt.gz",)])
-def test_vectors_of_clip(shared: Path, tmp_path: Path, names: tuple[str, ...]) -> None:
+def test_clip_has_its_recorded_ids(shared: Path, tmp_path: Path, names: tuple[str, ...]) -> None:
     for name in names:
         data = (shared / "vocab" / "clip" / name).read_bytes()
         (tmp_path / name.removesuffix(".gz")).write_bytes(gzip.decompress(data) if ".gz" in name else data)

@@ -38,7 +38,7 @@ def word_piece(*more: str) -> HuggingFaceTokenizer:
 @pytest.mark.parametrize(
     "inside", ["{}", *(pytest.param(other, marks=pytest.mark.slow) for other in ("##{}", "x{}y", "##{}z"))]
 )
-def test_a_piece_is_a_line_whatever_python_takes_for_one(inside: str, tmp_path: Path) -> None:
+def test_pieces_may_contain_line_ends_of_python(inside: str, tmp_path: Path) -> None:
     pieces = [inside.format(end) for end in LINE_ENDS_TO_PYTHON]
     source = word_piece(*pieces)
     result = convert(source, to="vocab.txt", out=tmp_path / "vocab.txt")
@@ -68,7 +68,9 @@ def test_a_piece_is_a_line_whatever_python_takes_for_one(inside: str, tmp_path: 
         ("", "is an empty line"),
     ],
 )
-def test_a_piece_that_would_be_read_as_another_is_refused(piece: str, reason: str, tmp_path: Path) -> None:
+def test_piece_that_would_be_read_back_differently_is_refused(
+    piece: str, reason: str, tmp_path: Path
+) -> None:
     with pytest.raises(ConversionError, match=reason):
         convert(word_piece(piece), to="vocab.txt", out=tmp_path / "vocab.txt")
     assert list(tmp_path.iterdir()) == []
@@ -83,7 +85,7 @@ def test_a_piece_that_would_be_read_as_another_is_refused(piece: str, reason: st
     ],
     ids=str,
 )
-def test_the_configuration_beside_says_how_text_is_normalized(
+def test_configuration_defines_the_normalization(
     beside: dict[str, bool], pieces: list[bytes], tmp_path: Path
 ) -> None:
     path = tmp_path / "vocab.txt"
@@ -94,7 +96,7 @@ def test_the_configuration_beside_says_how_text_is_normalized(
     assert [opened.token_bytes(id) for id in opened.encode("École 東京")] == pieces
 
 
-def test_of_repeated_lines_the_last_one_counts(tmp_path: Path) -> None:
+def test_last_of_repeated_lines_counts(tmp_path: Path) -> None:
     path = tmp_path / "vocab.txt"
     path.write_text("[UNK]\n[CLS]\n[SEP]\nthe\n##s\nthe\ncat\n")
     tokenizer, library = tokbench.load(path), BertWordPieceTokenizer(str(path))
@@ -109,7 +111,7 @@ def test_of_repeated_lines_the_last_one_counts(tmp_path: Path) -> None:
     )
 
 
-def test_lines_are_read_without_the_white_space_at_their_ends_and_empty_ones_are_in_no_text(
+def test_lines_are_stripped_and_empty_lines_never_occur_in_a_text(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "vocab.txt"
@@ -152,7 +154,7 @@ def listed(folder: Path, config: dict[str, Any]) -> Any:
         ),
     ],
 )
-def test_the_special_tokens_of_a_word_list_are_those_of_its_class_and_configuration(
+def test_special_tokens_come_from_class_and_configuration(
     tmp_path: Path, config: dict[str, Any], ids: list[int], type_ids: list[int]
 ) -> None:
     tokenizer = listed(tmp_path, config)
@@ -162,7 +164,7 @@ def test_the_special_tokens_of_a_word_list_are_those_of_its_class_and_configurat
     assert (list(alone.ids), list(alone.type_ids)) == (ids[:4], type_ids[:4])
 
 
-def test_the_flags_of_special_tokens_are_those_beside_the_list(tmp_path: Path) -> None:
+def test_flags_of_special_tokens_come_from_the_configuration(tmp_path: Path) -> None:
     mask = {"4": {"content": "<mask>", "lstrip": True, "special": True}}
     listed(tmp_path, {"tokenizer_class": "MPNetTokenizer", "added_tokens_decoder": mask})
     found = opened(tmp_path)
@@ -173,15 +175,13 @@ def test_the_flags_of_special_tokens_are_those_beside_the_list(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("name", ["EsmTokenizer", "BertJapaneseTokenizer", "RoFormerTokenizer"])
-def test_a_class_that_finds_words_otherwise_is_refused(tmp_path: Path, name: str) -> None:
+def test_class_with_other_word_rules_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(ModelFormatError, match=f"found that of an? {name}, which"):
         listed(tmp_path, {"tokenizer_class": name})
 
 
 @pytest.mark.parametrize("setting", [{"do_basic_tokenize": False}, {"never_split": ["a-b"]}], ids=str)
-def test_settings_that_only_slow_classes_follow_are_warned_of(
-    tmp_path: Path, setting: dict[str, Any]
-) -> None:
+def test_settings_of_slow_classes_only_are_reported(tmp_path: Path, setting: dict[str, Any]) -> None:
     (tmp_path / "vocab.txt").write_text("[UNK]\na\n")
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": True}))
     assert opened(tmp_path).warnings == ()

@@ -31,7 +31,7 @@ def loaded(folder: Path, files: dict[str, Any]) -> Any:
     return tokbench.load(put(folder, {"m.model": written(HI), "vocab.json": IDS, **files}))
 
 
-def test_pieces_have_the_ids_of_the_vocabulary_and_what_it_lacks_is_unknown(tmp_path: Path) -> None:
+def test_pieces_take_ids_from_the_vocabulary_or_are_unknown(tmp_path: Path) -> None:
     tokenizer = loaded(tmp_path, M2M)
     assert tokenizer.encode("hi ohé éo é?") == [5, 4, 5, 3, 9, 5, 9, 8, 5, 3]
     [oh] = [token for token in tokenizer.segment("oh").tokens if token.piece != b" " and token.piece]
@@ -42,7 +42,7 @@ def test_pieces_have_the_ids_of_the_vocabulary_and_what_it_lacks_is_unknown(tmp_
     assert tokenizer.spelled_id("▁") == 5
 
 
-def test_m2m100_begins_with_the_language_whose_id_follows_those_of_the_vocabulary(tmp_path: Path) -> None:
+def test_m2m100_puts_its_language_token_first(tmp_path: Path) -> None:
     tokenizer = loaded(tmp_path, declared("M2M100Tokenizer", src_lang="am"))
     assert tokenizer.info.vocab_size == 10 + 100
     assert tokenizer.with_template("hi") == [11, 5, 4, 2]
@@ -50,7 +50,7 @@ def test_m2m100_begins_with_the_language_whose_id_follows_those_of_the_vocabular
     assert tokenizer.role_ids == {"bos": 0, "eos": 2, "unk": 3, "pad": 1}
 
 
-def test_a_folder_of_marian_is_cut_by_the_model_of_its_source(tmp_path: Path) -> None:
+def test_marian_folder_is_split_by_its_source_model(tmp_path: Path) -> None:
     other = written([unknown(), *scored({"▁hi": -1.0})])
     ids = {"</s>": 0, "<unk>": 1, "hi": 2, "▁": 3, ">>fr<<": 4, "<pad>": 5}
     put(tmp_path, {"source.spm": written(HI), "target.spm": other, "vocab.json": ids})
@@ -59,23 +59,23 @@ def test_a_folder_of_marian_is_cut_by_the_model_of_its_source(tmp_path: Path) ->
     assert tokenizer.with_template("hi", "hi") == [3, 2, 3, 2, 0]
 
 
-def test_speech2text_ends_a_text(tmp_path: Path) -> None:
+def test_speech2text_appends_eos(tmp_path: Path) -> None:
     assert loaded(tmp_path, declared("Speech2TextTokenizer")).with_template("hi") == [5, 4, 2]
 
 
-def test_added_tokens_beside_it_are_special_tokens(tmp_path: Path) -> None:
+def test_added_tokens_in_the_configuration_are_special(tmp_path: Path) -> None:
     beside = declared("Speech2TextTokenizer", added_tokens_decoder={"12": entry("<x>")})
     assert loaded(tmp_path, beside).encode("hi<x>", special=SpecialPolicy.ENCODE) == [5, 4, 12]
 
 
-def test_a_model_by_its_own_name_keeps_its_ids_and_says_so(tmp_path: Path) -> None:
+def test_model_named_by_its_file_keeps_its_ids_and_warns(tmp_path: Path) -> None:
     put(tmp_path, {"m.model": written(HI), "vocab.json": IDS, **M2M})
     made = opened(tmp_path / "m.model")
     assert made.tokenizer.encode("hi") == [1, 2]
     assert "vocab.json says that '<unk>' is 3, and m.model 0, which is used" in made.warnings
 
 
-def test_pieces_that_the_vocabulary_lacks_are_counted(tmp_path: Path) -> None:
+def test_pieces_missing_in_the_vocabulary_are_counted(tmp_path: Path) -> None:
     made = opened(put(tmp_path, {"m.model": written(HI), "vocab.json": IDS, **M2M}))
     assert made.warnings == ("1 piece of m.model is unknown to the model",)
     assert made.composition.model == "SentencePiece unigram, ids of its class"
@@ -96,16 +96,14 @@ def test_pieces_that_the_vocabulary_lacks_are_counted(tmp_path: Path) -> None:
         (declared("Speech2TextTokenizer", lang_codes="mustc"), "found the setting lang_codes"),
     ],
 )
-def test_a_folder_whose_ids_cannot_be_known_is_refused(
-    tmp_path: Path, beside: dict[str, Any], message: str
-) -> None:
+def test_folder_with_unknowable_ids_is_refused(tmp_path: Path, beside: dict[str, Any], message: str) -> None:
     put(tmp_path, {"m.model": written(HI), "vocab.json": IDS, **beside})
     with pytest.raises(ModelFormatError, match=message) as caught:
         tokbench.load(tmp_path)
     assert caught.value.hint
 
 
-def test_a_class_without_its_vocabulary_is_refused(tmp_path: Path) -> None:
+def test_class_without_its_vocabulary_is_refused(tmp_path: Path) -> None:
     put(tmp_path, {"m.model": written(HI), **M2M})
     with pytest.raises(ModelFormatError, match=r"from which a M2M100Tokenizer takes the ids") as caught:
         tokbench.load(tmp_path)
@@ -121,7 +119,7 @@ def test_a_class_without_its_vocabulary_is_refused(tmp_path: Path) -> None:
         ({"vocab.json": ["hi"]}, ()),
     ],
 )
-def test_a_vocabulary_beside_a_model_of_no_such_class_is_not_used(
+def test_vocabulary_of_another_class_is_not_used(
     tmp_path: Path, beside: dict[str, Any], warnings: tuple[str, ...]
 ) -> None:
     made = opened(put(tmp_path, {"m.model": written(HI), **beside}))
@@ -129,12 +127,12 @@ def test_a_vocabulary_beside_a_model_of_no_such_class_is_not_used(
     assert made.warnings == warnings
 
 
-def test_a_class_with_a_damaged_vocabulary_is_refused(tmp_path: Path) -> None:
+def test_class_with_a_damaged_vocabulary_is_refused(tmp_path: Path) -> None:
     put(tmp_path, {"m.model": written(HI), "vocab.json": ["hi"], **M2M})
     with pytest.raises(ModelFormatError, match="expected a JSON object, found a JSON array"):
         tokbench.load(tmp_path)
 
 
-def test_it_is_not_saved_as_what_it_is_not(tmp_path: Path) -> None:
+def test_saving_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConversionError, match="a separate table of ids"):
         loaded(tmp_path, M2M).save(tmp_path / "saved")
