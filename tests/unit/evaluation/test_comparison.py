@@ -72,20 +72,20 @@ def test_names_are_unique() -> None:
     assert unique_names(["a", "b", "a", "a#2", "a"]) == ["a", "b", "a#2", "a#2#2", "a#3"]
 
 
-def test_two_tokenizers_of_one_name_are_reported_apart(documents: list[Document]) -> None:
+def test_tokenizers_of_the_same_name_are_numbered(documents: list[Document]) -> None:
     found = compared(LETTERS, LETTERS, documents=documents, baseline="letters#2")
     assert [one.name for one in found.tokenizers] == ["letters", "letters#2"]
     assert found.tokenizers[0].figures["bytes_per_token"].difference == 0
     assert found.tokenizers[0].figures["bytes_per_token"].is_distinguishable is False
 
 
-def test_a_baseline_that_there_is_not_is_an_error(documents: list[Document]) -> None:
+def test_unknown_baseline_is_refused(documents: list[Document]) -> None:
     with pytest.raises(ConfigError, match="no tokenizer 'other'") as error:
         compared(LETTERS, PAIRS, documents=documents, baseline="other")
     assert error.value.hint == "there are letters, pairs"
 
 
-def test_figures_are_those_of_all_text_and_of_groups(comparison: Comparison) -> None:
+def test_figures_of_the_total_and_of_groups_equal_the_metrics(comparison: Comparison) -> None:
     for one in comparison.tokenizers:
         evaluation = one.evaluation
         for name, metric in METRICS.items():
@@ -96,7 +96,7 @@ def test_figures_are_those_of_all_text_and_of_groups(comparison: Comparison) -> 
     assert comparison.num_bytes == comparison.tokenizers[0].evaluation.total["bytes"]
 
 
-def test_differences_are_to_the_baseline(comparison: Comparison, documents: list[Document]) -> None:
+def test_differences_are_relative_to_the_baseline(comparison: Comparison, documents: list[Document]) -> None:
     base = by_name(comparison, "letters").figures
     pairs = by_name(comparison, "pairs").figures
     ratio = pairs["bytes_per_token"].value / base["bytes_per_token"].value
@@ -128,7 +128,7 @@ def test_one_document_gives_no_interval() -> None:
     assert "no interval: all text is of one file or record" in printed(found)
 
 
-def test_the_seed_moves_intervals_and_no_value(documents: list[Document]) -> None:
+def test_seed_changes_intervals_and_no_value(documents: list[Document]) -> None:
     one, same, other = (compared(LETTERS, PAIRS, documents=documents, seed=seed) for seed in (1, 1, 2))
     figures = [found.tokenizers[1].figures["bytes_per_token"] for found in (one, same, other)]
     assert figures[0] == figures[1]
@@ -147,7 +147,7 @@ def aligned(documents: Sequence[Document]) -> Alignment | str:
     return align(lines_of(documents, {document.group for document in documents}))
 
 
-def test_premiums_are_over_english_on_the_same_lines() -> None:
+def test_premiums_are_relative_to_english_on_the_same_lines() -> None:
     tokenizer = Toy("a", "b", " ", "ab", "\n")
     found = compared(tokenizer, documents=LANGUAGES, alignment=aligned(LANGUAGES)).tokenizers[0].fairness
     assert found is not None
@@ -160,7 +160,7 @@ def test_premiums_are_over_english_on_the_same_lines() -> None:
     assert found.gini == gini([count / 5 for count in tokens.values()])
 
 
-def test_without_english_all_are_over_the_language_that_is_cheapest_for_the_baseline() -> None:
+def test_without_english_the_baselines_cheapest_language_is_the_reference() -> None:
     """One language is the reference of all, though another is the cheapest for the second tokenizer."""
     documents = parallel_documents(de=["ab"] * 5, ta=["aac"] * 5)
     found = compared(
@@ -178,7 +178,7 @@ def test_without_english_all_are_over_the_language_that_is_cheapest_for_the_base
     assert error.value.hint == "there are de, ta"
 
 
-def test_a_reference_without_tokens_gives_no_premium() -> None:
+def test_reference_language_without_tokens_gives_no_premium() -> None:
     documents = parallel_documents(en=["x"] * 5, de=["a"] * 5)
     found = compared(DROPPING, documents=documents, alignment=aligned(documents)).tokenizers[0].fairness
     assert found is not None
@@ -187,20 +187,20 @@ def test_a_reference_without_tokens_gives_no_premium() -> None:
     assert found.gini == 0.5
 
 
-def test_the_most_languages_are_aligned() -> None:
+def test_alignment_includes_as_many_languages_as_possible() -> None:
     assert align({"a": 9, "b": 9, "c": 7, "d": 7, "e": 7}) == Alignment(("c", "d", "e"), 7, ("a", "b"))
     assert align({"a": 7, "b": 7, "c": 9, "d": 9}) == Alignment(("c", "d"), 9, ("a", "b"))
     assert align({}) == NO_TRANSLATIONS
     assert align({"a": 4, "b": 4}) == "the translations have 4 lines, too few to compare languages on"
 
 
-def test_lines_are_counted_through_all_documents_of_a_language() -> None:
+def test_lines_are_counted_across_all_documents_of_a_language() -> None:
     documents = documents_of("a\nb", "c\n", group="de") + documents_of("a\n\n", group="en")
     assert lines_of(documents, {"de", "en"}) == {"de": 3, "en": 2}
     assert lines_of(documents, {"en"}) == {"en": 2}
 
 
-def test_without_alignment_there_is_the_reason_and_no_number(comparison: Comparison) -> None:
+def test_missing_alignment_is_explained(comparison: Comparison) -> None:
     assert comparison.fairness_gap == NO_TRANSLATIONS
     assert {one.fairness for one in comparison.tokenizers} == {None}
 
@@ -208,7 +208,7 @@ def test_without_alignment_there_is_the_reason_and_no_number(comparison: Compari
 # --- the summary ------------------------------------------------------------------------------
 
 
-def test_the_best_is_named_and_what_loses_text_is_not_praised(comparison: Comparison) -> None:
+def test_summary_names_the_best_lossless_tokenizer(comparison: Comparison) -> None:
     best, loses = comparison.summary
     value = by_name(comparison, "pairs").figures["bytes_per_token"].value
     more = value / by_name(comparison, "letters").figures["bytes_per_token"].value - 1
@@ -220,12 +220,12 @@ def test_the_best_is_named_and_what_loses_text_is_not_praised(comparison: Compar
     assert by_name(comparison, "dropping").figures["bytes_per_token"].value > value
 
 
-def test_what_cannot_be_reported_apart_is_said_so(documents: list[Document]) -> None:
+def test_summary_reports_an_insignificant_difference(documents: list[Document]) -> None:
     [sentence] = compared(LETTERS, LETTERS, documents=documents).summary
     assert sentence.endswith("; no significant difference to letters#2 on this text")
 
 
-def test_unknown_tokens_are_named() -> None:
+def test_summary_reports_unknown_tokens() -> None:
     [*_, last] = compared(Toy("a"), documents=documents_of("aab", "a")).summary
     assert last == (
         "toy loses 25.0 % of characters, all of it unknown characters: 50.0 % of the documents are preserved, "
@@ -233,7 +233,7 @@ def test_unknown_tokens_are_named() -> None:
     )
 
 
-def test_the_fairest_is_one_that_keeps_the_text() -> None:
+def test_summary_names_only_a_lossless_tokenizer_as_the_fairest() -> None:
     documents = parallel_documents(en=["ab"] * 9, de=["ba"] * 9, ta=["cc"] * 9)
     good, bad = (
         Toy("a", "b", "c", "ab", "\n", name="good"),
@@ -267,7 +267,7 @@ def slimmed(document: dict[str, Any], names: set[str]) -> dict[str, Any]:
     return document | {"metrics": chosen(document["metrics"]), "tokenizers": tokenizers}
 
 
-def test_slim_json_is_the_full_one_with_fewer_metrics(comparison: Comparison) -> None:
+def test_json_with_chosen_metrics_is_a_subset_of_the_full_json(comparison: Comparison) -> None:
     full = orjson.loads(comparison_forms(comparison)["json"]())
     names = ["unk_rate", "bytes_per_token"]
     slim = orjson.loads(comparison_forms(comparison, metrics=metrics_named(names))["json"]())
@@ -290,7 +290,7 @@ def every_number(document: Any) -> list[float]:
 
 
 @pytest.mark.parametrize("texts", [("é",), ("é", "a"), ("x", "x"), ("a", "b", "é" * 9)])
-def test_nothing_is_ever_not_a_number(texts: tuple[str, ...]) -> None:
+def test_json_has_only_finite_numbers(texts: tuple[str, ...]) -> None:
     documents = documents_of(*texts)
     found = compared(DROPPING, LETTERS, Toy("é", name="other"), documents=documents)
     numbers = every_number(comparison_document(found))
@@ -298,7 +298,7 @@ def test_nothing_is_ever_not_a_number(texts: tuple[str, ...]) -> None:
     assert np.isfinite(numbers).all()
 
 
-def test_csv_has_a_line_for_every_figure_and_group(comparison: Comparison) -> None:
+def test_csv_has_a_row_for_every_figure_and_group(comparison: Comparison) -> None:
     chosen = metrics_named(["bytes_per_token", "unk_rate"])
     lines = comparison_forms(comparison, metrics=chosen)["csv"]().decode().splitlines()
     assert len(lines) == 1 + 3 * (2 * (1 + 2) + 1)
@@ -318,7 +318,7 @@ def test_names_are_escaped_in_tables(documents: list[Document]) -> None:
     assert r"a|b\_*\{\}\textbackslash{} &" in forms["latex"]().decode()
 
 
-def test_shares_never_look_whole_or_like_nothing() -> None:
+def test_shares_are_rounded_to_0_or_100_only_if_exact() -> None:
     metric = METRICS["vocab_coverage"]
     assert [shown(value, metric) for value in (1.0, 0.99996, 0.9999999, 0.99994, 0.0, 1e-9, 0.5)] == [
         "100 %",
@@ -332,7 +332,7 @@ def test_shares_never_look_whole_or_like_nothing() -> None:
     assert shown(None, metric) == "–"
 
 
-def test_bars_have_their_length() -> None:
+def test_bar_length_is_proportional_to_the_value() -> None:
     assert bar(1, 2, width=8) == "████    "
     assert bar(3, 2, width=4) == "████"
     assert bar(0, 2, width=4) == bar(1, 0, width=4) == "    "
@@ -348,7 +348,7 @@ def holdout_of(text: str) -> Holdout:
 TEXT = " ".join(f"{one}{other}" for one in "abcdefghij" for other in ["lo", "wer", "ing", "est", "ly"] * 3)
 
 
-def test_candidates_have_one_size_and_baselines_their_own() -> None:
+def test_trained_candidates_share_a_size_that_baselines_do_not() -> None:
     trained = train_candidates(holdout_of(TEXT), backends=("bpe", "wordpiece"), vocab_size=290)
     sizes = {one.tokenizer.info.backend: one.tokenizer.info.vocab_size for one in trained.candidates}
     assert list(sizes) == ["bpe", "wordpiece", "byte", "char"]
@@ -357,13 +357,13 @@ def test_candidates_have_one_size_and_baselines_their_own() -> None:
     assert all(one.training_bytes == len(TEXT) for one in trained.candidates)
 
 
-def test_the_size_is_never_smaller_than_the_smallest() -> None:
+def test_vocabulary_size_has_a_minimum() -> None:
     trained = train_candidates(holdout_of(TEXT), backends=("bpe",), baselines=())
     assert trained.vocab_size == 512
     assert trained.candidates[0].tokenizer.info.vocab_size < trained.vocab_size
 
 
-def test_a_size_below_the_base_leaves_an_algorithm_out_or_is_an_error() -> None:
+def test_size_below_the_base_skips_an_algorithm_or_is_refused() -> None:
     trained = train_candidates(holdout_of(TEXT), backends=("bpe", "sentencepiece"), vocab_size=300)
     assert set(trained.left_out) <= {"sentencepiece"}
     with pytest.raises((ConfigError, TrainingError)):
@@ -378,17 +378,17 @@ def test_a_baseline_is_not_trained_twice() -> None:
 # --- in addition to the figures -----------------------------------------------------------------
 
 
-def test_tokens_are_relative_to_the_baselines() -> None:
+def test_tokens_are_relative_to_the_first_tokenizer() -> None:
     found = compared(LETTERS, PAIRS, documents=documents_of("abab", "ab b"))
     assert [one.relative_tokens for one in found.tokenizers] == [1.0, 5 / 8]
 
 
-def test_what_a_word_is_depends_on_the_script() -> None:
+def test_word_unit_depends_on_the_script() -> None:
     texts = documents_of("ab ab", group="x") + documents_of("水と火", group="y")
     [one] = comparison_document(compared(LETTERS, documents=texts))["tokenizers"]
     assert one["group_word_units"] == {"x": "word", "y": "character"}
 
 
-def test_a_reference_where_nothing_is_aligned_is_an_error(documents: list[Document]) -> None:
+def test_reference_group_without_alignment_is_refused(documents: list[Document]) -> None:
     with pytest.raises(ConfigError, match="no premiums over 'en'"):
         compared(LETTERS, documents=documents, reference_group="en")

@@ -21,7 +21,7 @@ DOCUMENTS = [
 @pytest.mark.parametrize("alignment", [None, LINES])
 @pytest.mark.parametrize("most", [1, 7, 20, 31, 60, 1_000])
 @pytest.mark.parametrize("size", [1, 2, 5, 12])
-def test_as_many_as_in_one_pass(
+def test_parts_check_as_many_documents_as_one_pass(
     monkeypatch: pytest.MonkeyPatch, size: int, most: int, alignment: Alignment | None
 ) -> None:
     monkeypatch.setattr(fidelity, "_CHECKED_FOR_STABILITY", most)
@@ -36,7 +36,7 @@ def test_as_many_as_in_one_pass(
     assert list(num_checked(parts, alignment)) == wanted
 
 
-def test_no_part_is_read_after_the_first_megabytes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_after_the_first_megabytes_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fidelity, "_CHECKED_FOR_STABILITY", 1)
 
     class Unread:

@@ -41,7 +41,7 @@ class Counted:
 
 
 @given(documents=documents)
-def test_it_notes_what_the_definitions_say(documents: list[Document]) -> None:
+def test_scan_collects_fingerprint_beginning_and_lines(documents: list[Document]) -> None:
     scan = CorpusScan(documents)
     assert list(scan) == list(scan) == documents
     fingerprint = Fingerprint()
@@ -56,7 +56,7 @@ def test_it_notes_what_the_definitions_say(documents: list[Document]) -> None:
     assert scan.lines == {group: tuple(found) for group, found in lines.items()}
 
 
-def test_what_was_read_through_is_not_read_again() -> None:
+def test_complete_scan_is_not_repeated() -> None:
     documents = Counted("one", "two")
     scan = CorpusScan(documents)
     assert [document.text for document in scan] == ["one", "two"]
@@ -65,13 +65,13 @@ def test_what_was_read_through_is_not_read_again() -> None:
     assert documents.readings == 1
 
 
-def test_a_reading_that_was_given_up_counts_for_nothing() -> None:
+def test_abandoned_scan_is_repeated() -> None:
     scan = CorpusScan(Counted("one", "two"))
     assert next(iter(scan)).text == "one"
     assert scan.beginning == ("one", "two")
 
 
-def test_beginnings_are_cut_and_long_texts_are_not_parted_to_their_end(
+def test_beginnings_and_lines_are_truncated(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(reading_module, "BEGINNING_CHARACTERS", 5)

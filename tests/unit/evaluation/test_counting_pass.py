@@ -90,7 +90,7 @@ def counted_in(document: Document, counts: Mapping[str, int]) -> dict[str, int]:
     return {name: n for name, n in counts.items() if document.is_code or not name.startswith("identifier")}
 
 
-def test_identifiers_are_those_of_program_code() -> None:
+def test_identifiers_are_counted_in_program_code_only() -> None:
     """Prose has words that look like identifiers, with and without boundaries inside them."""
     prose = [Document("the getName", "all", "a.md"), Document("only prose", "prose", "b.md")]
     code = Document("getName x", "all", "a.py", is_code=True)
@@ -104,7 +104,7 @@ def test_identifiers_are_those_of_program_code() -> None:
         assert sum(column(evaluation, [*prose, code], "identifiers")) == 2
 
 
-def test_it_is_what_is_counted_document_by_document(tokenizer: Tokenizer) -> None:
+def test_counts_equal_those_of_single_documents(tokenizer: Tokenizer) -> None:
     """The counts are compared with `segment` and the definition of each count."""
     documents = some_documents()
     evaluation = evaluate(tokenizer, documents)
@@ -128,14 +128,16 @@ def test_it_is_what_is_counted_document_by_document(tokenizer: Tokenizer) -> Non
     assert evaluation.num_bytes == sum(len(document.text.encode()) for document in documents)
 
 
-def test_the_order_of_documents_does_not_matter(tokenizer: Tokenizer) -> None:
+def test_document_order_does_not_change_the_counts(tokenizer: Tokenizer) -> None:
     documents = list(some_documents())
     first = evaluate(tokenizer, documents)
     random.Random(1).shuffle(documents)
     assert everything(evaluate(tokenizer, documents)) == everything(first)
 
 
-def test_nor_do_batches_and_threads(tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_batches_and_threads_do_not_change_the_counts(
+    tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     documents = some_documents()
     whole = evaluate(tokenizer, documents, threads=1)
     monkeypatch.setattr(counting_pass, "_BATCH_DOCUMENTS", 7)
@@ -165,7 +167,7 @@ def test_groups_add_up_to_the_total() -> None:
         assert rows.sum(axis=0).tolist() == [group[count] for count in DOCUMENT_COUNTS]
 
 
-def test_documents_without_tokens_are_counted_and_in_no_ratio() -> None:
+def test_documents_without_tokens_are_counted_but_excluded_from_ratios() -> None:
     tokenizer = Toy("a", otherwise="nothing")
     documents = documents_of("aa", "ééé", "a")
     evaluation = evaluate(tokenizer, documents)
@@ -187,7 +189,7 @@ def test_documents_without_tokens_are_counted_and_in_no_ratio() -> None:
     }
 
 
-def test_frequencies_by_group_are_given_up_where_they_would_take_too_much(
+def test_frequencies_by_group_are_dropped_beyond_the_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     tokenizer = Toy("a", "b")
@@ -199,12 +201,12 @@ def test_frequencies_by_group_are_given_up_where_they_would_take_too_much(
     assert evaluation.total.frequencies is not None
 
 
-def test_a_document_that_cannot_be_encoded_is_an_error() -> None:
+def test_document_that_cannot_be_encoded_is_refused() -> None:
     with pytest.raises(TextError, match=r"^all\.txt:2: the text has a lone surrogate"):
         evaluate(trained("bpe"), documents_of("fine", "a \ud800 b"))
 
 
-def test_words_that_fall_into_most_tokens_come_first() -> None:
+def test_most_fragmented_words_come_first() -> None:
     evaluation = evaluate(Toy("ab", "c", "d", " "), documents_of("ab cd dcd cd"), worst_words=2)
     assert evaluation.worst_words == {"all": ((b"dcd", 3, 1), (b"cd", 2, 2))}
 
@@ -217,12 +219,12 @@ NO_ERRORS = dict.fromkeys(
 )
 
 
-def test_what_documents_with_unknown_tokens_lose_otherwise_is_theirs() -> None:
+def test_characters_lost_beside_unknown_tokens_are_attributed_to_them() -> None:
     counts, _ = fidelity_of(Toy("a", "b", " "), "a xéz b", "ab")
     assert counts == counts | {"error_chars": 3, "unknown_errors": 3, "decoded_chars": 9}
 
 
-def test_losses_are_counted_on_the_first_megabytes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lost_characters_are_counted_in_the_first_megabytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fidelity, "_CHECKED_FOR_STABILITY", 5)
     counts, _ = fidelity_of(Toy("a", otherwise="nothing"), "aab", "aba", "bbb", "aaa")
     assert counts == counts | {"decoded_chars": 6, "error_chars": 2, "roundtrips": 1}
@@ -234,7 +236,7 @@ def fidelity_of(tokenizer: Toy, *texts: str) -> tuple[dict[str, int], Sequence[F
     return {name: counts[name] for name in fidelity.FIDELITY}, evaluation.failures
 
 
-def test_what_comes_back_is_counted() -> None:
+def test_roundtrips_are_counted() -> None:
     counts, failures = fidelity_of(Toy("a", "b", " ", "\n", otherwise="bytes"), "a b", "é\n", "\ufffd")
     assert counts == {
         "roundtrips": 3,
@@ -248,7 +250,7 @@ def test_what_comes_back_is_counted() -> None:
     assert failures == ()
 
 
-def test_what_does_not_is_reported_with_its_place() -> None:
+def test_failed_roundtrips_are_reported_with_their_offset() -> None:
     tokenizer = Toy("a", "b", " ", "\n", otherwise="nothing")
     counts, failures = fidelity_of(tokenizer, "a b", "a éb", "a\tb\n", "\tb")
     assert counts == {
@@ -271,7 +273,7 @@ def test_what_does_not_is_reported_with_its_place() -> None:
     assert failures[0].found == "a b"
 
 
-def test_a_lossless_tokenizer_that_lies_is_found_out() -> None:
+def test_false_lossless_flag_is_detected() -> None:
     """The flag `lossless` only allows decoding whole batches at once; it is not trusted."""
 
     class Liar(Toy):
@@ -294,7 +296,7 @@ def test_only_the_first_failures_are_kept() -> None:
     assert len(failures) == fidelity.FAILURES_KEPT
 
 
-def test_stability_is_asked_of_the_beginning_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stability_is_checked_at_the_beginning_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fidelity, "_CHECKED_FOR_STABILITY", 3)
     counts, _ = fidelity_of(Toy("a"), "aa", "aa", "aa", "aa")
     assert counts["checked_for_stability"] == counts["stable"] == 2
@@ -310,7 +312,7 @@ def test_stability_is_asked_of_the_beginning_only(monkeypatch: pytest.MonkeyPatc
         ("", 2),
     ],
 )
-def test_indentation_is_kept_to_the_character(decoded: str, lost: int) -> None:
+def test_indentation_is_compared_exactly(decoded: str, lost: int) -> None:
     assert indentation_lost("if x:\n    y\n\tz", decoded) == lost
 
 
@@ -318,7 +320,7 @@ def test_blank_lines_have_no_indentation_to_lose() -> None:
     assert indentation_lost("a\n   \nb", "a\n\nb") == 0
 
 
-def test_a_failure_shows_some_text_around_it() -> None:
+def test_failure_shows_the_surrounding_text() -> None:
     text = "x" * 100 + "é" + "y" * 100
     found = failure_of("a.txt", text, text.replace("é", ""))
     assert found.offset == 100

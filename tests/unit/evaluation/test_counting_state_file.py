@@ -86,7 +86,9 @@ documents_of = st.lists(
     toy=st.sampled_from(sorted(TOYS)),
     means=st.booleans(),
 )
-def test_parts_are_the_whole(documents: list[Document], cuts: set[int], toy: str, means: bool) -> None:
+def test_joined_parts_equal_one_pass(
+    documents: list[Document], cuts: set[int], toy: str, means: bool
+) -> None:
     ends = sorted({0, len(documents), *(min(cut, len(documents)) for cut in cuts)})
     parts = [documents[start:stop] for start, stop in pairwise(ends)]
     whole = evaluate(TOYS[toy], documents, threads=1, means=means)
@@ -94,7 +96,7 @@ def test_parts_are_the_whole(documents: list[Document], cuts: set[int], toy: str
 
 
 @pytest.mark.parametrize("cut", [100, MOST_UNITS + 10])
-def test_more_units_than_are_kept_apart(cut: int) -> None:
+def test_parts_with_more_units_than_the_limit_equal_one_pass(cut: int) -> None:
     documents = [
         document(number, "the e" * (number % 3 + 1), "en", None) for number in range(MOST_UNITS + 50)
     ]
@@ -109,7 +111,7 @@ def test_more_units_than_are_kept_apart(cut: int) -> None:
         assert len(whole.set_frequencies) == 64
 
 
-def test_what_is_kept_does_not_grow_with_the_documents() -> None:
+def test_state_size_does_not_grow_with_the_documents() -> None:
     """The state of twice as many documents of the same words only has some more digits."""
 
     def size(documents: int) -> int:
@@ -124,7 +126,7 @@ def test_what_is_kept_does_not_grow_with_the_documents() -> None:
     assert size(16_000) < 1.2 * size(8_000)
 
 
-def test_more_groups_than_frequencies_are_kept_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_with_more_groups_than_the_limit_equal_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(token_frequencies, "_MOST_FREQUENCIES", 2 * len(PIECES) + 2)
     documents = [document(number, "the", f"group {number}", None) for number in range(5)]
     whole = evaluate(TOYS["unknown"], documents, threads=1)
@@ -143,13 +145,13 @@ def read(data: bytes) -> None:
     read_states(BytesIO(data), path="a part", vocab_sizes=[TOYS["unknown"].info.vocab_size], means=False)
 
 
-def test_the_same_counts_are_the_same_bytes() -> None:
+def test_equal_counts_give_equal_bytes() -> None:
     assert some_file() == some_file()
     read(some_file())
 
 
 @pytest.mark.parametrize("flag", [1, 0x20, 0x40], ids=["encrypted", "patched", "strongly encrypted"])
-def test_a_damaged_flag_is_reported(flag: int) -> None:
+def test_damaged_zip_flag_is_refused(flag: int) -> None:
     whole = bytearray(some_file())
     for signature, at in ((b"PK\3\4", 6), (b"PK\1\2", 8)):  # in each entry, and in the directory
         start = -1
@@ -161,7 +163,7 @@ def test_a_damaged_flag_is_reported(flag: int) -> None:
 
 @settings(deadline=None)
 @given(st.data())
-def test_a_damaged_file_is_reported(data: st.DataObject) -> None:
+def test_damaged_state_file_is_refused(data: st.DataObject) -> None:
     whole = bytearray(some_file())
     at = data.draw(st.integers(0, len(whole) - 1))
     whole[at] ^= data.draw(st.integers(1, 255))
@@ -173,13 +175,13 @@ def test_a_damaged_file_is_reported(data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"vocab_sizes": [99]}, {"vocab_sizes": [7, 7]}, {"means": True}])
-def test_counts_of_something_else_are_refused(wrong: dict[str, Any]) -> None:
+def test_state_of_another_vocabulary_or_option_is_refused(wrong: dict[str, Any]) -> None:
     right = {"vocab_sizes": [TOYS["unknown"].info.vocab_size], "means": False}
     with pytest.raises(ModelFormatError, match="a part: expected"):
         read_states(BytesIO(some_file()), path="a part", **{**right, **wrong})
 
 
-def test_an_array_of_another_size_than_it_says_is_refused() -> None:
+def test_array_longer_than_its_header_says_is_refused() -> None:
     source, target = zipfile.ZipFile(BytesIO(some_file())), BytesIO()
     with zipfile.ZipFile(target, "w") as archive:
         for name in source.namelist():

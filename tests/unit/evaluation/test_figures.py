@@ -76,7 +76,7 @@ def with_means(toy: Toy, documents: list[Document]) -> Evaluation:
     return evaluate(toy, documents, means=True)
 
 
-def test_the_figures_that_have_resamples_are_ratios_of_counts_by_document() -> None:
+def test_only_ratios_of_counts_by_document_have_resamples() -> None:
     assert {name for name, metric in METRICS.items() if is_by_document(metric)} == BY_DOCUMENT
     everything = "if x == 1:\n\tgetName = 123456 é\n"
     aggregate = Aggregate(evaluate(Toy("a", "get", "Na", "=", "1", "23", "\t"), grouped(x=[everything] * 5)))
@@ -88,7 +88,7 @@ def test_the_figures_that_have_resamples_are_ratios_of_counts_by_document() -> N
     assert all(one_document.resampled(metric) is None for metric in METRICS.values())
 
 
-def test_each_aggregation_by_hand() -> None:
+def test_aggregations_of_an_example_worked_by_hand() -> None:
     evaluation = with_means(Toy("a"), grouped(x=["aé", "aaa"], y=["é"]))
     values = {one: Aggregate(evaluation, aggregation=one).value(TOKENS) for one in AGGREGATIONS}
     assert values == pytest.approx(
@@ -98,7 +98,7 @@ def test_each_aggregation_by_hand() -> None:
     assert in_x == pytest.approx({"pooled": 6 / 5, "macro": 6 / 5, "per_document": (3 / 2 + 1) / 2})
 
 
-def test_what_has_no_value_has_no_part_in_a_mean() -> None:
+def test_missing_values_are_excluded_from_means() -> None:
     evaluation = with_means(Toy("a"), grouped(x=["a a", "..."], y=["!"]))
     values = {one: Aggregate(evaluation, aggregation=one).value(WORDS) for one in AGGREGATIONS}
     assert values == {"pooled": 7 / 2, "macro": 6 / 2, "per_document": 3 / 2}
@@ -106,7 +106,7 @@ def test_what_has_no_value_has_no_part_in_a_mean() -> None:
     assert all(Aggregate(no_words, aggregation=one).value(WORDS) is None for one in AGGREGATIONS)
 
 
-def test_what_is_no_ratio_of_counts_by_document_has_no_mean_over_them() -> None:
+def test_other_metrics_have_no_mean_over_documents() -> None:
     evaluation = three_groups()
     for name, metric in METRICS.items():
         by_document = Aggregate(evaluation, aggregation="per_document").value(metric)
@@ -115,9 +115,7 @@ def test_what_is_no_ratio_of_counts_by_document_has_no_mean_over_them() -> None:
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
 @pytest.mark.parametrize("metric", [TOKENS, COVERAGE])
-def test_resamples_are_what_the_figure_would_be_of_the_drawn_documents(
-    aggregation: Aggregation, metric: object
-) -> None:
+def test_resamples_equal_the_figures_of_the_drawn_documents(aggregation: Aggregation, metric: object) -> None:
     evaluation = three_groups()
     aggregate = Aggregate(evaluation, seed=3, aggregation=aggregation)
     found = aggregate.resampled(metric)  # type: ignore[arg-type]
@@ -155,7 +153,7 @@ def by_hand(evaluation: Evaluation, weights: np.ndarray, complement: bool, aggre
 
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
-def test_a_group_is_resampled_by_itself(aggregation: Aggregation) -> None:
+def test_group_is_resampled_independently(aggregation: Aggregation) -> None:
     texts = ["aé", "aaa", "éé", "aaaa é", "ab"]
     own = placed(grouped(x=texts))
     others = [replace(one, place=(9, 0)) for one in grouped(y=["a"], z=["é", "b"])]
@@ -172,7 +170,7 @@ def test_a_group_is_resampled_by_itself(aggregation: Aggregation) -> None:
     assert among_others.group_resampled([TOKENS], "y") == [None]  # one document says nothing
 
 
-def test_a_group_is_compared_with_the_baseline_on_its_own_documents() -> None:
+def test_group_is_compared_with_the_baseline_on_its_own_documents() -> None:
     documents = grouped(x=["aé", "aab", "ééa", "aaaa é", "aaa b"], y=["ba"])
     better, worse = (Aggregate(evaluate(toy, documents)) for toy in (Toy("a", "aa"), Toy("a")))
     found = group_figures_of(better, worse, group="x")["bytes_per_token"]
@@ -187,7 +185,7 @@ def test_a_group_is_compared_with_the_baseline_on_its_own_documents() -> None:
 # --- units --------------------------------------------------------------------------------------
 
 
-def test_documents_of_a_file_are_drawn_together() -> None:
+def test_documents_of_a_file_are_resampled_together() -> None:
     """Lines are alike within each of six different files, and so are not forty-eight independent texts."""
     lines = [
         Document("a" * (1 + file % 3) + "é" * (file % 4), "x", f"{file}.txt:{number}", unit)
@@ -206,7 +204,7 @@ def test_documents_of_a_file_are_drawn_together() -> None:
     )
 
 
-def test_frequencies_have_the_interval_of_the_jackknife() -> None:
+def test_frequency_metrics_have_jackknife_intervals() -> None:
     """The resamples are compared with counting without each of the documents in turn."""
     texts = ["aab", "abab b", "ccc a", "b", "aé aé a", "abc cba"]
     toy = Toy("a", "b", "c", " ", "ab")
@@ -225,7 +223,7 @@ def test_frequencies_have_the_interval_of_the_jackknife() -> None:
         assert macro.resampled(METRICS[name]) is None
 
 
-def test_more_units_than_sets_are_dealt_by_their_keys() -> None:
+def test_many_units_are_assigned_to_sets_by_their_keys() -> None:
     documents = documents_of(*(f"{'a' * (number % 7)}b" for number in range(150)))
     evaluation = evaluate(Toy("a", "b"), documents)
     lots = (UnitKeys().of(documents) % np.uint64(64)).tolist()
@@ -236,7 +234,7 @@ def test_more_units_than_sets_are_dealt_by_their_keys() -> None:
     assert evaluation.set_frequencies[0].tolist() == expected.tolist()
 
 
-def test_resamples_of_lines_are_moved_to_the_figure_of_the_files() -> None:
+def test_resamples_of_lines_are_centred_on_the_figure_of_the_files() -> None:
     """The figure is that of the files with their line ends; the resamples draw lines without them."""
     documents = parallel_documents(de=["ab a", "b", "abab", "é", "b a"], en=["a", "bb", "ab b", "a", "é"])
     toy = Toy("a", "b", " ", "ab")

@@ -67,7 +67,7 @@ def test_a_tenth_of_every_bundled_text_is_held_out() -> None:
     assert holdout.num_training == sum(1 for _ in holdout.training)
 
 
-def test_both_parts_are_the_whole_and_share_no_line(tmp_path: Path) -> None:
+def test_training_and_held_out_parts_partition_the_lines(tmp_path: Path) -> None:
     corpus = open_corpus(
         write(tmp_path, {"a.txt": numbered(1000, mark="a"), "b.txt": numbered(37, mark="b")})
     )
@@ -105,7 +105,7 @@ LINES = st.lists(st.sampled_from(["a", "b c", "é" * 30, "d" * 400, "words " * 9
     seed=st.integers(0, 3),
     most_bytes=st.sampled_from([0, 500, 1 << 20]),
 )
-def test_what_is_dealt_at_once_is_what_the_plan_says_of_each_text(
+def test_split_equals_the_plan_applied_to_each_text(
     files: list[tuple[str, list[str]]], unit: Any, seed: int, most_bytes: int
 ) -> None:
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
@@ -127,7 +127,7 @@ def test_what_is_dealt_at_once_is_what_the_plan_says_of_each_text(
             assert [document.text for document in side.documents()] == texts
 
 
-def test_a_text_that_grows_meanwhile_is_reported(tmp_path: Path) -> None:
+def test_text_that_changes_while_being_read_is_reported(tmp_path: Path) -> None:
     corpus = open_corpus(write(tmp_path, {"a.txt": numbered(500)}), documents="lines")
     holdout = hold_out(corpus)
     for text in (numbered(501), numbered(499)):
@@ -137,7 +137,7 @@ def test_a_text_that_grows_meanwhile_is_reported(tmp_path: Path) -> None:
                 list(side)
 
 
-def test_the_source_tells_the_first_line(tmp_path: Path) -> None:
+def test_document_source_names_the_first_line(tmp_path: Path) -> None:
     corpus = open_corpus(write(tmp_path, {"a.txt": numbered(500)}))
     held_out = list(hold_out(corpus).held_out)
     assert held_out
@@ -147,7 +147,7 @@ def test_the_source_tells_the_first_line(tmp_path: Path) -> None:
         assert document.text.startswith(f"{int(line) - 1} ")
 
 
-def test_the_seed_decides_what_is_held_out(tmp_path: Path) -> None:
+def test_seed_determines_the_held_out_part(tmp_path: Path) -> None:
     corpus = open_corpus(write(tmp_path, {"a.txt": numbered(300), "b.txt": numbered(300)}))
     one, same, *others = (held_lines(hold_out(corpus, seed=seed)) for seed in (1, 1, 2, 3, 4))
     assert one == same
@@ -155,7 +155,7 @@ def test_the_seed_decides_what_is_held_out(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("unit", ["file", "lines", "paragraphs"])
-def test_a_tenth_of_every_group_is_held_out_by_its_bytes(tmp_path: Path, unit: str) -> None:
+def test_a_tenth_of_the_bytes_of_every_group_is_held_out(tmp_path: Path, unit: str) -> None:
     """Dealt out together, a small group could end up on one side, and large documents would decide alone."""
     words = {group: Random(group) for group in ("one", "few", "many", "heavy")}
     text = {group: lambda size, draw=draw: prose(draw, size) for group, draw in words.items()}
@@ -201,7 +201,7 @@ def test_large_documents_are_as_likely_as_small_ones(tmp_path: Path) -> None:
     assert large / total == pytest.approx(0.9, abs=0.07)
 
 
-def test_neither_files_nor_names_decide(tmp_path: Path) -> None:
+def test_file_names_do_not_change_the_held_out_part(tmp_path: Path) -> None:
     texts = {f"{number}": prose(Random(number), 3 + 40 * (number < 3)) for number in range(90)}
     one = write(tmp_path / "one", {f"code/x/{name}.txt": text for name, text in texts.items()})
     other = write(tmp_path / "other", {f"code/x/{hash(name)}.md": text for name, text in texts.items()})
@@ -212,14 +212,14 @@ def test_neither_files_nor_names_decide(tmp_path: Path) -> None:
     assert found[0] == found[1]
 
 
-def test_equal_documents_are_on_one_side(tmp_path: Path) -> None:
+def test_equal_documents_are_on_the_same_side(tmp_path: Path) -> None:
     files = {f"{number}.txt": f"document {number % 70}\n" for number in range(210)}
     holdout = hold_out(open_corpus(write(tmp_path, files)))
     assert not {*holdout.training} & {document.text for document in holdout.held_out}
     assert holdout.unit == "documents"
 
 
-def test_code_stays_code(tmp_path: Path) -> None:
+def test_held_out_code_is_marked_as_code(tmp_path: Path) -> None:
     holdout = hold_out(open_corpus(write(tmp_path, {"code/c.txt": numbered(200), "a.txt": numbered(200)})))
     assert {
         document.source.rpartition("/")[2].partition(":")[0]: document.is_code
@@ -246,7 +246,7 @@ def test_the_same_lines_of_every_language_are_held_out(tmp_path: Path, seed: int
     assert holdout.alignment == Alignment(("de", "en", "zh"), lines=len(found["de"]))
 
 
-def test_a_line_of_many_characters_is_a_line_in_translations(tmp_path: Path) -> None:
+def test_long_line_of_a_translation_is_not_split(tmp_path: Path) -> None:
     """Cutting a line at the length where other texts are cut would shift all lines after it."""
     long = numbered(100).replace("3 \n", "3 " + "word " * 900 + "\n")
     corpus = open_corpus(write(tmp_path, {"parallel/de.txt": long, "parallel/en.txt": numbered(100)}))
@@ -256,7 +256,7 @@ def test_a_line_of_many_characters_is_a_line_in_translations(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("unit", ["lines", "paragraphs"])
-def test_lines_that_are_documents_stay_aligned(tmp_path: Path, unit: str) -> None:
+def test_lines_as_documents_stay_aligned(tmp_path: Path, unit: str) -> None:
     """Dealt out by its content, each language would have other held-out lines, though often as many."""
     text = {"lines": numbered, "paragraphs": lambda count, mark: numbered(count, mark=f"{mark}\n")}[unit]
     files = {f"parallel/{name}.txt": text(200, mark=name) for name in ("de", "en")}
@@ -268,7 +268,7 @@ def test_lines_that_are_documents_stay_aligned(tmp_path: Path, unit: str) -> Non
     assert holdout.alignment.lines == len(found["de"]) == pytest.approx(20, abs=2)
 
 
-def test_a_hundred_languages_are_cut_into_lines_too(tmp_path: Path) -> None:
+def test_a_hundred_languages_are_split_by_line(tmp_path: Path) -> None:
     files = {f"parallel/l{number:03}.txt": numbered(60, mark=str(number)) for number in range(101)}
     holdout = hold_out(open_corpus(write(tmp_path, files)))
     found = held_lines(holdout)
@@ -277,7 +277,7 @@ def test_a_hundred_languages_are_cut_into_lines_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("unit", ["file", "lines"])
-def test_no_translation_of_a_held_out_line_is_learned_from(tmp_path: Path, unit: str) -> None:
+def test_translations_of_held_out_lines_are_not_trained_on(tmp_path: Path, unit: str) -> None:
     """This holds even if a folder has two sets of translations, only one of which can be compared."""
     long = {f"parallel/{name}.txt": numbered(260, mark=name * 3) for name in ("de", "en", "fr")}
     short = {f"parallel/{name}.txt": numbered(170, mark=name) for name in ("ja", "zh")}
@@ -291,7 +291,7 @@ def test_no_translation_of_a_held_out_line_is_learned_from(tmp_path: Path, unit:
     ]
 
 
-def test_a_language_with_another_number_of_lines_is_not_aligned(tmp_path: Path) -> None:
+def test_language_with_another_number_of_lines_is_not_aligned(tmp_path: Path) -> None:
     """It is left out even if as many of its lines are held out."""
     files = {
         "parallel/de.txt": numbered(100),
@@ -320,14 +320,14 @@ def test_a_language_with_another_number_of_lines_is_not_aligned(tmp_path: Path) 
     ],
     ids=["none", "one", "misaligned", "short"],
 )
-def test_without_aligned_lines_there_is_a_reason(tmp_path: Path, files: dict[str, str], gap: str) -> None:
+def test_missing_alignment_is_explained(tmp_path: Path, files: dict[str, str], gap: str) -> None:
     assert hold_out(open_corpus(write(tmp_path, files))).alignment == gap
 
 
 # --- odd corpora ------------------------------------------------------------------------------
 
 
-def test_many_documents_are_dealt_out_whole(tmp_path: Path) -> None:
+def test_many_documents_are_split_by_document(tmp_path: Path) -> None:
     corpus = open_corpus(write(tmp_path, {"a.txt": numbered(1500)}), documents="lines")
     holdout = hold_out(corpus)
     assert holdout.unit == "documents"
@@ -335,7 +335,7 @@ def test_many_documents_are_dealt_out_whole(tmp_path: Path) -> None:
     assert holdout.num_held_out == pytest.approx(150, abs=45)
 
 
-def test_blocks_of_records_are_drawn_as_documents_and_those_of_files_as_files(tmp_path: Path) -> None:
+def test_blocks_of_a_record_are_one_unit_and_those_of_a_file_another(tmp_path: Path) -> None:
     """All parts of a record are one document, however many records a file has."""
     records = [{"text": numbered(400, mark=f"of {name}"), "kind": name} for name in "abcdef"]
     lines = "".join(f"{json.dumps(record)}\n" for record in records)
@@ -353,7 +353,7 @@ def test_blocks_of_records_are_drawn_as_documents_and_those_of_files_as_files(tm
     assert units("*", group_by="extension") == {"files": 2, "documents": 6}
 
 
-def test_one_long_line_is_cut_at_spaces(tmp_path: Path) -> None:
+def test_one_long_line_is_split_at_spaces(tmp_path: Path) -> None:
     text = " ".join(f"word{number}" for number in range(20_000))
     holdout = hold_out(open_corpus(write(tmp_path, {"a.txt": text})))
     held = "".join(document.text for document in holdout.held_out)
@@ -363,26 +363,26 @@ def test_one_long_line_is_cut_at_spaces(tmp_path: Path) -> None:
     assert all({*part.split()} <= words for part in parts)
 
 
-def test_one_long_word_is_cut_anyway(tmp_path: Path) -> None:
+def test_one_long_word_is_split_anywhere(tmp_path: Path) -> None:
     holdout = hold_out(open_corpus(write(tmp_path, {"a.txt": "é" * 50_000})))
     assert holdout.training_bytes + sum(len(one.text.encode()) for one in holdout.held_out) == 100_000
 
 
 @pytest.mark.parametrize("text", ["one line", "one\n", "a\nb\n"])
-def test_too_little_text_is_an_error(tmp_path: Path, text: str) -> None:
+def test_too_little_text_is_refused(tmp_path: Path, text: str) -> None:
     corpus = open_corpus(write(tmp_path, {"a.txt": text}))
     with pytest.raises(CorpusError, match="too few to hold a tenth of them out") as error:
         hold_out(corpus)
     assert ("2 blocks of lines" if "b" in text else "1 document") in error.value.message
 
 
-def test_equal_documents_that_all_fall_on_one_side_are_an_error(tmp_path: Path) -> None:
+def test_equal_documents_only_are_refused(tmp_path: Path) -> None:
     corpus = open_corpus(write(tmp_path, {"a.txt": "the same\n" * 200}), documents="lines")
     with pytest.raises(CorpusError, match=r"200 documents \(equal ones stay together\), too few"):
         hold_out(corpus)
 
 
-def test_what_a_group_lacks_is_said(tmp_path: Path) -> None:
+def test_groups_missing_on_one_side_are_reported(tmp_path: Path) -> None:
     files = {"code/c.txt": numbered(300), "code/note.txt": "a\nb\n", "code/few.txt": "aa\nbb\ncc\ndd\nee\n"}
     holdout = hold_out(open_corpus(write(tmp_path, files)))
     assert holdout.shares == {"c": pytest.approx(0.1, abs=0.002), "few": 0.2, "note": 0.0}

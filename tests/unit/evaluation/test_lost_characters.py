@@ -39,13 +39,13 @@ def distance(text: str, other: str) -> int:
         ("", "", {}),
     ],
 )
-def test_each_cause_by_hand(text: str, decoded: str, expected: dict[str, int]) -> None:
+def test_causes_of_loss_of_examples_worked_by_hand(text: str, decoded: str, expected: dict[str, int]) -> None:
     found = losses_of(text, decoded)
     assert {cause: count for cause, count in zip(CAUSES, found.by_cause, strict=True) if count} == expected
     assert found.total == sum(expected.values())
 
 
-def test_short_texts_have_the_fewest_edits() -> None:
+def test_losses_of_short_texts_equal_the_edit_distance() -> None:
     generator = random.Random(7)
     for _ in range(300):
         text, other = ("".join(generator.choices("abé ", k=generator.randint(0, 14))) for _ in range(2))
@@ -53,7 +53,7 @@ def test_short_texts_have_the_fewest_edits() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_long_texts_have_few_more(seed: int) -> None:
+def test_losses_of_long_texts_are_near_the_edit_distance(seed: int) -> None:
     generator = random.Random(seed)
     text = "".join(generator.choice(TEXT.split(" ")) + " " for _ in range(300))
     damaged = "".join(
@@ -64,14 +64,14 @@ def test_long_texts_have_few_more(seed: int) -> None:
     assert least <= losses_of(text, damaged).total <= 1.1 * least
 
 
-def test_texts_that_part_for_long_come_together_again() -> None:
+def test_texts_align_again_after_a_long_difference() -> None:
     before, between, after = TEXT * 9, "0123456789" * 70, "The end of it all, which is long enough. " * 20
     found = losses_of(before + between + after, before.lower() + after)
     assert found.total == distance(before + between + after, before.lower() + after)
     assert dict(zip(CAUSES, found.by_cause, strict=True))["other"] == len(between)
 
 
-def test_nothing_in_common_is_all_lost() -> None:
+def test_texts_without_common_characters_are_lost_entirely() -> None:
     assert losses_of("a" * 5000, "b" * 3000).total == 5000
 
 
@@ -79,7 +79,7 @@ def test_nothing_in_common_is_all_lost() -> None:
 @pytest.mark.parametrize(
     "decoded", [TEXT.lower() * 2000, "b" * 90_000, TEXT[1:] * 900], ids=["case", "b", "lines"]
 )
-def test_it_takes_time_in_proportion(decoded: str) -> None:
+def test_time_is_linear_in_the_text(decoded: str) -> None:
     started = perf_counter()
     losses_of(TEXT * 2000, decoded)
     assert perf_counter() - started < 10

@@ -65,19 +65,19 @@ def compared(
         ("a=b=2", {"a=b": 1.0}),
     ],
 )
-def test_weights_are_made_to_add_up_to_one(text: str, found: dict[str, float]) -> None:
+def test_weights_are_normalized_to_one(text: str, found: dict[str, float]) -> None:
     assert parse_mix(text) == pytest.approx(found)
 
 
 @pytest.mark.parametrize(
     "text", ["", "en", "en=", "=1", "en=0", "en=-1", "en=nan", "en=inf", "en=1,,de=2", "en=1,en=2"]
 )
-def test_anything_else_is_no_mix(text: str) -> None:
+def test_malformed_mix_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="--mix"):
         parse_mix(text)
 
 
-def test_a_group_that_is_not_there_is_reported_with_those_that_are() -> None:
+def test_unknown_group_is_refused_with_the_known_ones() -> None:
     folders = {"code": frozenset({"c", "python"})}
     assert mix_among({"en": 0.5, "code": 0.5}, ["en", "c", "python"], folders).parts[1].groups == {
         "c",
@@ -93,7 +93,7 @@ def test_a_group_that_is_not_there_is_reported_with_those_that_are() -> None:
     assert only.parts[0].groups == {"code"}, "a group of the name is meant first"
 
 
-def test_the_figure_is_the_weighted_sum_of_tokens_per_byte(documents: list[Document]) -> None:
+def test_mixed_cost_is_the_weighted_sum_of_tokens_per_byte(documents: list[Document]) -> None:
     found = compared(documents, LETTERS, PAIRS)
     for one in found.tokenizers:
         assert one.mixed is not None
@@ -112,7 +112,7 @@ def test_the_figure_is_the_weighted_sum_of_tokens_per_byte(documents: list[Docum
     assert letters.tokens_per_byte.interval == (1, 1)
 
 
-def test_each_part_is_drawn_by_itself(documents: list[Document]) -> None:
+def test_each_part_is_resampled_independently(documents: list[Document]) -> None:
     """The resamples are compared with adding up those of each group, which have different seeds."""
     evaluation = evaluate(PAIRS, documents, threads=1)
     _, found = mixed(HALF, evaluation, None, seed=7)
@@ -129,7 +129,7 @@ def test_each_part_is_drawn_by_itself(documents: list[Document]) -> None:
 
 
 @pytest.mark.parametrize("few", ["x", "y"])
-def test_an_interval_is_as_wide_as_the_part_of_the_fewest_units_asks_for(few: str) -> None:
+def test_interval_width_follows_the_part_with_the_fewest_units(few: str) -> None:
     numbers = {"x": 30, "y": 30, few: 6}
     documents = [*drawn("x", [1, 1, 2], number=numbers["x"]), *drawn("y", [4, 4, 1], number=numbers["y"])]
     _, found = mixed(HALF, evaluate(PAIRS, documents, threads=1), None, seed=0)
@@ -137,7 +137,7 @@ def test_an_interval_is_as_wide_as_the_part_of_the_fewest_units_asks_for(few: st
     assert found.num_units == 6
 
 
-def test_languages_of_the_same_lines_are_drawn_together() -> None:
+def test_aligned_languages_are_resampled_together() -> None:
     """The mix of two languages with equal lines varies as much as each, not less by the square root of two."""
     generator = random.Random(3)
     lines = ["".join(generator.choices(["ab", "a", "b"], k=12)) for _ in range(40)]
@@ -159,7 +159,7 @@ def test_languages_of_the_same_lines_are_drawn_together() -> None:
     assert both.values.std() == pytest.approx(one.values.std())
 
 
-def test_the_cheapest_is_named_only_beyond_chance(documents: list[Document]) -> None:
+def test_cheapest_tokenizer_is_named_only_if_significant(documents: list[Document]) -> None:
     found = compared(documents, LETTERS, PAIRS, DROPPING, model=Model(price=2.0))
     [sentence] = found.mix_summary
     assert sentence.startswith("for x 75 %, y 25 %: of the lossless tokenizers, pairs is the cheapest: ")
@@ -172,7 +172,7 @@ def test_the_cheapest_is_named_only_beyond_chance(documents: list[Document]) -> 
     assert tie.mix_summary[0].endswith("no significant difference to same on this text")
 
 
-def test_too_few_units_give_the_reason_instead_of_an_interval(documents: list[Document]) -> None:
+def test_too_few_units_are_reported_instead_of_an_interval(documents: list[Document]) -> None:
     few = [*drawn("x", [1, 1, 2], number=FEWEST_UNITS - 1), *drawn("y", [4, 4, 1])]
     found = compared(few, LETTERS, PAIRS)
     assert all(
@@ -184,14 +184,14 @@ def test_too_few_units_give_the_reason_instead_of_an_interval(documents: list[Do
     assert enough.tokenizers[1].mixed.tokens_per_byte.interval is not None
 
 
-def test_a_part_without_text_has_no_figure(documents: list[Document]) -> None:
+def test_part_without_text_gives_no_cost(documents: list[Document]) -> None:
     mix = Mix((Part("x", 0.5, frozenset("x")), Part("w", 0.5, frozenset("w"))))
     found = compared(documents, LETTERS, PAIRS, mix=mix)
     assert all(one.mixed is not None and one.mixed.tokens_per_byte.value is None for one in found.tokenizers)
     assert found.mix_summary == ("for x 50 %, w 50 % there is no cost: a part of it has no text",)
 
 
-def test_the_mix_is_in_every_form(documents: list[Document]) -> None:
+def test_every_output_format_has_the_mix(documents: list[Document]) -> None:
     found = compared(documents, LETTERS, PAIRS, model=Model(price=3.0, dim=16, layers=1, context=100))
     chosen = [METRICS["bytes_per_token"]]
     mixed_figure = found.tokenizers[1].mixed

@@ -88,7 +88,9 @@ def starred(comparison: Comparison) -> dict[str, bool]:
 
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
-def test_the_best_has_a_star_in_every_form(documents: list[Document], aggregation: Aggregation) -> None:
+def test_best_lossless_tokenizer_has_a_star_in_every_format(
+    documents: list[Document], aggregation: Aggregation
+) -> None:
     """Whatever the aggregation, a tokenizer that loses text gets no star, though it has the fewest tokens."""
     found = compared(LETTERS, PAIRS, DROPPING, documents=documents, aggregation=aggregation)
     values = {one.name: one.figures["bytes_per_token"].value or 0 for one in found.tokenizers}
@@ -116,18 +118,18 @@ def test_the_best_has_a_star_in_every_form(documents: list[Document], aggregatio
     ],
     ids=lambda value: getattr(getattr(value, "info", None), "name", str(value)),
 )
-def test_a_tie_and_too_few_documents_have_no_star(documents: list[Document], other: Toy, texts: int) -> None:
+def test_tie_or_too_few_documents_give_no_star(documents: list[Document], other: Toy, texts: int) -> None:
     found = compared(PAIRS, other, documents=documents[:texts])
     assert best_of(found.tokenizers, TOKENS) is None
     assert starred(found) == dict.fromkeys(starred(found), False)
 
 
-def test_one_tokenizer_is_not_the_best(documents: list[Document]) -> None:
+def test_single_tokenizer_has_no_star(documents: list[Document]) -> None:
     assert best_of(compared(PAIRS, documents=documents).tokenizers, TOKENS) is None
     assert best_of(compared(PAIRS, DROPPING, documents=documents).tokenizers, TOKENS) is None
 
 
-def test_what_has_no_direction_or_no_interval_is_not_ranked(documents: list[Document]) -> None:
+def test_metric_without_direction_or_interval_is_not_ranked(documents: list[Document]) -> None:
     found = compared(LETTERS, PAIRS, documents=documents)
     for name, metric in METRICS.items():
         best = best_of(found.tokenizers, metric)
@@ -151,7 +153,7 @@ def five_languages() -> list[Document]:
     )
 
 
-def test_languages_that_differ_leave_the_difference_of_tokenizers_narrow() -> None:
+def test_varied_languages_do_not_widen_the_interval_of_differences() -> None:
     documents = five_languages()
     better = Toy("a", "b", "\n", "c", "cc", name="better")
     worse = Toy("a", "b", "\n", "c", name="worse")
@@ -176,7 +178,7 @@ def test_languages_that_differ_leave_the_difference_of_tokenizers_narrow() -> No
     assert "no interval for de, en, fr and 2 more" in printed(by_file)
 
 
-def test_premiums_and_gini_have_intervals_in_every_form() -> None:
+def test_premiums_and_gini_have_intervals_in_every_format() -> None:
     generator = random.Random(5)
     lines = ["ab" * generator.randint(3, 30) for _ in range(30)]
     documents = parallel_documents(en=lines, de=[line + "a" * generator.randint(0, 9) for line in lines])
@@ -204,7 +206,7 @@ def test_premiums_and_gini_have_intervals_in_every_form() -> None:
     assert float(by_metric["pairs", "", "gini"]["high"]) == inequality.high
 
 
-def test_resamples_of_premiums_and_gini_are_those_of_the_drawn_lines() -> None:
+def test_resamples_of_premiums_and_gini_equal_those_of_the_drawn_lines() -> None:
     """The resamples are compared with adding up the drawn lines one by one."""
     languages = {
         "de": ["a", "bb", "", "abab", "b b", "aaaa", "", "ab", "b"],
@@ -237,7 +239,7 @@ def test_resamples_of_premiums_and_gini_are_those_of_the_drawn_lines() -> None:
         assert premium == pytest.approx(sums["ta"] / sums["en"])
 
 
-def test_a_translation_that_stops_half_way_is_no_cheap_language() -> None:
+def test_incomplete_translation_does_not_look_cheap() -> None:
     english, german = ["a b"] * 12, ["aa bb"] * 12
     toy = Toy("a", "b", " ")
     whole = parallel_documents(de=german, en=english)
@@ -255,7 +257,7 @@ def test_a_translation_that_stops_half_way_is_no_cheap_language() -> None:
 
 
 @pytest.mark.parametrize("blank", ["", "  "])
-def test_a_translation_without_text_has_no_premium(blank: str) -> None:
+def test_translation_without_text_has_no_premium(blank: str) -> None:
     lines = ["a b", "bb", "ab a", "b b b", "a"]
     toy = Toy("a", "b", " ")
     languages = parallel_documents(de=["aa b"] * 5, en=lines)
@@ -290,7 +292,7 @@ def test_one_language_with_text_has_no_gini() -> None:
     assert dict(found.fairness.premiums) == {"de": None, "en": 1.0}
 
 
-def test_the_summary_gives_a_difference_with_its_paired_interval(documents: list[Document]) -> None:
+def test_summary_has_the_paired_interval_of_a_difference(documents: list[Document]) -> None:
     found = compared(LETTERS, PAIRS, documents=documents)
     pairs, letters = found.tokenizers[1], found.tokenizers[0]
     low, high = pairs.figures["bytes_per_token"].difference_interval or (0.0, 0.0)
@@ -304,7 +306,7 @@ def test_the_summary_gives_a_difference_with_its_paired_interval(documents: list
 # --- groups -----------------------------------------------------------------------------------
 
 
-def test_groups_are_ordered_only_where_their_figures_can_be_compared() -> None:
+def test_groups_are_sorted_only_by_comparable_figures() -> None:
     code = (
         documents_of("ab ab ab", group="x") + documents_of("b b", group="w") + documents_of("abab", group="v")
     )
@@ -317,7 +319,7 @@ def test_groups_are_ordered_only_where_their_figures_can_be_compared() -> None:
     assert in_order(one, "xwva", TOKENS) == ["a", "v", "w", "x"]
 
 
-def test_groups_of_digits_are_neither_starred_nor_ranked() -> None:
+def test_number_metrics_have_no_star_and_no_rank() -> None:
     """Splitting numbers into groups of three is one way of many, and no tokenizer is better for it."""
     documents = documents_of(
         *(f"{number} 1234567" for number in range(1000, 1040)), group="x"

@@ -62,12 +62,12 @@ def shown(found: Report, *, width: int = 100) -> str:
     return text.getvalue()
 
 
-def test_the_figures_are_those_of_a_comparison_of_one(found: Report) -> None:
+def test_report_has_the_figures_of_a_comparison_of_one_tokenizer(found: Report) -> None:
     assert [one.name for one in found.comparison.tokenizers] == [found.evaluated.name]
     assert list(found.evaluated.figures) == list(METRICS)
 
 
-def test_every_token_is_in_the_histogram_the_uses_and_the_kinds(found: Report, tokenizer: Tokenizer) -> None:
+def test_histogram_uses_and_kinds_cover_every_token(found: Report, tokenizer: Tokenizer) -> None:
     evaluation = found.evaluated.evaluation
     tokens = evaluation.total["tokens"]
     assert sum(found.lengths) == tokens
@@ -78,7 +78,7 @@ def test_every_token_is_in_the_histogram_the_uses_and_the_kinds(found: Report, t
     assert weighted + found.lengths[-1] * 16 <= evaluation.num_bytes
 
 
-def test_the_most_and_the_least_used_tokens(found: Report, tokenizer: Tokenizer) -> None:
+def test_most_and_least_used_tokens_are_listed(found: Report, tokenizer: Tokenizer) -> None:
     frequencies = found.evaluated.evaluation.frequencies
     counts = sorted((count for count in frequencies.tolist() if count), reverse=True)
     assert [use.count for use in found.most_used] == counts[:20]
@@ -91,7 +91,7 @@ def test_the_most_and_the_least_used_tokens(found: Report, tokenizer: Tokenizer)
     assert (found.deciles[0], found.deciles[-1]) == (counts[-1], counts[0])
 
 
-def test_few_used_tokens_are_not_reported_twice(tmp_path: Path) -> None:
+def test_rarely_used_tokens_are_listed_once(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("abba\n" * 3)
     found = report(open_corpus(tmp_path), tokenizer=Toy("a", "b", "c", "\n"), times=False)
     assert [(use.piece, use.count) for use in found.most_used] == [(b"a", 6), (b"b", 6), (b"\n", 3)]
@@ -100,20 +100,20 @@ def test_few_used_tokens_are_not_reported_twice(tmp_path: Path) -> None:
     assert found.intermediate_tokens is None
 
 
-def test_scaffolding_is_learned_and_unused(found: Report) -> None:
+def test_unused_intermediate_tokens_are_counted(found: Report) -> None:
     frequencies = found.evaluated.evaluation.frequencies
     assert found.intermediate_tokens is not None
     assert 0 <= found.intermediate_tokens <= np.count_nonzero(frequencies[256:499] == 0)
 
 
-def test_numbers_by_length_are_all_numbers(found: Report) -> None:
+def test_numbers_by_length_add_up_to_all_numbers(found: Report) -> None:
     total = found.evaluated.evaluation.total
     assert sum(one.numbers for one in found.numbers) == total["numbers"]
     assert sum(one.tokens for one in found.numbers) == total["number_tokens"]
     assert all(one.numbers for one in found.numbers)
 
 
-def test_the_last_row_of_lengths_says_that_it_holds_longer_ones(tmp_path: Path) -> None:
+def test_last_row_of_number_lengths_is_open_ended(tmp_path: Path) -> None:
     """The row also counts numbers of twenty digits, so its label must not be just 16."""
     (tmp_path / "a.txt").write_text(f"{'1' * 15} {'2' * 16} {'3' * 20} " * 9, encoding="utf-8")
     found = report(open_corpus(tmp_path / "a.txt"), tokenizer=Toy("1", "2", "3" * 20, " "), times=False)
@@ -126,7 +126,7 @@ def test_the_last_row_of_lengths_says_that_it_holds_longer_ones(tmp_path: Path) 
     assert [(one["digits"], one["or_more"]) for one in document["numbers"]] == [(15, False), (16, True)]
 
 
-def test_costs_follow_from_the_model_and_the_groups(found: Report) -> None:
+def test_costs_are_computed_from_model_and_groups(found: Report) -> None:
     cost = found.cost
     assert cost.embedding_bytes == 500 * 64 * 2
     assert cost.untied_bytes == 2 * cost.embedding_bytes
@@ -142,7 +142,7 @@ def test_costs_follow_from_the_model_and_the_groups(found: Report) -> None:
         )
 
 
-def test_without_a_model_there_is_no_cost(tmp_path: Path) -> None:
+def test_report_without_a_model_has_no_cost(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("ab\n" * 3)
     found = report(open_corpus(tmp_path), tokenizer=Toy("a", "b"), times=False)
     assert found.cost.embedding_bytes is found.cost.kv_cache_bytes is None
@@ -152,7 +152,7 @@ def test_without_a_model_there_is_no_cost(tmp_path: Path) -> None:
 # --- rewritings -------------------------------------------------------------------------------
 
 
-def test_robustness_by_hand() -> None:
+def test_robustness_of_an_example_worked_by_hand() -> None:
     tokenizer = Toy("ab", "A", "B", " ")
     found = {one.rewriting: one for one in robustness_of(tokenizer, {"a": ["ab ab", "ab"]})}
     upper = found["upper case"]  # ab| |ab and ab: A|B| |A|B and A|B
@@ -163,7 +163,7 @@ def test_robustness_by_hand() -> None:
     assert (unchanged.lines, unchanged.growth, unchanged.distance) == (0, None, None)
 
 
-def test_every_group_has_a_share_of_the_lines(corpus: Corpus, tokenizer: Tokenizer) -> None:
+def test_robustness_uses_lines_of_every_group(corpus: Corpus, tokenizer: Tokenizer) -> None:
     [before] = [
         one
         for one in robustness_of(tokenizer, CorpusScan(corpus.documents()).lines)
@@ -190,7 +190,7 @@ def test_every_group_has_a_share_of_the_lines(corpus: Corpus, tokenizer: Tokeniz
         ("\x00", "controls and unassigned"),
     ],
 )
-def test_tokens_have_a_kind(text: str, kind: str) -> None:
+def test_token_kind_follows_its_characters(text: str, kind: str) -> None:
     assert kind_of(text) == kind
 
 
@@ -207,7 +207,7 @@ def test_tokens_are_counted_by_kind() -> None:
 # --- how it is shown --------------------------------------------------------------------------
 
 
-def test_json_is_the_comparison_and_more(found: Report) -> None:
+def test_json_extends_that_of_a_comparison(found: Report) -> None:
     document: Any = orjson.loads(orjson.dumps(report_document(found)))
     assert document["schema"] == "tokbench.report/1"
     assert list(document["tokenizer"]["metrics"]) == list(METRICS)
@@ -220,7 +220,7 @@ def test_json_is_the_comparison_and_more(found: Report) -> None:
 
 
 @pytest.mark.parametrize("width", [80, 120, 200])
-def test_it_fits_the_terminal(found: Report, width: int) -> None:
+def test_output_fits_the_terminal_width(found: Report, width: int) -> None:
     lines = shown(found, width=width).splitlines()
     assert max(map(cell_len, lines)) <= width
     for title in (
@@ -235,7 +235,7 @@ def test_it_fits_the_terminal(found: Report, width: int) -> None:
         assert any(line.startswith(title) for line in lines), title
 
 
-def test_what_does_not_come_back_is_shown_with_its_place(tmp_path: Path) -> None:
+def test_failed_roundtrip_is_shown_with_its_offset(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("abé[bold]\n", encoding="utf-8")
     text = shown(report(open_corpus(tmp_path), tokenizer=Toy("a", "b", "[", "\n"), times=False))
     assert "byte 2" in text
@@ -243,7 +243,7 @@ def test_what_does_not_come_back_is_shown_with_its_place(tmp_path: Path) -> None
     assert "ab<unk>[" in text
 
 
-def test_text_without_words_or_numbers_leaves_sections_out(tmp_path: Path) -> None:
+def test_sections_without_data_are_omitted(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("!?\n")
     text = shown(report(open_corpus(tmp_path), tokenizer=Toy("!", "?", "\n"), times=False))
     for title in ("Most fragmented words", "Numbers by", "Groups", "Documents that do not"):
@@ -261,7 +261,7 @@ FIRSTS = {
 
 
 @pytest.mark.parametrize("form", ["markdown", "latex"])
-def test_tables_for_documents_hold_what_the_terminal_shows(found: Report, form: Any) -> None:
+def test_markdown_and_latex_have_every_section(found: Report, form: Any) -> None:
     text = reports_forms([found])[form]().decode().replace("\\", "")
     for title, first in FIRSTS.items():
         assert title in text
@@ -272,13 +272,13 @@ def test_tables_for_documents_hold_what_the_terminal_shows(found: Report, form: 
     assert f"{figure.value:.3f}" in text
 
 
-def test_columns_of_text_stand_on_the_left(found: Report) -> None:
+def test_text_columns_are_left_aligned(found: Report) -> None:
     markdown, latex = (reports_forms([found])[form]().decode() for form in ("markdown", "latex"))
     assert "| figure | value | 95 % interval | meaning |\n| --- | ---: | --- | --- |" in markdown
     assert r"\begin{tabular}{lrll}" in latex
 
 
-def test_csv_holds_the_depth(found: Report) -> None:
+def test_csv_has_the_figures_of_every_section(found: Report) -> None:
     rows = list(csv.DictReader(io.StringIO(reports_forms([found])["csv"]().decode())))
     values = {(row["group"], row["metric"]): row["value"] for row in rows}
     assert len(values) == len(rows)
@@ -294,7 +294,7 @@ def test_csv_holds_the_depth(found: Report) -> None:
     assert values[f"{longest}+", "lengths.tokens"] == str(found.lengths[-1])
 
 
-def test_the_page_holds_the_depth(found: Report) -> None:
+def test_html_page_has_every_section(found: Report) -> None:
     pytest.importorskip("vl_convert")
     page = html_report(found.comparison, report=found).decode()
     for title in FIRSTS:

@@ -34,7 +34,7 @@ def tokens_of(tokenizer: Tokenizer, holdout: Holdout) -> int:
     return sum(len(tokenizer.encode(document.text)) for document in holdout.held_out)
 
 
-def test_a_phrase_is_one_token_as_on_paper(tmp_path: Path) -> None:
+def test_phrase_becomes_one_token_as_worked_by_hand(tmp_path: Path) -> None:
     # Each text is "ab ab " and two digits of its own, too rare to be learned. Plain: ab, then " ab", and no word has
     # a pair left; ab, " ab", a space and two digits are five tokens for eight bytes. Across spaces after the first
     # merge: "ab " (twice per text), then "ab ab "; with two digits, three tokens.
@@ -56,7 +56,7 @@ def test_a_phrase_is_one_token_as_on_paper(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "options", [{}, {"special_tokens": ("<a>",), "pattern": "gpt2"}], ids=["plain", "options"]
 )
-def test_each_point_is_a_training_and_the_last_is_plain(holdout: Holdout, options: dict[str, Any]) -> None:
+def test_each_point_equals_a_separate_training(holdout: Holdout, options: dict[str, Any]) -> None:
     found = sweep_superwords(holdout, [600, 300, 600], vocab_size=700, options=options)
     assert [point.superwords for point in found.points] == [300, 600, 700]
     backend = get_backend("bpe")
@@ -74,7 +74,7 @@ def test_each_point_is_a_training_and_the_last_is_plain(holdout: Holdout, option
         )
 
 
-def test_every_form_has_every_point(holdout: Holdout) -> None:
+def test_every_output_format_has_every_point(holdout: Holdout) -> None:
     found = sweep_superwords(holdout, [300], vocab_size=400)
     document = orjson.loads(orjson.dumps(superword_sweep_document(found)))
     assert document["schema"] == "tokbench.superword-sweep/1"
@@ -96,7 +96,7 @@ def test_every_form_has_every_point(holdout: Holdout) -> None:
         ([300], {"backend": "unigram"}, "unigram learns no superwords"),
     ],
 )
-def test_what_cannot_begin_is_said_before_any_training(
+def test_invalid_superword_sizes_are_refused_before_training(
     holdout: Holdout, beginnings: list[int], options: dict[str, Any], words: str
 ) -> None:
     def refuse(*_: object) -> None:

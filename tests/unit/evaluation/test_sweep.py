@@ -57,7 +57,7 @@ def retrained(holdout: Holdout, size: int, *, backend: str = "bpe", **options: A
     ],
     ids=["plain", "special", "none", "short"],
 )
-def test_one_training_is_a_training_for_each_size(holdout: Holdout, options: dict[str, Any]) -> None:
+def test_one_training_equals_separate_trainings(holdout: Holdout, options: dict[str, Any]) -> None:
     found = sweep_sizes(holdout, SIZES, options=options)
     assert found.trainings == 1
     assert [point.vocab_size for point in found.points] == SIZES
@@ -79,7 +79,7 @@ def test_one_training_is_a_training_for_each_size(holdout: Holdout, options: dic
     assert found.documents == len(documents)
 
 
-def test_the_base_vocabulary_is_a_size_too(holdout: Holdout) -> None:
+def test_base_vocabulary_is_a_valid_size(holdout: Holdout) -> None:
     found = sweep_sizes(holdout, [256, 300])
     assert found.points[0].tokens == found.num_bytes
     assert found.points[0].bytes_per_token == 1
@@ -89,7 +89,7 @@ def test_the_base_vocabulary_is_a_size_too(holdout: Holdout) -> None:
     assert only.knee is None
 
 
-def test_sizes_come_once_and_by_size(holdout: Holdout) -> None:
+def test_sizes_are_deduplicated_and_sorted(holdout: Holdout) -> None:
     assert [point.vocab_size for point in sweep_sizes(holdout, [300, 280, 300]).points] == [280, 300]
 
 
@@ -97,7 +97,7 @@ def test_sizes_come_once_and_by_size(holdout: Holdout) -> None:
     ("sizes", "options", "smallest"),
     [([100, 400], {}, 256), ([100], {}, 256), ([257, 400], {"special_tokens": ("<a>", "<b>")}, 258)],
 )
-def test_a_size_below_the_base_is_an_error(
+def test_size_below_the_base_is_refused(
     holdout: Holdout, sizes: list[int], options: dict[str, Any], smallest: int
 ) -> None:
     with pytest.raises((ConfigError, TrainingError)) as error:
@@ -105,17 +105,17 @@ def test_a_size_below_the_base_is_an_error(
     assert str(smallest) in f"{error.value.message} {error.value.hint}"
 
 
-def test_no_size_is_an_error(holdout: Holdout) -> None:
+def test_no_size_is_refused(holdout: Holdout) -> None:
     with pytest.raises(ConfigError, match="no size"):
         sweep_sizes(holdout, [])
 
 
-def test_an_algorithm_of_one_size_cannot_be_swept(holdout: Holdout) -> None:
+def test_algorithm_with_a_fixed_size_is_refused(holdout: Holdout) -> None:
     with pytest.raises(ConfigError, match="byte has one size only"):
         sweep_sizes(holdout, [300], backend="byte")
 
 
-def test_what_the_text_cannot_fill_is_reported(tmp_path: Path) -> None:
+def test_sizes_beyond_the_text_are_reported(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("so few words\n" * 100)
     found = sweep(open_corpus(tmp_path), sizes=[258, 1000, 2000])
     assert found.points[0].vocab_size == 258
@@ -139,7 +139,7 @@ def test_other_algorithms_are_trained_for_each_size(holdout: Holdout) -> None:
         assert point.tokens == sum(len(tokenizer.encode(document.text)) for document in holdout.held_out)
 
 
-def test_only_byte_level_bpe_is_nested(holdout: Holdout) -> None:
+def test_only_byte_level_bpe_has_nested_merges(holdout: Holdout) -> None:
     assert nested_merges(retrained(holdout, 300, backend="char")) is None
     merges = nested_merges(retrained(holdout, 300, special_tokens=("<a>",)))
     assert merges is not None
@@ -165,7 +165,7 @@ def curve(*gains: float, first: int = 1000) -> list[SweepPoint]:
 GAINS = (0.25, 0.2, 0.12, 0.08, 0.045, 0.03, 0.015, 0.01)
 
 
-def test_the_knee_does_not_move_with_the_range() -> None:
+def test_knee_does_not_depend_on_the_swept_range() -> None:
     """The fifth doubling, from 16,000 tokens, is the first to add less than 5 %, whatever range is swept."""
     points = curve(*GAINS)
     found = {
@@ -177,7 +177,7 @@ def test_the_knee_does_not_move_with_the_range() -> None:
         assert knee == (16000 if first < 4 < last - 1 else None), (first, last)
 
 
-def test_the_recommended_size_does_not_move_with_the_range() -> None:
+def test_recommended_size_does_not_depend_on_the_swept_range() -> None:
     points = curve(*GAINS)
     for first in range(6):
         for last in range(8, 10):
@@ -186,7 +186,7 @@ def test_the_recommended_size_does_not_move_with_the_range() -> None:
     assert "a larger vocabulary may pay as well" in recommend(points[:5], model=Model()).reason
 
 
-def test_what_is_not_filled_has_no_part_in_knee_and_recommendation() -> None:
+def test_size_that_was_not_reached_is_neither_knee_nor_recommended() -> None:
     points = curve(0.3, 0.2)
     cut = SweepPoint(4100, 1, points[-1].bytes_per_token, {}, is_filled=False)
     assert knee_of([*points, cut]) is None
@@ -195,7 +195,7 @@ def test_what_is_not_filled_has_no_part_in_knee_and_recommendation() -> None:
     assert "of these sizes the text fills no larger one" in found.reason
 
 
-def test_a_size_that_loses_text_is_never_recommended() -> None:
+def test_lossy_size_is_not_recommended() -> None:
     lossy = [SweepPoint(size, 1, 2.0, {}, keeps_text=False) for size in (1000, 2000)]
     assert recommend(lossy, model=Model()).vocab_size is None
     kept = points_of((4000, 2.5), (8000, 2.51))
@@ -203,13 +203,13 @@ def test_a_size_that_loses_text_is_never_recommended() -> None:
     assert recommend([*lossy, *kept[:1]], model=Model()).vocab_size == 4000
 
 
-def test_the_smallest_size_is_recommended_whose_doubling_no_longer_pays() -> None:
+def test_recommended_size_is_the_smallest_whose_doubling_gains_little() -> None:
     found = recommend(points_of((1000, 2.0), (2000, 2.5), (4000, 2.53), (8000, 3.0)), model=Model())
     assert found.vocab_size == 2000
     assert found.reason == "from 2,000 to 4,000 tokens a token holds 1.2 % more bytes, under 2 % a doubling"
 
 
-def test_steps_that_are_no_doublings_count_as_what_they_are() -> None:
+def test_gain_is_counted_per_doubling() -> None:
     """The gain is counted per doubling: a step from 4,000 to 16,000 tokens counts as two of them."""
     assert recommend(points_of((4000, 2.0), (16000, 2.0 * 1.03**2)), model=Model()).vocab_size == 16000
     assert recommend(points_of((4000, 2.0), (16000, 2.0 * 1.019**2)), model=Model()).vocab_size == 4000
@@ -218,7 +218,7 @@ def test_steps_that_are_no_doublings_count_as_what_they_are() -> None:
     assert "at the end 10.0 %" in found.reason
 
 
-def test_the_width_of_the_model_decides() -> None:
+def test_recommended_size_depends_on_the_model_width() -> None:
     """With 12 · 64² parameters and 64 per token, 1,000 more tokens cost more than 25 % longer tokens save."""
     points = curve(0.25, 0.2, 0.18, 0.17)
     small, large = (
@@ -233,7 +233,7 @@ def test_the_width_of_the_model_decides() -> None:
     assert "assumed: --layers says otherwise" in assumed.reason
 
 
-def test_figures_and_intervals_of_a_size_are_those_of_a_comparison(corpus: Corpus, holdout: Holdout) -> None:
+def test_figures_and_intervals_equal_those_of_a_comparison(corpus: Corpus, holdout: Holdout) -> None:
     found = sweep_sizes(holdout, [300, 700])
     compared = compare(corpus, backends=["bpe"], vocab_size=300, times=False)
     figures = compared.tokenizers[0].figures
@@ -266,7 +266,7 @@ def test_figures_and_intervals_of_a_size_are_those_of_a_comparison(corpus: Corpu
     assert first.figures["unk_rate"].value == 0
 
 
-def test_a_tokenizer_that_loses_text_is_not_recommended_at_any_size(holdout: Holdout) -> None:
+def test_lossy_tokenizer_is_recommended_at_no_size(holdout: Holdout) -> None:
     found = sweep_sizes(holdout, [1500, 1800], backend="wordpiece")
     assert found.recommended is None
     lost = found.points[-1].figures["character_error_rate"].value or 0
@@ -284,14 +284,14 @@ def test_a_tokenizer_that_loses_text_is_not_recommended_at_any_size(holdout: Hol
         ("500, 1_000,2K", (500, 1000, 2000)),
     ],
 )
-def test_sizes_as_they_are_written(text: str, sizes: tuple[int, ...]) -> None:
+def test_sizes_are_parsed(text: str, sizes: tuple[int, ...]) -> None:
     assert parse_sizes(text) == sizes
 
 
 @pytest.mark.parametrize(
     "text", ["", "k", "1k:", ":4k", "0", "-5", "1.5", "1.0005k", "8k:1k", "1k,,2k", "٣", "1e9", "99999999"]
 )
-def test_anything_else_is_no_size(text: str) -> None:
+def test_malformed_sizes_are_refused(text: str) -> None:
     with pytest.raises(ConfigError):
         parse_sizes(text)
 
@@ -299,7 +299,7 @@ def test_anything_else_is_no_size(text: str) -> None:
 # --- for other programs -----------------------------------------------------------------------
 
 
-def test_json_and_csv_hold_every_point(holdout: Holdout) -> None:
+def test_json_and_csv_have_every_point(holdout: Holdout) -> None:
     found = sweep_sizes(holdout, [300, 600], model=Model(dim=10))
     document = orjson.loads(orjson.dumps(sweep_document(found)))
     assert document["schema"] == "tokbench.sweep/1"

@@ -56,7 +56,7 @@ def passed(comparison: Comparison, *thresholds: Threshold) -> list[bool]:
 # --- how they are written ---------------------------------------------------------------------
 
 
-def test_gates_as_they_are_written() -> None:
+def test_thresholds_are_parsed() -> None:
     assert parse_threshold("bytes_per_token=3.5", bound="min") == Threshold(
         "bytes_per_token", None, "min", 3.5
     )
@@ -77,7 +77,7 @@ def test_gates_as_they_are_written() -> None:
         ("=1", "there is no metric ''", "bytes_per_token"),
     ],
 )
-def test_anything_else_is_an_error(text: str, message: str, hint: str) -> None:
+def test_malformed_threshold_is_refused_with_a_hint(text: str, message: str, hint: str) -> None:
     with pytest.raises(ConfigError) as error:
         parse_threshold(text, bound="min")
     assert message in error.value.message
@@ -92,7 +92,7 @@ def test_numbers_may_be_percentages() -> None:
 # --- when they are kept -----------------------------------------------------------------------
 
 
-def test_the_limit_itself_is_allowed() -> None:
+def test_value_equal_to_the_limit_passes() -> None:
     comparison = compared(LETTERS)
     value = comparison.tokenizers[0].figures["bytes_per_token"].value
     assert value == 12 / 11
@@ -102,7 +102,7 @@ def test_the_limit_itself_is_allowed() -> None:
     assert passed(comparison, Threshold("bytes_per_token", None, "max", value - 1e-12)) == [False]
 
 
-def test_every_tokenizer_is_held_to_every_threshold() -> None:
+def test_every_tokenizer_is_checked_against_every_threshold() -> None:
     comparison = compared(LETTERS, PAIRS)
     found = check_comparison(comparison, [Threshold("bytes_per_token", "x", "min", 1.2)])
     assert [(one.tokenizer, one.passed) for one in found] == [("letters", False), ("pairs", True)]
@@ -111,13 +111,13 @@ def test_every_tokenizer_is_held_to_every_threshold() -> None:
     assert [one.tokenizer for one in check_comparison(comparison, [only])] == ["pairs"]
 
 
-def test_a_group_that_there_is_not_is_an_error() -> None:
+def test_unknown_group_is_refused() -> None:
     with pytest.raises(ConfigError, match="no group 'z'") as error:
         check_comparison(compared(LETTERS), [parse_threshold("z:unk_rate=0", bound="max")])
     assert error.value.hint == "it has x, y"
 
 
-def test_a_figure_that_there_is_not_fails_with_the_reason() -> None:
+def test_missing_figure_fails_with_the_reason() -> None:
     comparison = compared(LETTERS)
     premium, lines = check_comparison(
         comparison,
@@ -135,7 +135,7 @@ def test_a_figure_that_there_is_not_fails_with_the_reason() -> None:
     )
 
 
-def test_premiums_and_gini_are_figures_too() -> None:
+def test_premiums_and_gini_can_have_thresholds() -> None:
     documents = parallel_documents(en=["ab"] * 5, de=["bba"] * 5)
     comparison = compared(Toy("a", "b", "\n"), documents=documents)
     assert passed(
@@ -152,7 +152,7 @@ def test_premiums_and_gini_are_figures_too() -> None:
     ]
 
 
-def test_a_figure_that_falls_short_by_little_is_shown_to_do_so() -> None:
+def test_narrow_failure_is_shown_with_enough_digits() -> None:
     limit = 12 / 11 + 1e-12
     [finding] = check_comparison(compared(LETTERS), [Threshold("bytes_per_token", None, "min", limit)])
     assert finding.message == (f"letters bytes_per_token {12 / 11:.17f} (limit {limit:.17f}, --min)")
@@ -171,7 +171,7 @@ PARALLEL = [
 ]
 
 
-def test_the_same_again_passes_without_tolerance() -> None:
+def test_unchanged_tokenizer_passes_without_tolerance() -> None:
     comparison = compared(LETTERS, PAIRS, documents=PARALLEL)
     thresholds = older_thresholds(saved(comparison), "letters", "pairs")
     assert all(passed(comparison, *thresholds))
@@ -187,7 +187,7 @@ def test_the_same_again_passes_without_tolerance() -> None:
     } == {"max"}
 
 
-def test_groups_premium_and_gini_fail_as_figures_on_all_text_do() -> None:
+def test_groups_premium_and_gini_can_fail() -> None:
     better = compared(Toy("a", "b", "bb", " ", name="mine"), documents=PARALLEL)
     worse = compared(Toy("a", "b", " ", name="mine"), documents=PARALLEL)
     found = check_comparison(worse, older_thresholds(saved(better), "mine"))
@@ -196,7 +196,7 @@ def test_groups_premium_and_gini_fail_as_figures_on_all_text_do() -> None:
     assert not {"en:bytes_per_token", "x:bytes_per_token"} & failed
 
 
-def test_what_became_worse_fails_by_more_than_the_tolerance() -> None:
+def test_regression_beyond_the_tolerance_fails() -> None:
     better, worse = compared(PAIRS), compared(Toy("a", "b", " ", name="pairs"))
     document = saved(better, "bytes_per_token")
     share = (
@@ -215,7 +215,7 @@ def test_what_became_worse_fails_by_more_than_the_tolerance() -> None:
     assert all(passed(better, *older_thresholds(saved(worse, "bytes_per_token"), "pairs")))
 
 
-def test_a_line_tells_what_it_was_and_by_how_much_it_changed() -> None:
+def test_message_has_the_old_value_and_the_change() -> None:
     threshold = Threshold("bytes_per_token", None, "min", 2.590, was=2.590)
     assert ThresholdResult(threshold, "mine", 2.468, passed=False).message == (
         "mine bytes_per_token 2.468 (was 2.590, −4.7 %, limit 2.590)"
@@ -235,7 +235,7 @@ def test_a_line_tells_what_it_was_and_by_how_much_it_changed() -> None:
     )
 
 
-def test_what_is_held_can_be_chosen() -> None:
+def test_checked_figures_can_be_chosen() -> None:
     document = saved(compared(LETTERS, documents=PARALLEL))
 
     def held(**policy: Sequence[str]) -> set[str]:
@@ -252,7 +252,7 @@ def test_what_is_held_can_be_chosen() -> None:
     assert held() - held(excepted=["unk_rate"]) == {"unk_rate", "x:unk_rate", "de:unk_rate", "en:unk_rate"}
 
 
-def test_each_figure_has_its_tolerance() -> None:
+def test_each_figure_can_have_a_tolerance() -> None:
     document = saved(compared(LETTERS, documents=PARALLEL))
     tolerances = ["50%", "bytes_per_token=10%", "x:bytes_per_token=0"]
     thresholds = older_thresholds(document, "letters", tolerances=tolerances)
@@ -276,19 +276,19 @@ def test_each_figure_has_its_tolerance() -> None:
         ({"tolerances": ["unk_rate=much"]}, "not a number"),
     ],
 )
-def test_what_cannot_be_held_is_an_error(policy: dict[str, list[str]], message: str) -> None:
+def test_unknown_figures_of_a_policy_are_refused(policy: dict[str, list[str]], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         older_thresholds(saved(compared(LETTERS)), "letters", **policy)
 
 
-def test_a_tokenizer_of_another_name_is_held_to_the_only_one() -> None:
+def test_renamed_tokenizer_is_compared_with_the_only_one() -> None:
     assert older_thresholds(saved(compared(PAIRS)), "new")
     with pytest.raises(ConfigError, match="no tokenizer 'new'") as error:
         older_thresholds(saved(compared(PAIRS, LETTERS)), "new")
     assert error.value.hint == "it has pairs, letters"
 
 
-def test_a_figure_that_there_was_not_is_no_threshold() -> None:
+def test_figure_missing_in_the_baseline_has_no_threshold() -> None:
     document = saved(compared(LETTERS))
     assert document["tokenizers"][0]["metrics"]["indentation_fidelity"]["value"] is None
     assert "indentation_fidelity" not in {
@@ -324,7 +324,7 @@ LETTERS_ONLY = {"name": "letters", "metrics": {}}
         ),
     ],
 )
-def test_another_document_is_an_error(document: Any) -> None:
+def test_foreign_baseline_document_is_refused(document: Any) -> None:
     with pytest.raises(ConfigError, match="the baseline is"):
         older_thresholds(document, "letters")
 
@@ -332,7 +332,7 @@ def test_another_document_is_an_error(document: Any) -> None:
 # --- for other programs -----------------------------------------------------------------------
 
 
-def test_json_tells_every_finding() -> None:
+def test_json_has_every_finding() -> None:
     found = check_comparison(
         compared(LETTERS),
         [parse_threshold("unk_rate=0", bound="max"), parse_threshold("gini=1", bound="max")],
@@ -344,7 +344,7 @@ def test_json_tells_every_finding() -> None:
     assert [bool(one["gap"]) for one in document["findings"]] == [False, True]
 
 
-def test_junit_is_xml_whatever_the_names() -> None:
+def test_junit_is_well_formed_for_any_name() -> None:
     odd = Toy("a", name='<&">\x00\u2028é')
     found = check_comparison(
         compared(odd),

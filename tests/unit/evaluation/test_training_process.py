@@ -47,7 +47,7 @@ def apart(holdout: Holdout, **config: Any) -> Any:
 
 
 @needs_proc
-def test_it_is_the_same_tokenizer(holdout: Holdout) -> None:
+def test_training_in_a_process_gives_the_same_tokenizer(holdout: Holdout) -> None:
     [here], [there] = (
         train_candidates(holdout, backends=("bpe",), baselines=(), vocab_size=400, memory=memory).candidates
         for memory in (False, True)
@@ -60,7 +60,7 @@ def test_it_is_the_same_tokenizer(holdout: Holdout) -> None:
 
 
 @needs_proc
-def test_the_peak_is_that_of_the_training_whatever_this_process_did(holdout: Holdout) -> None:
+def test_peak_memory_does_not_depend_on_the_parent_process(holdout: Holdout) -> None:
     """In this process, a training would reuse freed memory, and the high-water mark would not move."""
     peaks = []
     for _ in range(2):
@@ -76,7 +76,7 @@ def test_the_peak_is_that_of_the_training_whatever_this_process_did(holdout: Hol
 
 
 @needs_proc
-def test_the_peak_is_that_of_the_process_which_trains() -> None:
+def test_peak_memory_includes_child_processes() -> None:
     """Some libraries train in a process of their own, a child of the process that was started."""
     program = (
         "import subprocess, sys;"
@@ -94,7 +94,7 @@ def test_the_peak_is_that_of_the_process_which_trains() -> None:
 
 
 @needs_proc
-def test_the_peak_of_a_library_is_that_of_its_process(
+def test_peak_memory_of_a_library_is_that_of_its_own_process(
     holdout: Holdout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The process in which the library trains takes 200 MB whatever the text, by far more than its parent."""
@@ -116,7 +116,7 @@ def test_the_peak_of_a_library_is_that_of_its_process(
 
 
 @needs_proc
-def test_its_errors_are_those_of_the_training(holdout: Holdout) -> None:
+def test_errors_equal_those_of_training_in_this_process(holdout: Holdout) -> None:
     with pytest.raises((ConfigError, TrainingError), match="a vocabulary of 3 is too small") as error:
         apart(holdout, vocab_size=3)
     with pytest.raises(type(error.value), match="a vocabulary of 3 is too small") as here:
@@ -129,7 +129,7 @@ def test_its_errors_are_those_of_the_training(holdout: Holdout) -> None:
     ("script", "expected"),
     [("kill -9 $$", "killed"), ("exit 1", None), ("cat > /dev/null; echo text; echo '[1]'", None)],
 )
-def test_a_process_that_ends_otherwise(
+def test_abnormal_end_of_the_process_is_handled(
     holdout: Holdout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, expected: str | None
 ) -> None:
     program = tmp_path / "python"
@@ -144,7 +144,9 @@ def test_a_process_that_ends_otherwise(
         assert "--no-times" in str(error.value.hint)
 
 
-def test_where_no_peak_can_be_known_it_trains_here(holdout: Holdout, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_peak_memory_trains_in_this_process(
+    holdout: Holdout, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert train_in_process("bpe", ["text"], {}, sample=None, progress=no_progress) is None
     monkeypatch.setattr(training_process, "peak_bytes", lambda: None)
     assert apart(holdout, vocab_size=300) is None
@@ -153,7 +155,7 @@ def test_where_no_peak_can_be_known_it_trains_here(holdout: Holdout, monkeypatch
     assert one.tokenizer.info.vocab_size == 300
 
 
-def test_another_process_reads_the_same_text(holdout: Holdout) -> None:
+def test_corpus_survives_the_transfer_to_another_process(holdout: Holdout) -> None:
     assert isinstance(holdout.training, Side)
     read = Side.of_document(json.loads(json.dumps(holdout.training.to_json())))
     assert list(read.documents()) == list(holdout.training.documents())
