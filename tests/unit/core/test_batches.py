@@ -21,7 +21,7 @@ def tokenizer() -> Any:
     return tokbench.train([], backend="byte", special_tokens=["<pad>"], roles={"pad": "<pad>"})
 
 
-def test_a_batch_is_arrays(tokenizer: Any) -> None:
+def test_batch_has_padded_arrays(tokenizer: Any) -> None:
     made = tokenizer.batch(["abc", "", "d"])
     assert made.ids.tolist() == [[97, 98, 99], [PAD] * 3, [100, PAD, PAD]]
     assert made.attention_mask.tolist() == [[1, 1, 1], [0, 0, 0], [1, 0, 0]]
@@ -32,7 +32,7 @@ def test_a_batch_is_arrays(tokenizer: Any) -> None:
     assert len(made) == 3
 
 
-def test_sides_lengths_and_types(tokenizer: Any) -> None:
+def test_padding_side_length_and_dtype_are_options(tokenizer: Any) -> None:
     made = tokenizer.pad([[1], [2, 3]], to=4, side="left", dtype="uint16")
     assert made.ids.tolist() == [[PAD, PAD, PAD, 1], [PAD, PAD, 2, 3]]
     assert made.ids.dtype == made.attention_mask.dtype == np.uint16
@@ -41,19 +41,19 @@ def test_sides_lengths_and_types(tokenizer: Any) -> None:
     assert tokenizer.pad([np.array([5, 6], np.uint32), (7,)]).ids.tolist() == [[5, 6], [7, PAD]]
 
 
-def test_pairs_have_types(tokenizer: Any) -> None:
+def test_pairs_have_type_ids(tokenizer: Any) -> None:
     made = tokenizer.batch(["ab", "c"], ["d", "efg"])
     assert made.ids.tolist() == [[97, 98, 100, PAD], [99, 101, 102, 103]]
     assert made.type_ids.tolist() == [[0, 0, 1, 0], [0, 1, 1, 1]]
 
 
-def test_nothing_is_a_batch_too(tokenizer: Any) -> None:
+def test_empty_batch_is_valid(tokenizer: Any) -> None:
     assert tokenizer.batch([]).ids.shape == (0, 0)
     assert tokenizer.pad([], to=5).ids.shape == (0, 5)
     assert tokenizer.pad([[]]).ids.shape == (1, 0)
 
 
-def test_windows_know_their_text(tokenizer: Any) -> None:
+def test_windows_have_the_index_of_their_text(tokenizer: Any) -> None:
     made = tokenizer.batch(["abcdefg", "xy"], max_length=4, stride=1, overflow=True)
     assert [bytes(row[row < PAD].tolist()) for row in made.ids] == [b"abcd", b"defg", b"xy"]
     assert made.documents.tolist() == [0, 0, 1]
@@ -61,7 +61,7 @@ def test_windows_know_their_text(tokenizer: Any) -> None:
     assert [bytes(row.tolist()) for row in made.ids] == [b"defg", b"abcd"]
 
 
-def test_equal_rows_need_no_role_pad() -> None:
+def test_rows_of_equal_length_need_no_pad_token() -> None:
     plain = tokbench.train([], backend="byte")
     assert plain.batch(["ab", "cd"]).ids.tolist() == [[97, 98], [99, 100]]
     with pytest.raises(ConfigError, match="none has the role pad") as caught:
@@ -78,7 +78,7 @@ def test_equal_rows_need_no_role_pad() -> None:
     stride=st.integers(0, 11),
     side=st.sampled_from(["left", "right"]),
 )
-def test_windows_by_definition(size: int, length: int, stride: int, side: str) -> None:
+def test_windows_equal_their_definition(size: int, length: int, stride: int, side: str) -> None:
     stride = min(stride, length - 1)
     tokens = list(range(size)) if side == "right" else list(range(size))[::-1]
     expected, start = [tokens[:length]], length - stride
@@ -113,13 +113,13 @@ def test_windows_by_definition(size: int, length: int, stride: int, side: str) -
         ({"max_length": 3, "strategy": "only_second"}, "the second text has too few tokens"),
     ],
 )
-def test_what_means_nothing_is_refused(tokenizer: Any, options: dict[str, Any], words: str) -> None:
+def test_invalid_options_are_refused(tokenizer: Any, options: dict[str, Any], words: str) -> None:
     with pytest.raises(TokbenchError) as caught:
         tokenizer.batch(["abcdefgh"], **options)
     assert words in f"{caught.value.message} {caught.value.hint}"
 
 
-def test_what_is_no_batch_is_refused(tokenizer: Any) -> None:
+def test_invalid_batches_are_refused(tokenizer: Any) -> None:
     with pytest.raises(TextError, match="needs the ids of several texts"):
         tokenizer.pad([1, 2])
     with pytest.raises(TextError, match="needs the ids of several texts"):
@@ -132,13 +132,13 @@ def test_what_is_no_batch_is_refused(tokenizer: Any) -> None:
         tokenizer.batch(["a\ud800"])
 
 
-def test_ids_must_fit_into_the_type() -> None:
+def test_ids_beyond_the_dtype_are_refused() -> None:
     large = tokbench.train(["".join(map(chr, range(0x10000, 0x20010)))], backend="char", vocab_size=70_000)
     with pytest.raises(ConfigError, match=r"65,\d\d\d ids do not fit into uint16"):
         large.batch(["a"], dtype="uint16")
 
 
-def test_a_template_counts(tokenizer: Any) -> None:
+def test_template_tokens_count_towards_max_length(tokenizer: Any) -> None:
     TruncationPlan(max_length=3, overflow=True).check_room(2)
     with pytest.raises(ConfigError, match="the template alone adds 2"):
         TruncationPlan(max_length=1).check_room(2)

@@ -37,14 +37,14 @@ def encoded(agreement: CharacterAgreement, encoder: Encoder, *texts: str) -> tup
     return found is not None, found is None and agreement.covers_all(texts, 2)
 
 
-def test_texts_are_encoded_at_once_where_the_two_agree() -> None:
+def test_texts_are_encoded_at_once_while_both_agree() -> None:
     agreement, encoder = AllBut("!"), Encoder()
     for number, text in enumerate(["b", "é", "é", "èß"], start=1):
         assert encoded(agreement, encoder, "a", text) == (True, False)
         assert encoder.calls == number
 
 
-def test_after_disputed_characters_texts_are_looked_at_first() -> None:
+def test_texts_are_checked_first_after_disputed_characters() -> None:
     agreement, encoder = AllBut("ß"), Encoder()
     for _ in range(5):
         assert encoded(agreement, encoder, "a", "ß") == (False, False)

@@ -39,9 +39,7 @@ def tokenizer(request: pytest.FixtureRequest) -> Any:
     overlap=st.integers(0, 3) | st.integers(0, 39),
     respect=st.sampled_from([None, "paragraphs", "lines", "sentences"]),
 )
-def test_chunks_are_the_text_in_parts(
-    tokenizer: Any, text: str, most: int, overlap: int, respect: Any
-) -> None:
+def test_chunks_partition_the_text(tokenizer: Any, text: str, most: int, overlap: int, respect: Any) -> None:
     overlap = min(overlap, most - 1)
     chunks = tokenizer.chunk(text, max_tokens=most, overlap=overlap, respect=respect)
     data = text.encode()
@@ -67,7 +65,7 @@ def ends(text: str) -> set[int]:
 
 
 @given(text=many, overlap=st.integers(0, 8))
-def test_graphemes_are_whole(text: str, overlap: int) -> None:
+def test_chunks_end_at_grapheme_boundaries(text: str, overlap: int) -> None:
     made = tokbench.train([], backend="byte")
     most = 60
     assume(max(map(len, map(str.encode, clusters(text))), default=0) <= most - overlap)
@@ -76,7 +74,7 @@ def test_graphemes_are_whole(text: str, overlap: int) -> None:
 
 
 @given(text=many, most=st.integers(8, 60), respect=st.sampled_from(["paragraphs", "lines", "sentences"]))
-def test_a_chunk_ends_at_the_last_end_that_fits(text: str, most: int, respect: Any) -> None:
+def test_chunk_ends_at_the_last_boundary_that_fits(text: str, most: int, respect: Any) -> None:
     made, data = tokbench.train([], backend="byte"), text.encode()
     for chunk in made.chunk(text, max_tokens=most, respect=respect):
         limit = chunk.start + most
@@ -89,7 +87,7 @@ def test_a_chunk_ends_at_the_last_end_that_fits(text: str, most: int, respect: A
         assert best is None or chunk.stop == best
 
 
-def test_by_hand() -> None:
+def test_chunks_of_an_example_worked_by_hand() -> None:
     made = tokbench.train([], backend="byte")
     text = "One. Two two.\nThree\n\nFour four four four."
     assert [chunk.text for chunk in made.chunk(text, max_tokens=22, respect="paragraphs")] == [
@@ -124,7 +122,7 @@ def test_by_hand() -> None:
         ("words", "  a  b\nc", ["  a", "  b"]),
     ],
 )
-def test_units(unit: str, text: str, expected: list[str]) -> None:
+def test_unit_boundaries_are_found(unit: str, text: str, expected: list[str]) -> None:
     data, found, before = text.encode(), [], 0
     for end in unit_ends(data, unit):
         found.append(data[before:end].decode())
@@ -132,7 +130,7 @@ def test_units(unit: str, text: str, expected: list[str]) -> None:
     assert found == expected
 
 
-def test_nothing_has_no_chunks(tokenizer: Any) -> None:
+def test_empty_text_has_no_chunks(tokenizer: Any) -> None:
     assert tokenizer.chunk("", max_tokens=3) == []
 
 
@@ -147,13 +145,13 @@ def test_nothing_has_no_chunks(tokenizer: Any) -> None:
         ({"max_tokens": 5, "respect": "sentence"}, "did you mean 'sentences'"),
     ],
 )
-def test_what_cannot_be_is_refused(tokenizer: Any, options: dict[str, Any], words: str) -> None:
+def test_invalid_options_are_refused(tokenizer: Any, options: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigError) as caught:
         tokenizer.chunk("some text", **options)
     assert words in f"{caught.value.message} {caught.value.hint}"
 
 
-def test_a_character_with_too_many_tokens_is_named() -> None:
+def test_character_with_too_many_tokens_is_refused() -> None:
     made = tokbench.train([], backend="byte")
     with pytest.raises(TextError, match="'東' at byte 1 has 3 tokens, and a chunk at most 2"):
         made.chunk("a東", max_tokens=2)
@@ -161,7 +159,7 @@ def test_a_character_with_too_many_tokens_is_named() -> None:
         made.chunk("a\ud800", max_tokens=2)
 
 
-def test_time_is_linear() -> None:
+def test_encoded_characters_are_linear_in_the_text() -> None:
     made = tokbench.train([], backend="byte")
     calls = 0
     encode = made.encode
@@ -178,7 +176,7 @@ def test_time_is_linear() -> None:
         assert calls < 2 * len(text) + 1000
 
 
-def test_the_template_counts_where_that_is_asked_for(tmp_path: Path) -> None:
+def test_template_tokens_count_if_requested(tmp_path: Path) -> None:
     made = tokbench.load(model_folders.bert(tmp_path / "bert"))
     text = "the cat sat on the mat. " * 9
     chunks = made.chunk(text, max_tokens=12, template=True)

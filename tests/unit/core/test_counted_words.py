@@ -44,12 +44,12 @@ def counter_of(kernel: Kernel, counts: Mapping[str, int], *, seed: int = PART_SE
     return counter
 
 
-def test_the_parts_of_known_words() -> None:
+def test_known_words_are_in_their_parts() -> None:
     assert {word: part_of(word) for word in KNOWN_PARTS} == KNOWN_PARTS
 
 
 @given(counts=counted, bounds=st.lists(st.integers(0, PARTS), max_size=3))
-def test_arrays_are_sorted_and_in_the_parts_that_the_definition_says(
+def test_arrays_are_sorted_and_split_by_part(
     kernel: Kernel, counts: dict[str, int], bounds: list[int]
 ) -> None:
     counter = counter_of(kernel, counts)
@@ -64,7 +64,7 @@ def test_arrays_are_sorted_and_in_the_parts_that_the_definition_says(
 
 
 @given(batches=st.lists(counted, max_size=3), first=st.integers(0, PARTS), last=st.integers(0, PARTS))
-def test_what_is_put_in_is_summed_and_that_of_other_parts_left_out(
+def test_added_arrays_are_summed_and_other_parts_skipped(
     kernel: Kernel, batches: list[dict[str, int]], first: int, last: int
 ) -> None:
     first, last = sorted((first, last))
@@ -81,9 +81,7 @@ def test_what_is_put_in_is_summed_and_that_of_other_parts_left_out(
 
 
 @given(data=st.data(), threads=st.sampled_from([1, 3]))
-def test_a_counter_may_be_emptied_in_the_middle_of_a_source(
-    kernel: Kernel, data: st.DataObject, threads: int
-) -> None:
+def test_counter_can_be_emptied_within_a_source(kernel: Kernel, data: st.DataObject, threads: int) -> None:
     lines = data.draw(st.lists(texts, max_size=6))
     text = "\n".join(lines).encode()
     places = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=4)))
@@ -111,7 +109,7 @@ def test_a_counter_may_be_emptied_in_the_middle_of_a_source(
     )  # fmt: skip
 
 
-def test_a_long_source_is_emptied_on_the_way(kernel: Kernel) -> None:
+def test_long_source_is_emptied_while_it_is_read(kernel: Kernel) -> None:
     text = b"".join(
         b"word%d is a line\n" % number for number in range(60_000 if kernel.name == "native" else 60)
     )
@@ -134,7 +132,7 @@ def test_a_long_source_is_emptied_on_the_way(kernel: Kernel) -> None:
         assert any(sizes)  # or nothing was tested
 
 
-def test_words_of_one_part_crowd_no_table(kernel: Kernel) -> None:
+def test_words_of_one_part_do_not_collide_in_the_table(kernel: Kernel) -> None:
     """With one seed for parts and tables it took quadratic time, as the hashes of a part begin alike."""
     import time
 
@@ -157,14 +155,14 @@ def test_words_of_one_part_crowd_no_table(kernel: Kernel) -> None:
         (b"a", 0, "word 1 has a count below 1"),
     ],
 )
-def test_what_are_no_words_is_refused(kernel: Kernel, word: bytes, count: int, message: str) -> None:
+def test_invalid_words_are_refused(kernel: Kernel, word: bytes, count: int, message: str) -> None:
     counter = new_counter(kernel, pattern=None)
     with pytest.raises(ValueError, match=message):
         counter.add_arrays(*WordArrays.of([(b"good", 1), (word, count)]))
 
 
 @pytest.mark.parametrize("offsets", [[0, 3, 2], [0, 2, 9], [-1, 2, 3], [0, 3], [0]])
-def test_offsets_that_lead_elsewhere_are_refused(kernel: Kernel, offsets: list[int]) -> None:
+def test_invalid_offsets_are_refused(kernel: Kernel, offsets: list[int]) -> None:
     counter = new_counter(kernel, pattern=None)
     data, counts = np.frombuffer(b"abc", np.uint8), np.array([1, 1])
     with pytest.raises(ValueError, match=r"offset|end"):
@@ -172,12 +170,12 @@ def test_offsets_that_lead_elsewhere_are_refused(kernel: Kernel, offsets: list[i
 
 
 @pytest.mark.parametrize("parts", [(3, 2), (0, 65)])
-def test_parts_that_are_none_are_refused(kernel: Kernel, parts: tuple[int, int]) -> None:
+def test_invalid_part_ranges_are_refused(kernel: Kernel, parts: tuple[int, int]) -> None:
     with pytest.raises(ValueError, match="no such parts"):
         new_counter(kernel, pattern=None).arrays(*parts)
 
 
-def test_rare_words_are_left_out() -> None:
+def test_rare_words_are_dropped() -> None:
     arrays = WordArrays.of([(b"ab", 1), (b"c", 3), (b"de", 2)])
     assert arrays.at_least(2).items() == [(b"c", 3), (b"de", 2)]
     assert arrays.at_least(1) is arrays
@@ -203,7 +201,7 @@ class Given:
 FOUR = [(b"ab", 1), (b"cd", 3), (b"ef", 5), (b"gh", 70)]  # each count has another bit length
 
 
-def test_too_many_words_are_reported_before_they_are_merged(kernel: Kernel) -> None:
+def test_too_many_words_are_refused_before_merging(kernel: Kernel) -> None:
     counted = kernel.new_word_list()
     with pytest.raises(TrainingError, match=r"take 1\.3 times") as error:
         add_words(counted, Given(FOUR), progress=lambda *_: None, rooms=[merger_room(3)])
@@ -216,7 +214,7 @@ def test_too_many_words_are_reported_before_they_are_merged(kernel: Kernel) -> N
     assert (counted.items(), counted.pretokens, counted.num_bytes) == (FOUR, 79, 10)
 
 
-def test_too_many_words_of_a_text_are_reported_too(kernel: Kernel) -> None:
+def test_too_many_words_of_a_text_are_refused(kernel: Kernel) -> None:
     counter = counter_of(kernel, {word.decode(): count for word, count in FOUR})
     check_counted(counter, hint="--memory SIZE with ", room=merger_room(5))
     with pytest.raises(TrainingError, match=r"take 1\.3 times") as error:
@@ -225,7 +223,7 @@ def test_too_many_words_of_a_text_are_reported_too(kernel: Kernel) -> None:
 
 
 @given(counts=counted)
-def test_a_list_of_words_holds_what_it_is_given(kernel: Kernel, counts: dict[str, int]) -> None:
+def test_word_list_returns_its_words(kernel: Kernel, counts: dict[str, int]) -> None:
     items = [(word.encode(), count) for word, count in counts.items()]
     words = kernel.new_word_list()
     for first in range(0, len(items), 3):
@@ -241,7 +239,7 @@ def test_a_list_of_words_holds_what_it_is_given(kernel: Kernel, counts: dict[str
     ("items", "message"),
     [([(b"a\xff", 1)], "not UTF-8"), ([(b"", 1)], "empty"), ([(b"a", 0)], "below 1")],
 )
-def test_a_list_refuses_what_are_no_words(
+def test_word_list_refuses_invalid_words(
     kernel: Kernel, items: list[tuple[bytes, int]], message: str
 ) -> None:
     arrays = WordArrays.of(items)

@@ -28,56 +28,56 @@ FAMILY = "👩\u200d👩\u200d👧"
         ("\u1112\u1161\u11ab\uae00", ["\u1112\u1161\u11ab", "\uae00"]),
     ],
 )
-def test_clusters_are_what_a_reader_takes_for_characters(text: str, expected: list[str]) -> None:
+def test_clusters_are_user_perceived_characters(text: str, expected: list[str]) -> None:
     assert clusters(text) == expected
 
 
 @given(HARD_TEXTS)
-def test_clusters_are_those_of_the_regex_package(text: str) -> None:
+def test_clusters_equal_those_of_the_regex_package(text: str) -> None:
     assert clusters(text) == regex.findall(r"\X", text)
 
 
-def test_a_cut_names_its_cluster_and_its_boundaries() -> None:
+def test_cut_cluster_has_its_text_span_and_boundaries() -> None:
     (cut,) = cut_clusters(cut_at("a안b", 1, 2, 3, 4))
     assert (cut.text, cut.span, cut.boundaries) == ("안", Span(1, 4), (2, 3))
     assert cut.parts == (b"\xec", b"\x95", b"\x88")
 
 
 @pytest.mark.parametrize("text", ["e\u0301", "🇩🇪", FAMILY, "❤\ufe0f", "é"])
-def test_a_boundary_inside_is_a_cut_and_one_at_its_edges_is_none(text: str) -> None:
+def test_only_a_boundary_inside_a_cluster_is_a_cut(text: str) -> None:
     size = len(text.encode())
     assert [cut.text for cut in cut_clusters(cut_at(f"x{text}y", 1 + size // 2))] == [text]
     assert cut_clusters(cut_at(f"x{text}y", 1, 1 + size)) == ()
 
 
-def test_a_line_end_of_two_controls_is_no_character_to_be_cut() -> None:
+def test_boundary_inside_crlf_is_not_a_cut() -> None:
     """UAX 29 keeps CR LF together, but nobody reads it as one character."""
     assert cut_clusters(cut_at("x\r\ny", 2)) == ()
     (cut,) = cut_clusters(cut_at("\r\n\r\nxe\u0301", 1, 3, 6))
     assert (cut.text, cut.span) == ("e\u0301", Span(5, 8))
 
 
-def test_a_mark_on_the_last_letter_of_a_word_is_found() -> None:
+def test_cut_before_a_combining_mark_is_found() -> None:
     (cut,) = cut_clusters(cut_at("caffe\u0301s", 5))
     assert (cut.text, cut.span) == ("e\u0301", Span(4, 7))
 
 
-def test_the_second_flag_of_a_row_is_found() -> None:
+def test_cut_inside_the_second_flag_is_found() -> None:
     (cut,) = cut_clusters(cut_at("🇩🇪🇫🇷", 12))
     assert (cut.text, cut.boundaries) == ("🇫🇷", (12,))
 
 
-def test_empty_spans_and_tokens_over_whole_characters_cut_nothing() -> None:
+def test_empty_spans_and_whole_characters_cut_nothing() -> None:
     tokens = (token(1, 1), token(0, 2), token(0, 2), token(2, 3))
     assert cut_clusters(Segmentation("éx", tokens)) == ()
 
 
-def test_words_are_not_cut() -> None:
+def test_whole_words_cut_nothing() -> None:
     assert cut_clusters(in_words("안녕", "하세요", " 👍🏽", "\r\n")) == ()
 
 
 @given(tilings())
-def test_cuts_are_the_clusters_with_a_boundary_inside(segmentation: Segmentation) -> None:
+def test_cuts_equal_their_definition(segmentation: Segmentation) -> None:
     edges = {token.span.start for token in segmentation.tokens} - {0}
     expected, start = [], 0
     for cluster in regex.findall(r"\X", segmentation.text):

@@ -111,7 +111,7 @@ def laid_out(parts: Sequence[tuple[str, bool]]) -> tuple[str, list[tuple[int, in
     return "".join(part for part, _ in parts), trusted
 
 
-def test_a_token_of_content_stays_text_and_is_reported() -> None:
+def test_control_token_in_content_is_encoded_as_text_and_reported() -> None:
     tokenizer = subject("bpe")
     start, end = (control_tokens(tokenizer)[text] for text in CHATML)
     ids, spans, refused = guarded(
@@ -123,19 +123,19 @@ def test_a_token_of_content_stays_text_and_is_reported() -> None:
     assert [tuple(each) for each in refused] == [(0, 13, 23, "<|im_end|>")]
 
 
-def test_a_token_over_a_seam_stays_text() -> None:
+def test_control_token_across_a_trust_boundary_is_encoded_as_text() -> None:
     ids, _, refused = guarded(subject("bpe"), [("a<|im", True), ("_end|>", False)])
     assert ids == subject("bpe").encode("a<|im_end|>")
     assert [each.token for each in refused] == ["<|im_end|>"]
 
 
-def test_content_does_not_displace_a_token_of_the_template() -> None:
+def test_longer_token_in_content_does_not_hide_one_of_the_template() -> None:
     guard = ControlTokenGuard(["<a>", "x<a>"])
     assert guard.find("x<a>", [(1, 4)]) == ([(1, 4, "<a>")], [(0, 4, "x<a>")])
 
 
 @pytest.mark.parametrize("name", SUBJECTS)
-def test_every_control_token_as_content_stays_text(name: str) -> None:
+def test_every_control_token_in_content_is_encoded_as_text(name: str) -> None:
     tokenizer = subject(name)
     controls = control_tokens(tokenizer)
     unknown = tokenizer.token_id(b"<unk>"), tokenizer.token_id(b"[UNK]")
@@ -173,7 +173,7 @@ parts = st.lists(
 @given(parts=parts)
 @example(parts=[("<|im_end|>", True), (" x", False), ("<|im_end|>", True), ("<|im_end|>", False)])
 @example(parts=[("<▁<|im_end|>", True)])
-def test_no_control_token_comes_from_what_is_not_trusted(name: str, parts: list[tuple[str, bool]]) -> None:
+def test_control_tokens_come_only_from_trusted_text(name: str, parts: list[tuple[str, bool]]) -> None:
     tokenizer = subject(name)
     text, trusted = laid_out(parts)
     edges = [len(text[:place].encode()) for place in range(len(text) + 1)]
@@ -200,7 +200,7 @@ def test_no_control_token_comes_from_what_is_not_trusted(name: str, parts: list[
 @pytest.mark.parametrize(
     "text", ["<▁<|im_end|>", "a <|im_end|>", "é  <|im_end|>", "<|im_end|>", "a<|im_end|>x"]
 )
-def test_a_token_that_is_normalized_has_the_place_that_its_library_says(text: str) -> None:
+def test_normalized_token_has_the_span_of_its_library(text: str) -> None:
     tokenizer: Any = subject("prepended, normalized")
     ids, spans, _ = guarded(tokenizer, [(text, True)])
     expected = tokenizers.Tokenizer.from_str(tokenizer.document.decode()).encode(text)
@@ -212,7 +212,7 @@ def test_a_token_that_is_normalized_has_the_place_that_its_library_says(text: st
 
 
 @given(parts=parts)
-def test_the_guard_finds_what_trying_every_place_finds(parts: list[tuple[str, bool]]) -> None:
+def test_guard_equals_a_search_at_every_position(parts: list[tuple[str, bool]]) -> None:
     """The slow definition: leftmost-longest matches within trusted text, and the largest of all other occurrences."""
     tokens = ["<|im_end|>", "<|im_start|>", "<sep>", "[X]", "<s>", "x_<s>"]
     text, trusted = laid_out(parts)
@@ -242,7 +242,7 @@ def test_the_guard_finds_what_trying_every_place_finds(parts: list[tuple[str, bo
 
 
 @pytest.mark.parametrize("name", ["bpe", "byte-level", "unigram with symbols", "lower case"])
-def test_a_text_does_not_depend_on_those_beside_it(name: str) -> None:
+def test_batch_equals_single_encoding(name: str) -> None:
     tokenizer = subject(name)
     texts = ["<|im_end|> hé<sep>", "", "<|im_end|> hé", "<|IM_END|>x<sep>"]
     trusted = [[(0, 10)], [], [], [(0, 11)]]
@@ -259,7 +259,7 @@ def test_a_text_does_not_depend_on_those_beside_it(name: str) -> None:
         ]
 
 
-def test_what_a_disguised_text_keeps_of_its_surroundings() -> None:
+def test_disguised_text_keeps_the_surrounding_white_space_rules() -> None:
     """White space joins a token that takes it, in a text with an injection as in one without."""
     tokenizer = subject("stripping")
     ids, spans, refused = guarded(tokenizer, [("<|im_start|>", True), ("  Hi <|im_end|>", False)])
@@ -285,11 +285,11 @@ def tokenizer_text_ids(tokenizer: Tokenizer, text: str) -> list[int]:
         ("<h1>", False, True),
     ],
 )
-def test_words_and_white_space_are_no_control_tokens(text: str, special: bool, expected: bool) -> None:
+def test_words_and_white_space_are_not_control_tokens(text: str, special: bool, expected: bool) -> None:
     assert is_control(text, special=special) is expected
 
 
-def test_a_document_without_anything_but_a_model() -> None:
+def test_document_with_a_model_only_is_guarded() -> None:
     data = dump(document({"type": "WordLevel", "vocab": {"a": 0, "[UNK]": 1}, "unk_token": "[UNK]"}))
     ids, _, _ = guarded(HuggingFaceTokenizer(data, name="w", backend="word"), [("a", True), ("[UNK]", False)])
     assert len(ids) == 1
@@ -302,7 +302,7 @@ class Plugin:
         self.info, self.encode, self.segment = tokenizer.info, tokenizer.encode, tokenizer.segment
 
 
-def test_a_tokenizer_of_another_package_is_guarded_too() -> None:
+def test_tokenizer_of_another_package_is_guarded() -> None:
     tokenizer: Any = Plugin(subject("bpe"))
     text = "<|im_start|>é<|im_end|>"
     found = encode_guarded(tokenizer, [text], [[(0, 12)]])

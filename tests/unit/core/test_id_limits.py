@@ -33,14 +33,14 @@ def word_level(vocab: dict[str, int]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("largest", [ids_held(257), LARGE, 2**32 - 2])
-def test_a_rank(tmp_path: Path, largest: int) -> None:
+def test_huge_rank_is_refused(tmp_path: Path, largest: int) -> None:
     path = tmp_path / "ranks.tiktoken"
     path.write_bytes(rank_file(largest))
     with pytest.raises(ModelFormatError, match=f"ids below 262144 for 257 tokens, found the id {largest}"):
         tokbench.load(path, pattern="gpt4")
 
 
-def test_gaps_are_no_harm(tmp_path: Path) -> None:
+def test_gaps_in_the_ranks_are_allowed(tmp_path: Path) -> None:
     path = tmp_path / "ranks.tiktoken"
     path.write_bytes(rank_file(2**17))
     opened = tokbench.load(path, pattern="gpt4", special_tokens={"<|end|>": 200_000})
@@ -58,14 +58,14 @@ def test_gaps_are_no_harm(tmp_path: Path) -> None:
         lambda large: word_level({"a": large}),
     ],
 )
-def test_an_id_of_a_document(tmp_path: Path, document: Any, largest: int) -> None:
+def test_huge_id_in_a_tokenizer_json_is_refused(tmp_path: Path, document: Any, largest: int) -> None:
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps(document(largest)), encoding="utf-8")
     with pytest.raises(ModelFormatError, match="an id from 0 to 262143, found"):
         tokbench.load(path)
 
 
-def test_an_id_beside_merges(tmp_path: Path) -> None:
+def test_huge_id_in_a_vocab_json_is_refused(tmp_path: Path) -> None:
     (tmp_path / "vocab.json").write_text(json.dumps({**ALPHABET, "ab": LARGE}), encoding="utf-8")
     (tmp_path / "merges.txt").write_text("#version: 0.2\na b\n", encoding="utf-8")
     with pytest.raises(ModelFormatError, match="found 16777215 for 'ab'"):
@@ -73,14 +73,14 @@ def test_an_id_beside_merges(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("id", [2**18, LARGE, 10**30])
-def test_an_id_of_a_special_token(tmp_path: Path, id: int) -> None:
+def test_huge_id_of_a_special_token_is_refused(tmp_path: Path, id: int) -> None:
     path = tmp_path / "ranks.tiktoken"
     path.write_bytes(rank_file(256))
     with pytest.raises(ConfigError, match=f"has the id {id}, which is impossible"):
         tokbench.load(path, pattern="gpt4", special_tokens={"X": id})
 
 
-def test_ids_of_a_large_vocabulary_may_be_larger() -> None:
+def test_larger_vocabulary_allows_larger_ids() -> None:
     check_largest_id(3_199_999, num_entries=200_000, path="a.json")
     with pytest.raises(ModelFormatError, match="ids below 3200000 for 200,000 tokens"):
         check_largest_id(3_200_000, num_entries=200_000, path="a.json")

@@ -30,7 +30,7 @@ def fields() -> Fields:
     return Fields.of(DOCUMENT, path=Path("x.json"), hint="write it again")
 
 
-def test_fields_are_read_by_kind(fields: Fields) -> None:
+def test_fields_are_read_by_type(fields: Fields) -> None:
     assert (fields.text("name"), fields.text("empty"), fields.nonempty_text("name")) == ("mine", "", "mine")
     assert (fields.count("count"), fields.count("count", low=7, high=7)) == (7, 7)
     assert fields.texts("texts") == ["a", "b"]
@@ -39,7 +39,7 @@ def test_fields_are_read_by_kind(fields: Fields) -> None:
     assert fields.json_object("inner") == DOCUMENT["inner"]
 
 
-def test_a_field_may_be_missing_or_null_where_that_is_allowed(fields: Fields) -> None:
+def test_optional_field_may_be_missing_or_null(fields: Fields) -> None:
     assert [fields.is_null(name) for name in ("none", "name", "missing")] == [True, False, False]
     assert [fields.optional(name, fields.text) for name in ("none", "missing", "name")] == [
         None,
@@ -67,7 +67,7 @@ def test_a_field_may_be_missing_or_null_where_that_is_allowed(fields: Fields) ->
         (lambda fields: fields.inner("inner").text("x" * 50), f"a string as inner.{'x' * 39}…", "nothing"),
     ],
 )
-def test_an_error_names_the_path_of_the_field(
+def test_error_names_the_path_of_the_field(
     fields: Fields, read: Callable[[Fields], Any], expected: str, found: str
 ) -> None:
     with pytest.raises(ModelFormatError) as caught:
@@ -77,6 +77,6 @@ def test_an_error_names_the_path_of_the_field(
 
 
 @pytest.mark.parametrize("value", [None, [], "text", 3])
-def test_what_is_no_object_has_no_fields(value: object) -> None:
+def test_value_that_is_no_object_is_refused(value: object) -> None:
     with pytest.raises(ModelFormatError, match="expected a JSON object"):
         Fields.of(value, path=Path("x.json"), hint="write it again")

@@ -153,7 +153,7 @@ def covers(text: str) -> bool:
     return "!" not in text.encode().decode()
 
 
-def test_texts_go_to_the_kernel_where_it_covers_them() -> None:
+def test_covered_texts_are_encoded_by_the_kernel() -> None:
     tokenizer = Both()
     expected = [[1, 1], [2, 2], [], [2] * 5, [1, 1], [2]]
     assert [tokenizer.encode(text) for text in TEXTS] == expected
@@ -165,7 +165,7 @@ def test_texts_go_to_the_kernel_where_it_covers_them() -> None:
     assert all(map(covers, tokenizer.kernel.given))
 
 
-def test_texts_that_are_covered_together_are_not_looked_at_one_by_one() -> None:
+def test_coverage_of_a_batch_is_checked_at_once() -> None:
     tokenizer = SeesAllAtOnce()
     assert tokenizer.encode_batch(["ab", ""]).ids.tolist() == [1, 1]
     assert tokenizer.count_batch(["ab", ""]).tolist() == [2, 0]
@@ -174,7 +174,7 @@ def test_texts_that_are_covered_together_are_not_looked_at_one_by_one() -> None:
     assert tokenizer.encode_batch([]).ids.tolist() == []
 
 
-def test_texts_are_looked_at_on_the_way_and_again_where_a_character_has_no_mark() -> None:
+def test_texts_are_checked_during_encoding_and_again_without_marks() -> None:
     tokenizer = LooksOnTheWay()
     assert tokenizer.encode_batch(["ab", ""]).ids.tolist() == [3, 3]
     assert tokenizer.encode_batch(["ab", "c"]).ids.tolist() == [1, 1, 1]
@@ -184,7 +184,7 @@ def test_texts_are_looked_at_on_the_way_and_again_where_a_character_has_no_mark(
         tokenizer.encode_batch(["ab", "c\ud800"])
 
 
-def test_the_library_is_not_opened_for_texts_that_are_covered() -> None:
+def test_library_is_not_opened_for_covered_texts() -> None:
     tokenizer = Needless()
     tokenizer.encode("a")
     tokenizer.encode_batch(["a", "b"])
@@ -193,7 +193,7 @@ def test_the_library_is_not_opened_for_texts_that_are_covered() -> None:
         tokenizer.encode_batch(["a", "!"])
 
 
-def test_under_another_policy_what_is_between_special_tokens_goes_to_the_kernel() -> None:
+def test_parts_between_special_tokens_are_encoded_by_the_kernel() -> None:
     tokenizer = Both()
     assert tokenizer.encode("ab<s>!", special=SpecialPolicy.ENCODE) == [1, 1, SPECIAL, 2]
     found = tokenizer.encode_batch(["ab<s>!", "a"], special=SpecialPolicy.ENCODE)
@@ -204,7 +204,7 @@ def test_under_another_policy_what_is_between_special_tokens_goes_to_the_kernel(
             call(["a", "<s>"], special=SpecialPolicy.RAISE)
 
 
-def test_a_kernel_may_find_special_tokens_itself() -> None:
+def test_kernel_may_find_special_tokens_itself() -> None:
     tokenizer = FindsSpecials()
     assert tokenizer.encode("<s>", special=SpecialPolicy.ENCODE) == [1, 1, 1]
     assert tokenizer.encode("<s>!", special=SpecialPolicy.ENCODE) == [SPECIAL, 2]
@@ -212,7 +212,7 @@ def test_a_kernel_may_find_special_tokens_itself() -> None:
     assert found.ids.tolist() == [1, 1, 1, SPECIAL, 2]
 
 
-def test_spans_are_the_librarys_unless_the_kernel_tells_them() -> None:
+def test_spans_come_from_the_library_unless_the_kernel_has_them() -> None:
     for tokenizer, first in ((Both(), 2), (TellsSpans(), 1)):
         spans = tokenizer.encode_spans(TEXTS, threads=1)
         assert spans.encoded.ids.tolist() == [first, first, 2, 2, 2, 2, 2, 2, 2, first, first, 2]
@@ -223,7 +223,7 @@ def test_spans_are_the_librarys_unless_the_kernel_tells_them() -> None:
         ]
 
 
-def test_special_tokens_have_spans_of_their_own() -> None:
+def test_special_tokens_have_their_own_spans() -> None:
     tokens = TellsSpans().segment("a<s>!", special=SpecialPolicy.ENCODE).tokens
     assert [(token.id, *token.span, token.kind.value) for token in tokens] == [
         (1, 0, 1, "normal"),
@@ -235,7 +235,7 @@ def test_special_tokens_have_spans_of_their_own() -> None:
 @pytest.mark.parametrize(
     "tokenizer", [Both(), TellsSpans(), FindsSpecials()], ids=lambda one: type(one).__name__
 )
-def test_what_is_no_text_is_refused(tokenizer: Both) -> None:
+def test_non_text_arguments_are_refused(tokenizer: Both) -> None:
     calls: list[Any] = [tokenizer.encode, tokenizer.encode_ordinary, tokenizer.segment]
     calls += [
         lambda text, call=call: call(["a", text]) for call in (tokenizer.encode_batch, tokenizer.count_batch)
@@ -253,7 +253,7 @@ def test_what_is_no_text_is_refused(tokenizer: Both) -> None:
             call(texts, special="text")
 
 
-def test_normalized_texts_are_what_the_encoder_is_given() -> None:
+def test_encoder_receives_the_normalized_texts() -> None:
     kernel = Ones()
     encoder = NormalizedTexts(kernel, str.upper)
     assert encoder.encode("aß") == [1, 1, 1]

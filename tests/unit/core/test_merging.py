@@ -15,17 +15,17 @@ MERGES = {("a", "b"): (0, "ab"), ("b", "c"): (1, "bc"), ("ab", "c"): (2, "abc")}
     word=st.lists(st.sampled_from([97, 98]), max_size=30).map(bytes),
     pairs=st.lists(st.tuples(*[st.sampled_from([97, 98, 256, 257, 258])] * 2), max_size=6, unique=True),
 )
-def test_merging_is_that_of_the_textbook(word: bytes, pairs: list[tuple[int, int]]) -> None:
+def test_merging_equals_the_reference(word: bytes, pairs: list[tuple[int, int]]) -> None:
     made = {pair: 256 + rank for rank, pair in enumerate(pairs) if max(pair) < 256 + rank}
     merges = {pair: (id, id) for pair, id in made.items()}
     assert merge_symbols(word, merges.get) == reference.encode(word, made)
 
 
-def test_without_symbols_there_is_nothing() -> None:
+def test_empty_word_merges_to_nothing() -> None:
     assert merge_symbols("", MERGES.get) == []
 
 
-def test_a_merge_that_was_left_out_may_come_after_another_one() -> None:
+def test_dropped_merge_may_be_retried_after_another_merge() -> None:
     def merged(answers: str, *, retries: bool) -> list[str]:
         drawn = iter(answers)
         return merge_symbols("abab", MERGES.get, is_dropped=lambda: next(drawn) == "n", retries=retries)
@@ -35,6 +35,6 @@ def test_a_merge_that_was_left_out_may_come_after_another_one() -> None:
     assert merged("nn", retries=True) == ["a", "b", "a", "b"]
 
 
-def test_with_another_neighbour_a_merge_is_another_one() -> None:
+def test_dropped_merge_with_a_new_neighbour_is_drawn_again() -> None:
     drawn = iter("nyy")  # "ab" is dropped, then "bc" merged; "a" with "bc" is not a merge
     assert merge_symbols("abc", MERGES.get, is_dropped=lambda: next(drawn) == "n") == ["a", "bc"]

@@ -20,11 +20,11 @@ def later() -> str:
     return "".join(filter(is_later, all_characters()))
 
 
-def test_marks_pass_no_mark_that_came_later() -> None:
+def test_marks_are_not_reordered_across_later_marks() -> None:
     assert nfc("a\u0323\u0301\U0001e08f\u0301\u0323") == "ạ\u0301\U0001e08f\u0323\u0301"
 
 
-def test_what_came_later_composes_with_nothing() -> None:
+def test_later_characters_do_not_compose() -> None:
     for parts in ("\U000105d2\u0307", "\U00011382\U000113c9", "\U0001611e\U0001611e", "\U00016d67\U00016d67"):
         assert nfc(parts) == parts
 
@@ -32,7 +32,7 @@ def test_what_came_later_composes_with_nothing() -> None:
 @pytest.mark.parametrize("version", ["14.0.0", "15.1.0"])
 @given(text=st.text(st.deferred(lambda: st.sampled_from("ae가ᄀ字" + MARKS + later()))))
 @example(text="")
-def test_it_is_that_of_unicode_14(version: str, text: str) -> None:
+def test_nfc_equals_that_of_unicode_14(version: str, text: str) -> None:
     """Later characters are starters that never compose: in the expected text, U+1F642 stands in for them meanwhile."""
     stand_ins = text.translate(dict.fromkeys(map(ord, later()), "\U0001f642"))
     with pytest.MonkeyPatch.context() as patch:
@@ -44,7 +44,7 @@ def test_it_is_that_of_unicode_14(version: str, text: str) -> None:
     assert made == "".join(next(places) if each == "\U0001f642" else each for each in expected)
 
 
-def test_what_is_later_is_no_character_of_unicode_14() -> None:
+def test_later_characters_are_unassigned_in_unicode_14() -> None:
     if unicodedata.unidata_version != "14.0.0":
         pytest.skip("this Python has another Unicode")
     assert len(later()) > 100

@@ -37,7 +37,7 @@ def corpus(tmp_path):
 
 
 @pytest.mark.parametrize("backend", SIZES)
-def test_what_was_trained_is_pickled_with_its_files(corpus, backend):
+def test_trained_tokenizer_is_pickled_with_its_files(corpus, backend):
     size = {} if SIZES[backend] is None else {"vocab_size": SIZES[backend]}
     trained = tokbench.train(corpus, backend=backend, **size)
     corpus.unlink()
@@ -46,7 +46,7 @@ def test_what_was_trained_is_pickled_with_its_files(corpus, backend):
         assert (other.info.name, other.info.vocab_size) == (trained.info.name, trained.info.vocab_size)
 
 
-def test_what_was_opened_is_opened_again_wherever_that_is(tmp_path, monkeypatch):
+def test_opened_tokenizer_is_unpickled_from_its_file(tmp_path, monkeypatch):
     document_file(tmp_path, document(), name="tokenizer.json")
     monkeypatch.chdir(tmp_path)
     opened = tokbench.load("tokenizer.json", engine="library")
@@ -58,14 +58,14 @@ def test_what_was_opened_is_opened_again_wherever_that_is(tmp_path, monkeypatch)
     assert pickle.dumps(other) == pickled
 
 
-def test_what_the_user_added_is_there_again(corpus, tmp_path):
+def test_pickling_keeps_the_users_roles(corpus, tmp_path):
     trained = tokbench.train(corpus, backend="bpe", vocab_size=280, special_tokens=["<end>"])
     trained.save(tmp_path / "saved")
     opened = tokbench.load(tmp_path / "saved", roles={"eos": "<end>"})
     assert again(opened).roles == opened.roles == {"eos": "<end>"}
 
 
-def test_files_that_have_changed_are_another_tokenizer(corpus, tmp_path):
+def test_unpickling_refuses_changed_files(corpus, tmp_path):
     tokbench.train(corpus, backend="bpe", vocab_size=280).save(tmp_path / "saved")
     pickled = pickle.dumps(tokbench.load(tmp_path / "saved"))
     tokbench.train(corpus, backend="bpe", vocab_size=270).save(tmp_path / "saved", overwrite=True)
@@ -73,7 +73,7 @@ def test_files_that_have_changed_are_another_tokenizer(corpus, tmp_path):
         pickle.loads(pickled)
 
 
-def test_what_has_no_files_says_how_to_go_on(tmp_path):
+def test_pickling_without_files_is_refused_with_a_hint(tmp_path):
     path = document_file(tmp_path, document(), name="tokenizer.json")
     opened = tokbench.load(path)
     opened.origin = None
@@ -83,7 +83,7 @@ def test_what_has_no_files_says_how_to_go_on(tmp_path):
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
-def test_a_copy_gets_roles_of_its_own(corpus, copied):
+def test_copy_has_its_own_roles(corpus, copied):
     trained = tokbench.train(corpus, backend="bpe", vocab_size=280, special_tokens=["<end>"])
     other = with_roles(copied(trained), roles={"eos": "<end>"})
     assert other.encode(TEXT) == trained.encode(TEXT)
@@ -91,7 +91,7 @@ def test_a_copy_gets_roles_of_its_own(corpus, copied):
     assert again(other).roles == other.roles
 
 
-def test_a_process_that_is_started_anew_encodes_the_same(corpus):
+def test_spawned_process_encodes_the_same(corpus):
     trained = tokbench.train(corpus, backend="bpe", vocab_size=280)
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         assert pool.map(trained.encode, [TEXT, "mats"]) == [trained.encode(TEXT), trained.encode("mats")]

@@ -96,7 +96,7 @@ def word_level(processor: str, limits: str) -> tuple[tokenizers.Tokenizer, PostP
 
 @pytest.mark.parametrize("limits", LIMITS)
 @pytest.mark.parametrize("processor", PROCESSORS)
-def test_a_model_gets_what_the_library_gives_it(processor: str, limits: str) -> None:
+def test_model_input_equals_the_librarys(processor: str, limits: str) -> None:
     library, read = word_level(processor, limits)
     for first, second in [
         (0, None),
@@ -128,7 +128,7 @@ def _ids(texts: list[str]) -> list[list[int]]:
 
 @pytest.mark.parametrize("limits", LIMITS)
 @pytest.mark.parametrize("processor", PROCESSORS)
-def test_what_is_written_is_read_again_and_does_the_same(processor: str, limits: str) -> None:
+def test_post_processing_survives_writing_and_reading(processor: str, limits: str) -> None:
     library, read = word_level(processor, limits)
     parts = dump_post_processing(read)
     assert parse_post_processing(parts) == read
@@ -165,12 +165,12 @@ def outcome(library: tokenizers.Tokenizer, texts: list[str], with_template: Any)
         ({"post_processor": []}, "not an object"),
     ],
 )
-def test_what_is_not_known_is_not_guessed(document: dict[str, Any], reason: str) -> None:
+def test_unknown_post_processing_is_refused(document: dict[str, Any], reason: str) -> None:
     with pytest.raises(UnknownPostProcessingError, match=reason):
         parse_post_processing(document)
 
 
-def test_templates_are_spelled_as_the_library_does() -> None:
+def test_templates_are_spelled_as_by_the_library() -> None:
     _, read = word_level("bert", "none")
     assert read.template is not None
     assert spelled_template(read.template.single) == "<s> $A </s>"
@@ -196,7 +196,7 @@ def both(processor: str, flags: tuple[str, ...] = (), limits: str = "none") -> t
 
 @pytest.mark.parametrize("processor", ["none", "roberta", "llama", "two ids"])
 @pytest.mark.parametrize("limits", ["none", "cut", "cut second"])
-def test_the_template_is_written_on_either_engine(processor: str, limits: str) -> None:
+def test_both_engines_apply_the_template(processor: str, limits: str) -> None:
     native, library = both(processor, limits=limits)
     assert isinstance(native, BpeTokenizer)
     assert isinstance(library, HuggingFaceTokenizer)
@@ -228,7 +228,7 @@ def asked(tokenizer: Any, *texts: str | None, **options: Any) -> Any:
 
 @pytest.mark.parametrize("flags", [("lstrip",), ("rstrip",), ("lstrip", "rstrip"), ("lstrip", "normalized")])
 @given(made=st.lists(st.sampled_from(["<mask>", "<s>", " ", "\n", "\x1c", "\u3000", "a", "the", "\u200b"])))
-def test_white_space_goes_to_the_tokens_that_take_it(flags: tuple[str, ...], made: list[str]) -> None:
+def test_added_tokens_strip_white_space_as_by_the_library(flags: tuple[str, ...], made: list[str]) -> None:
     native, library = both("none", flags=flags)
     text = "".join(made)
     assert native.encode(text, special=SpecialPolicy.ENCODE) == library.encode(
@@ -239,7 +239,7 @@ def test_white_space_goes_to_the_tokens_that_take_it(flags: tuple[str, ...], mad
     assert native.encode(text) == library.encode(text)
 
 
-def test_a_tokenizer_without_a_template_gives_its_ids() -> None:
+def test_tokenizer_without_a_template_returns_its_ids() -> None:
     tokenizer = trained()
     ids = tokenizer.encode("the cat")
     assert tokenizer.with_template("the cat") == ids
@@ -250,7 +250,7 @@ def test_a_tokenizer_without_a_template_gives_its_ids() -> None:
     assert input_of(letters, "the").ids == tuple(letters.encode("the"))
 
 
-def test_a_text_that_cannot_be_cut_is_an_error_on_either_engine() -> None:
+def test_text_that_cannot_be_truncated_is_refused_by_both_engines() -> None:
     for tokenizer in both("roberta", limits="cut second"):
         with pytest.raises(TextError, match="truncated"):
             tokenizer.model_input("the cat " * 20)
@@ -258,7 +258,7 @@ def test_a_text_that_cannot_be_cut_is_an_error_on_either_engine() -> None:
             tokenizer.model_input("the cat " * 20, "a")
 
 
-def test_a_word_piece_is_cut_and_filled_up_as_its_file_asks(tmp_path: Path) -> None:
+def test_wordpiece_is_truncated_and_padded_as_its_file_says(tmp_path: Path) -> None:
     made = {**json.loads(huggingface.wordpiece()), **word_piece_limits()}
     (tmp_path / "tokenizer.json").write_text(json.dumps(made))
     tokenizer: Any = load(tmp_path / "tokenizer.json")

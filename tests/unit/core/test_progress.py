@@ -89,7 +89,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("how", ["texts", "documents", "byte_sources"])
-def test_the_place_in_all_files_moves_to_the_end(tmp_path: Path, often: None, how: str) -> None:
+def test_position_in_all_files_advances_to_the_end(tmp_path: Path, often: None, how: str) -> None:
     paths = [written(tmp_path / name) for name in FORMS]
     corpus = open_corpus(*paths)
     size = sum(path.stat().st_size for path in paths)
@@ -118,12 +118,12 @@ def read(corpus: Corpus, how: str) -> Iterator[Any]:
             yield from (block for source in corpus.byte_sources() for block in source.blocks or ())
 
 
-def test_of_a_stream_no_place_is_known() -> None:
+def test_stream_has_no_position() -> None:
     assert open_corpus("-").files_read is None
 
 
 @pytest.mark.parametrize("backend", ["bpe", "wordpiece", "word", "sentencepiece"])
-def test_trainings_tell_how_far_files_of_records_are_read(path: Path, often: None, backend: str) -> None:
+def test_training_reports_progress_in_files_of_records(path: Path, often: None, backend: str) -> None:
     told = Told()
     chosen = get_backend(backend)
     chosen.train(open_corpus(path), chosen.config_type(vocab_size=400), progress=told)
@@ -132,7 +132,7 @@ def test_trainings_tell_how_far_files_of_records_are_read(path: Path, often: Non
     assert {total for _, total in told.phases[phase]} == {path.stat().st_size}
 
 
-def test_plain_files_beside_records_are_reported_in_one_total(tmp_path: Path, often: None) -> None:
+def test_plain_files_and_records_share_one_total(tmp_path: Path, often: None) -> None:
     """The kernel counts plain files in place and unpacks others; the one in Python reports each megabyte."""
     (tmp_path / "b.txt").write_text("\n".join(ROWS * 10), encoding="utf-8")
     corpus, told = open_corpus(written(tmp_path / "a.jsonl.gz"), tmp_path / "b.txt"), Told()
@@ -147,7 +147,7 @@ def test_plain_files_beside_records_are_reported_in_one_total(tmp_path: Path, of
     assert told.phases["counting"][-1] == (corpus.num_bytes, corpus.num_bytes)
 
 
-def test_a_split_knows_how_much_text_each_side_has(path: Path, tokenizer: Tokenizer, often: None) -> None:
+def test_split_knows_the_size_of_each_side(path: Path, tokenizer: Tokenizer, often: None) -> None:
     told = Told()
     split = hold_out(open_corpus(path), progress=told)
     assert moves(told.shares("reading groups"))
@@ -159,7 +159,7 @@ def test_a_split_knows_how_much_text_each_side_has(path: Path, tokenizer: Tokeni
     assert told.phases["counting"][-1][1] == split.training_bytes == TEXT - evaluation.num_bytes
 
 
-def test_the_first_evaluating_of_records_tells_how_far_their_files_are(
+def test_only_the_first_evaluation_of_records_reports_file_progress(
     tmp_path: Path, tokenizer: Tokenizer, often: None
 ) -> None:
     told, path = Told(), written(tmp_path / "a.parquet")

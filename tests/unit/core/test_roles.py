@@ -25,22 +25,22 @@ def plain() -> Any:
     return tokbench.train(["low lower lowest"] * 3, vocab_size=265, special_tokens=SPECIALS)
 
 
-def test_who_knows_no_roles_has_none() -> None:
+def test_tokenizer_without_roles_has_none() -> None:
     assert roles_of(object()) == role_ids_of(object()) == {}
 
 
-def test_the_end_of_a_turn_is_known_by_its_name(plain: Any) -> None:
+def test_turn_end_is_recognized_by_its_name(plain: Any) -> None:
     assert roles_of(plain) == {"turn_end": "<|im_end|>"}
     assert role_ids_of(plain) == {"turn_end": plain.info.special_tokens["<|im_end|>"]}
 
 
-def test_files_beside_a_vocabulary_say_roles(tmp_path: Path) -> None:
+def test_configuration_files_state_roles(tmp_path: Path) -> None:
     opened = tokbench.load(model_folders.llama3(tmp_path / "llama3"))
     assert roles_of(opened) == {"bos": "<|begin_of_text|>", "eos": "<|eot_id|>", "turn_end": "<|eot_id|>"}
     assert role_ids_of(opened) == {"bos": 259, "eos": 263, "turn_end": 263}
 
 
-def test_a_sentencepiece_model_says_roles() -> None:
+def test_sentencepiece_model_states_roles() -> None:
     model = variant("unigram as t5")
     assert role_ids_of(model) == {"eos": 1, "pad": 0, "unk": 2}
     assert roles_of(model)["unk"] == "<unk>"
@@ -54,14 +54,14 @@ def test_a_sentencepiece_model_says_roles() -> None:
         (huggingface.byte_level(), {}),
     ],
 )
-def test_a_tokenizer_json_says_roles(tmp_path: Path, document: bytes, roles: Mapping[str, str]) -> None:
+def test_tokenizer_json_states_roles(tmp_path: Path, document: bytes, roles: Mapping[str, str]) -> None:
     (tmp_path / "tokenizer.json").write_bytes(document)
     found = roles_of(tokbench.load(tmp_path / "tokenizer.json"))
     assert {role: found[role] for role in roles} == roles
     assert "eos" not in found
 
 
-def test_what_the_user_says_comes_first(tmp_path: Path) -> None:
+def test_roles_given_by_the_user_win(tmp_path: Path) -> None:
     folder = model_folders.llama3(tmp_path / "llama3")
     opened = tokbench.load(folder, roles={"eos": "<|end_of_text|>", "pad": "<|end_of_text|>"})
     assert role_ids_of(opened) == {"bos": 259, "eos": 260, "pad": 260, "turn_end": 263}
@@ -75,13 +75,13 @@ def test_what_the_user_says_comes_first(tmp_path: Path) -> None:
         ({"pad": "no such token"}, "--special-token adds one"),
     ],
 )
-def test_a_role_needs_a_name_and_a_token(tmp_path: Path, roles: Mapping[str, str], words: str) -> None:
+def test_unknown_role_or_token_is_refused(tmp_path: Path, roles: Mapping[str, str], words: str) -> None:
     with pytest.raises(ConfigError) as caught:
         tokbench.load(model_folders.llama3(tmp_path / "llama3"), roles=roles)
     assert words in f"{caught.value.message} {caught.value.hint}"
 
 
-def test_a_role_of_what_is_no_token_is_not_reported(tmp_path: Path) -> None:
+def test_role_of_a_missing_token_is_ignored(tmp_path: Path) -> None:
     folder = model_folders.llama3(tmp_path / "llama3")
     (folder / "special_tokens_map.json").write_text('{"pad_token": "<|nowhere|>"}')
     (folder / "tokenizer_config.json").write_text('{"eos_token": "<|eot_id|>"}')
@@ -90,7 +90,7 @@ def test_a_role_of_what_is_no_token_is_not_reported(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("short_proofs")
-def test_roles_are_trained_saved_and_converted(tmp_path: Path) -> None:
+def test_roles_survive_training_saving_and_conversion(tmp_path: Path) -> None:
     given = {"bos": "<s>", "eos": "</s>", "turn_end": "<|im_end|>", "pad": "<pad>"}
     made = tokbench.train(["low lower lowest"] * 3, vocab_size=265, special_tokens=SPECIALS, roles=given)
     ids = {role: made.info.special_tokens[text] for role, text in given.items()}
@@ -104,7 +104,7 @@ def test_roles_are_trained_saved_and_converted(tmp_path: Path) -> None:
         assert role_ids_of(tokbench.load(tmp_path / out)) == ids
 
 
-def test_the_turns_end_is_written_as_transformers_reads_it(tmp_path: Path) -> None:
+def test_transformers_reads_the_turn_end(tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers")
     roles = {"eos": "</s>", "turn_end": "<|im_end|>"}
     tokbench.train(["low"] * 9, vocab_size=261, special_tokens=SPECIALS, roles=roles).save(tmp_path / "mine")
@@ -114,7 +114,7 @@ def test_the_turns_end_is_written_as_transformers_reads_it(tmp_path: Path) -> No
     assert generation.eos_token_id == opened.convert_tokens_to_ids(["</s>", "<|im_end|>"])
 
 
-def test_of_two_names_the_first_ends_a_turn() -> None:
+def test_first_known_turn_end_name_wins() -> None:
     made = tokbench.train(["low"] * 9, vocab_size=261, special_tokens=[TURN_ENDS[3], TURN_ENDS[1]])
     assert roles_of(made) == {"turn_end": TURN_ENDS[1]}
 
@@ -130,7 +130,7 @@ def test_of_two_names_the_first_ends_a_turn() -> None:
         ("pad", "from their names"),
     ],
 )
-def test_what_is_no_role_is_refused(roles: Any, words: str) -> None:
+def test_invalid_roles_are_refused(roles: Any, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
         tokbench.load("default", roles=roles)
     with pytest.raises(ConfigError, match=words):
@@ -139,7 +139,7 @@ def test_what_is_no_role_is_refused(roles: Any, words: str) -> None:
 
 @pytest.mark.parametrize("backend", ["bpe", "wordpiece", "sentencepiece", "unigram", "byte", "char", "word"])
 @pytest.mark.parametrize("preset", ["mistral", "gemma", "bert", "chatml"])
-def test_no_role_comes_from_a_text(backend: str, preset: str) -> None:
+def test_text_never_encodes_to_the_token_of_a_role(backend: str, preset: str) -> None:
     texts = ["low lower <unk> [MASK] pad s INST"] * 20
     made = tokbench.train(texts, backend=backend, special_preset=preset)
     text = " ".join(["", *made.info.special_tokens, *made.roles.values()]) + "<s></s>[CLS]"

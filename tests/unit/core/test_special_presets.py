@@ -30,7 +30,7 @@ def ranks(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("preset", SPECIAL_PRESETS.values(), ids=lambda preset: preset.name)
-def test_a_set_fits_together(preset: Any) -> None:
+def test_preset_is_consistent(preset: Any) -> None:
     check_special_tokens(preset.tokens)
     assert set(preset.roles) <= set(ROLES)
     assert set(preset.roles.values()) <= set(preset.tokens)
@@ -38,7 +38,7 @@ def test_a_set_fits_together(preset: Any) -> None:
     assert preset.description
 
 
-def test_the_sets_are_those_of_their_makers() -> None:
+def test_presets_have_their_published_tokens() -> None:
     llama = SPECIAL_PRESETS["llama3"].tokens
     assert len(llama) == 256
     # Ids from Llama 3's generation_config.json and documentation, starting at 128000.
@@ -51,7 +51,7 @@ def test_the_sets_are_those_of_their_makers() -> None:
 
 
 @pytest.mark.real
-def test_bert_and_gpt2_have_theirs(shared: Path) -> None:
+def test_presets_of_bert_and_gpt2_match_the_real_vocabularies(shared: Path) -> None:
     bert = tokbench.load(shared / "vocab/bert-base-uncased")
     preset = SPECIAL_PRESETS["bert"]
     assert {bert.token_id(text.encode()) for text in preset.tokens} == {0, 100, 101, 102, 103}
@@ -62,7 +62,7 @@ def test_bert_and_gpt2_have_theirs(shared: Path) -> None:
 
 @pytest.mark.parametrize("backend", ["bpe", "wordpiece", "sentencepiece", "unigram", "byte", "char"])
 @pytest.mark.parametrize("name", SPECIAL_PRESETS)
-def test_every_backend_trains_with_every_set(backend: str, name: str) -> None:
+def test_every_backend_trains_with_every_preset(backend: str, name: str) -> None:
     preset = SPECIAL_PRESETS[name]
     made = tokbench.train(TEXTS, backend=backend, special_preset=name, special_tokens=["<|more|>"])
     specials = made.info.special_tokens
@@ -79,17 +79,17 @@ def test_every_backend_trains_with_every_set(backend: str, name: str) -> None:
     }
 
 
-def test_sentencepiece_numbers_gemmas_as_gemma_does() -> None:
+def test_sentencepiece_numbers_gemmas_tokens_as_gemma_does() -> None:
     made = tokbench.train(TEXTS, backend="sentencepiece", special_preset="gemma")
     assert role_ids_of(made) == {"pad": 0, "eos": 1, "bos": 2, "unk": 3, "mask": 4, "turn_end": 6}
 
 
-def test_what_the_user_says_comes_before_a_set() -> None:
+def test_roles_given_by_the_user_override_the_preset() -> None:
     made = tokbench.train(TEXTS, special_preset="chatml", roles={"eos": "<|im_end|>", "pad": "<|endoftext|>"})
     assert roles_of(made) == {"eos": "<|im_end|>", "pad": "<|endoftext|>", "turn_end": "<|im_end|>"}
 
 
-def test_a_rank_file_gets_a_set_after_its_ranks(ranks: Path) -> None:
+def test_preset_is_added_after_the_ranks_of_a_rank_file(ranks: Path) -> None:
     opened = tokbench.load(ranks, pattern="llama3", special_preset="llama3")
     assert opened.vocab_size == 258 + 256
     assert role_ids_of(opened) == {"bos": 258, "eos": 259, "pad": 262, "turn_end": 267}
@@ -97,7 +97,7 @@ def test_a_rank_file_gets_a_set_after_its_ranks(ranks: Path) -> None:
     assert 267 not in opened.encode("low<|eot_id|>")
 
 
-def test_known_tokens_keep_their_ids(ranks: Path) -> None:
+def test_preset_tokens_that_are_already_known_keep_their_ids(ranks: Path) -> None:
     known = {
         "tokenizer_config.json": {
             "added_tokens_decoder": {"300": {"content": "<|endoftext|>", "special": True}}
@@ -109,13 +109,13 @@ def test_known_tokens_keep_their_ids(ranks: Path) -> None:
     assert opened.info.special_tokens == {"<|endoftext|>": 300, "<|im_start|>": 301, "<|im_end|>": 302}
 
 
-def test_chatml_has_openais_numbers_beside_openais_ranks() -> None:
+def test_chatml_has_openais_ids_for_openais_ranks() -> None:
     ids = SPECIAL_PRESETS["chatml"].ids(100_256)
     assert ids == {"<|endoftext|>": 100_257, "<|im_start|>": 100_264, "<|im_end|>": 100_265}
 
 
 @pytest.mark.real
-def test_chatml_beside_cl100k_and_r50k(shared: Path) -> None:
+def test_chatml_is_added_to_cl100k_and_r50k(shared: Path) -> None:
     opened = tokbench.load(shared / "vocab/openai/cl100k_base.tiktoken", special_preset="chatml")
     assert opened.info.special_tokens["<|im_end|>"] == 100_265
     assert opened.info.special_tokens["<|endofprompt|>"] == 100_276
@@ -124,19 +124,19 @@ def test_chatml_beside_cl100k_and_r50k(shared: Path) -> None:
     assert opened.info.special_tokens == {"<|endoftext|>": 50_256}
 
 
-def test_a_clash_of_ids_is_reported(ranks: Path) -> None:
+def test_conflicting_ids_are_refused(ranks: Path) -> None:
     taken = {"<|mine|>": 301, "<|im_end|>": 301}
     with pytest.raises(ConfigError, match="has the id 301, which is of"):
         tokbench.load(ranks, pattern="gpt4", special_preset="chatml", special_tokens=taken)
 
 
-def test_a_file_that_says_its_own_takes_no_set(tmp_path: Path) -> None:
+def test_preset_for_a_complete_file_is_refused(tmp_path: Path) -> None:
     tokbench.train(TEXTS).save(tmp_path / "mine")
     with pytest.raises(ConfigError, match="--special-preset"):
         tokbench.load(tmp_path / "mine", special_preset="gpt2")
 
 
-def test_an_unknown_set_is_reported(ranks: Path) -> None:
+def test_unknown_preset_is_refused_with_a_suggestion(ranks: Path) -> None:
     with pytest.raises(ConfigError, match="no set of special tokens 'lama3'") as caught:
         tokbench.load(ranks, special_preset="lama3")
     assert caught.value.hint == "did you mean 'llama3'?"

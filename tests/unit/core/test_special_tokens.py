@@ -32,7 +32,7 @@ texts = st.text("ab<.é🙂 ", max_size=20)
         (["a\ud800"], r"the special token 'a\ud800' has no UTF-8 form"),
     ],
 )
-def test_a_set_that_leaves_doubt_is_refused(special_tokens: Sequence[str], message: str) -> None:
+def test_ambiguous_special_tokens_are_refused(special_tokens: Sequence[str], message: str) -> None:
     with pytest.raises(ConfigError) as caught:
         check_special_tokens(special_tokens)
     assert caught.value.message == message
@@ -42,25 +42,25 @@ def test_a_set_that_leaves_doubt_is_refused(special_tokens: Sequence[str], messa
     "special_tokens",
     [[], ["<a>"], ["<a>", "<b>"], ["ab", "ba"], [" ", "\n"], ["<a>", "<A>"], ["é", "e\u0301"]],
 )
-def test_a_set_that_leaves_none_is_allowed(special_tokens: Sequence[str]) -> None:
+def test_unambiguous_special_tokens_are_allowed(special_tokens: Sequence[str]) -> None:
     check_special_tokens(special_tokens)
 
 
 @given(special_tokens=tokens, text=texts)
-def test_a_text_is_cut_as_the_textbook_cuts_it(special_tokens: list[str], text: str) -> None:
+def test_splitting_at_special_tokens_equals_the_reference(special_tokens: list[str], text: str) -> None:
     finder = SpecialTokenFinder(special_tokens)
     expected = list(reference.cut_at_special_tokens(text, special_tokens))
     assert [tuple(piece) for piece in finder.cut(text, special=SpecialPolicy.ENCODE)] == expected
 
 
 @given(special_tokens=tokens, text=texts)
-def test_special_tokens_are_text_unless_asked_for(special_tokens: list[str], text: str) -> None:
+def test_special_tokens_are_ordinary_text_by_default(special_tokens: list[str], text: str) -> None:
     pieces = list(SpecialTokenFinder(special_tokens).cut(text, special=SpecialPolicy.TEXT))
     assert pieces == ([(text, None)] if text else [])
 
 
 @given(special_tokens=tokens, text=texts)
-def test_the_first_special_token_raises_with_its_place_in_bytes(special_tokens: list[str], text: str) -> None:
+def test_first_special_token_raises_with_its_byte_offset(special_tokens: list[str], text: str) -> None:
     finder = SpecialTokenFinder(special_tokens)
     pieces = list(reference.cut_at_special_tokens(text, special_tokens))
     first = next((number for number, piece in enumerate(pieces) if piece.is_special), None)
@@ -74,7 +74,7 @@ def test_the_first_special_token_raises_with_its_place_in_bytes(special_tokens: 
     assert caught.value.span == Span(start, start + len(pieces[first].text.encode()))
 
 
-def test_what_looks_like_a_pattern_is_text() -> None:
+def test_special_tokens_are_no_regular_expressions() -> None:
     cut = SpecialTokenFinder(["<|.*|>"]).cut("<|x|><|.*|>", special=SpecialPolicy.ENCODE)
     assert list(cut) == [("<|x|>", None), ("<|.*|>", "<|.*|>")]
 
@@ -82,12 +82,12 @@ def test_what_looks_like_a_pattern_is_text() -> None:
 @given(texts=st.lists(st.text("ab🙂", min_size=1, max_size=6), max_size=8))
 @example(texts=["abab", "ba", "a"])  # the suffix of a suffix
 @example(texts=["aab", "ab", "b", "aab"])  # a text given twice does not contain itself
-def test_texts_are_found_in_others_as_by_looking_for_each_in_each(texts: list[str]) -> None:
+def test_contained_texts_equal_a_pairwise_search(texts: list[str]) -> None:
     expected = {text for text in texts for other in texts if text != other and text in other}
     assert contained_texts(texts) == expected
 
 
-def test_sixty_five_thousand_special_tokens_take_a_second_and_not_minutes() -> None:
+def test_many_special_tokens_are_checked_in_seconds() -> None:
     special_tokens = [f"<|reserved_{number}|>" for number in range(65_300)]
     started = process_time()
     assert contained_texts([*special_tokens, "_65299|"]) == {"_65299|"}

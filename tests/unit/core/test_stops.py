@@ -34,7 +34,7 @@ def streamed(decoder: StreamingDecoder, ids: list[int], sizes: list[int]) -> str
     end=st.sampled_from(["<|im_end|>", "<|endoftext|>"]),
     sizes=st.lists(st.integers(0, 4), max_size=6),
 )
-def test_nothing_after_the_end_is_given_out(
+def test_text_after_the_stop_token_is_dropped(
     tokenizer: Any, before: str, after: str, end: str, sizes: list[int]
 ) -> None:
     specials = tokenizer.info.special_tokens
@@ -52,14 +52,14 @@ def test_nothing_after_the_end_is_given_out(
     parts=st.lists(texts | st.sampled_from(["<|im_start|>", "<|im_end|>"]), max_size=6),
     sizes=st.lists(st.integers(0, 4)),
 )
-def test_special_tokens_are_left_out(tokenizer: Any, parts: list[str], sizes: list[int]) -> None:
+def test_special_tokens_can_be_skipped(tokenizer: Any, parts: list[str], sizes: list[int]) -> None:
     ids = tokenizer.encode("".join(parts), special=SpecialPolicy.ENCODE)
     specials = set(tokenizer.info.special_tokens.values())
     decoder = StreamingDecoder(tokenizer, skip_special=True)
     assert streamed(decoder, ids, sizes) == tokenizer.decode([id for id in ids if id not in specials])
 
 
-def test_ids_and_roles_end_a_text() -> None:
+def test_ids_and_roles_can_stop_decoding() -> None:
     made = tokbench.train([], backend="byte", special_preset="chatml")
     decoder = StreamingDecoder(made, stop=["turn_end", 33])
     assert [decoder.feed(id) for id in b"ab!c"] == ["a", "b", "", ""]
@@ -69,14 +69,14 @@ def test_ids_and_roles_end_a_text() -> None:
     assert StreamingDecoder(made, stop="turn_end").feed([97, 258, 98]) == "a"
 
 
-def test_half_a_character_before_the_end_is_held_back() -> None:
+def test_incomplete_character_before_the_stop_is_held_back() -> None:
     made = tokbench.train([], backend="byte", special_preset="chatml")
     decoder = StreamingDecoder(made, stop=["turn_end"])
     assert decoder.feed([97, 0xC3, 258]) == "a"
     assert decoder.finish() == "\ufffd"
 
 
-def test_places_of_unknown_ids_count_what_is_left_out() -> None:
+def test_position_of_an_unknown_id_counts_skipped_ids() -> None:
     made = tokbench.train([], backend="byte", special_preset="chatml")
     decoder = StreamingDecoder(made, skip_special=True)
     decoder.feed([97, 258, 98])
@@ -85,7 +85,7 @@ def test_places_of_unknown_ids_count_what_is_left_out() -> None:
     assert caught.value.position == 5
 
 
-def test_roles_must_be_known() -> None:
+def test_unknown_roles_are_refused() -> None:
     plain = tokbench.train([], backend="byte")
     with pytest.raises(ConfigError, match="there is no role 'end'"):
         StreamingDecoder(plain, stop=["end"])

@@ -64,7 +64,7 @@ def streamed(decoder: StreamingDecoder, ids: Sequence[int], size: int) -> list[s
 
 @pytest.mark.parametrize("name", TOKENIZERS)
 @given(ids=ids, size=st.integers(1, 4))
-def test_any_decoder_gives_the_text_of_all_ids(name: str, ids: list[int], size: int) -> None:
+def test_streaming_equals_decoding_at_once(name: str, ids: list[int], size: int) -> None:
     tokenizer = TOKENIZERS[name]
     decoder = StreamingDecoder(tokenizer)
     for _ in range(2):  # `finish` resets the decoder
@@ -72,7 +72,7 @@ def test_any_decoder_gives_the_text_of_all_ids(name: str, ids: list[int], size: 
 
 
 @pytest.mark.parametrize("name", TOKENIZERS)
-def test_those_that_are_known_come_as_they_go(name: str) -> None:
+def test_known_decoders_stream_piece_by_piece(name: str) -> None:
     tokenizer = TOKENIZERS[name]
     shown = streamed(StreamingDecoder(tokenizer), [0, 5, 9], 1)
     if name in KNOWN:

@@ -25,7 +25,9 @@ def tokenizer(request: pytest.FixtureRequest) -> Any:
 
 
 @given(text=texts, most=st.integers(0, 12), side=st.sampled_from(["left", "right"]))
-def test_the_text_is_an_end_with_so_many_tokens(tokenizer: Any, text: str, most: int, side: Any) -> None:
+def test_truncated_text_is_a_prefix_or_suffix_within_the_limit(
+    tokenizer: Any, text: str, most: int, side: Any
+) -> None:
     found = tokenizer.truncate(text, most, side=side)
     assert text.startswith(found) if side == "right" else text.endswith(found)
     ids = tokenizer.encode(text)
@@ -34,7 +36,7 @@ def test_the_text_is_an_end_with_so_many_tokens(tokenizer: Any, text: str, most:
         assert found == text
 
 
-def test_by_hand(tokenizer: Any) -> None:
+def test_truncation_of_examples_worked_by_hand(tokenizer: Any) -> None:
     if tokenizer.info.backend != "byte":
         pytest.skip("worked out for bytes")
     assert tokenizer.truncate("aé", 2) == "a"
@@ -44,7 +46,7 @@ def test_by_hand(tokenizer: Any) -> None:
     assert tokenizer.truncate("", 5) == ""
 
 
-def test_what_cannot_be_is_refused(tokenizer: Any) -> None:
+def test_invalid_arguments_are_refused(tokenizer: Any) -> None:
     with pytest.raises(ConfigError, match="max_tokens is -1"):
         tokenizer.truncate("a", -1)
     with pytest.raises(ConfigError, match="no side"):
@@ -53,7 +55,7 @@ def test_what_cannot_be_is_refused(tokenizer: Any) -> None:
         tokenizer.truncate("a\ud800", 1)
 
 
-def test_what_has_more_tokens_alone_is_shortened(tokenizer: Any) -> None:
+def test_part_of_a_word_with_more_tokens_is_truncated_further(tokenizer: Any) -> None:
     """The end of a word may be one token within it, but several on its own."""
     for text in ("lowest newest widest houses", "the widesting lowerest houseer", "xthe 1the .the"):
         for most in range(1, 8):

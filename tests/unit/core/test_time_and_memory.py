@@ -31,16 +31,16 @@ class HandClock:
 # --- figures ----------------------------------------------------------------------------------
 
 
-def test_a_spread_is_the_middle_and_the_ends():
+def test_spread_is_median_and_range():
     assert Spread.of([5.0, 1.0, 3.0, 9.0]) == Spread(median=4.0, low=1.0, high=9.0, runs=4)
 
 
-def test_ratios_are_taken_round_by_round():
+def test_ratios_are_computed_by_round():
     # Everything is ten times as fast in the second round, and the ratio stays.
     assert ratios([20.0, 2.0, 30.0], [10.0, 1.0, 10.0]) == Spread(median=2.0, low=2.0, high=3.0, runs=3)
 
 
-def test_ratios_are_of_the_rounds_that_both_have():
+def test_ratios_ignore_unpaired_rounds():
     assert ratios([4.0], [2.0, 1.0]).runs == 1
 
 
@@ -52,7 +52,7 @@ def test_percentiles_of_a_hundred_values(share, value):
 # --- rounds -----------------------------------------------------------------------------------
 
 
-def test_all_take_their_turns():
+def test_functions_are_timed_in_turns():
     order = []
     found = in_turns(
         {name: lambda name=name: order.append(name) or len(order) for name in "abc"}, runs=2, seconds=9
@@ -61,7 +61,7 @@ def test_all_take_their_turns():
     assert found == {"a": [1, 4], "b": [2, 5], "c": [3, 6]}
 
 
-def test_who_has_used_up_its_seconds_sits_out():
+def test_function_beyond_its_seconds_is_skipped():
     clock = HandClock()
 
     def takes(seconds):
@@ -75,7 +75,7 @@ def test_who_has_used_up_its_seconds_sits_out():
     assert found == {"slow": [7], "quick": [2, 2, 2]}
 
 
-def test_the_collector_rests_while_the_clock_runs():
+def test_garbage_collector_is_disabled_while_timing():
     seen = []
     seconds_of(lambda: seen.append(gc.isenabled()))
     microseconds_of_each(lambda text: seen.append(gc.isenabled()), ["a", "b"])
@@ -83,7 +83,7 @@ def test_the_collector_rests_while_the_clock_runs():
     assert gc.isenabled()
 
 
-def test_what_is_timed_is_the_call():
+def test_only_the_call_is_timed():
     clock = HandClock()
 
     def work(_=None):
@@ -96,7 +96,7 @@ def test_what_is_timed_is_the_call():
 # --- throughput -------------------------------------------------------------------------------
 
 
-def test_the_throughput_of_a_tokenizer_is_of_the_bytes_of_the_text():
+def test_throughput_is_measured_in_bytes():
     found = throughput_of(Toy("a", "é"), ["a" * 1000, "é" * 500])
     assert (found.num_bytes, found.runs) == (2000, 3)
     assert 0 < found.low <= found.median <= found.high

@@ -109,7 +109,7 @@ def trained(backend: str, **options: Any) -> Any:
 # The arrays
 
 
-def test_a_tokenizer_without_the_capability_segments_text_by_text() -> None:
+def test_tokenizer_without_spans_segments_each_text() -> None:
     assert not isinstance(Letters(), SupportsSpans)
     spans = encode_spans(Letters(), ["aé", "", "b"])
     assert [ids.tolist() for ids in spans.encoded] == [[0, 26], [], [1]]
@@ -120,7 +120,7 @@ def test_a_tokenizer_without_the_capability_segments_text_by_text() -> None:
 
 @pytest.mark.parametrize("batch", [[], [""], ["", ""], ["a", "", "bé"]])
 @pytest.mark.parametrize("backend", [None, "bpe", "wordpiece", "byte", "char", "word"])
-def test_arrays_have_their_types_however_little_is_in_them(backend: str | None, batch: list[str]) -> None:
+def test_dtypes_do_not_depend_on_the_content(backend: str | None, batch: list[str]) -> None:
     spans = encode_spans(Letters() if backend is None else trained(backend), batch)
     assert spans.encoded.ids.dtype == np.uint32
     assert spans.encoded.offsets.dtype == np.int64
@@ -129,7 +129,7 @@ def test_arrays_have_their_types_however_little_is_in_them(backend: str | None, 
     assert len(spans.starts) == len(spans.stops) == len(spans.kinds) == len(spans.encoded.ids)
 
 
-def test_kinds_are_numbered_in_their_order() -> None:
+def test_kinds_have_fixed_numbers() -> None:
     assert [KIND_NUMBERS[TokenKind(name)] for name in ("normal", "byte", "unknown", "special")] == [
         0,
         1,
@@ -139,14 +139,14 @@ def test_kinds_are_numbered_in_their_order() -> None:
 
 
 @pytest.mark.parametrize("backend", [None, "bpe", "wordpiece", "byte", "char", "word"])
-def test_a_surrogate_is_an_error_with_its_place(backend: str | None) -> None:
+def test_surrogate_is_refused_with_its_position(backend: str | None) -> None:
     tokenizer = Letters() if backend is None else trained(backend)
     with pytest.raises(TextError, match=r"U\+D800, at character 2"):
         encode_spans(tokenizer, ["good", "né\ud800"])
 
 
 @given(batch=st.lists(texts, min_size=1, max_size=6), long=st.integers(0, 3))
-def test_texts_go_two_ways_and_come_back_in_order(batch: list[str], long: int) -> None:
+def test_divided_batch_keeps_the_order(batch: list[str], long: int) -> None:
     def by_segmentation(some: Sequence[str]) -> EncodedSpans:
         assert some
         return segmented(Letters(), some)
@@ -158,7 +158,7 @@ def test_texts_go_two_ways_and_come_back_in_order(batch: list[str], long: int) -
 
 
 @given(text=texts)
-def test_characters_have_their_places_in_bytes(text: str) -> None:
+def test_character_offsets_are_in_bytes(text: str) -> None:
     assert character_offsets(text).tolist() == [len(text[:index].encode()) for index in range(len(text) + 1)]
 
 
@@ -169,16 +169,16 @@ BATCH = ["the cat\n", "", "東京 1234", "naïve — дом"]
 
 
 @pytest.mark.parametrize("backend", ["bpe", "wordpiece", "byte", "char", "word"])
-def test_no_text_is_segmented_by_itself(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fast_path_segments_no_text(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert segmented_texts(trained(backend), BATCH, monkeypatch) == []
 
 
-def test_only_texts_that_nfc_changes_are_segmented(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_texts_changed_by_nfc_are_segmented(monkeypatch: pytest.MonkeyPatch) -> None:
     tokenizer = trained("bpe", pattern="qwen2", vocab_size=300)
     assert segmented_texts(tokenizer, [*BATCH, "e\u0301"], monkeypatch) == ["e\u0301"]
 
 
-def test_ranks_on_their_library_are_fast_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rank_files_in_tiktoken_use_the_fast_path(monkeypatch: pytest.MonkeyPatch) -> None:
     tokens = descriptions.ranked().tokens
     tokenizer = TiktokenTokenizer.from_ranks(
         [(token, rank) for rank, token in enumerate(tokens) if token is not None],
@@ -194,7 +194,9 @@ def test_ranks_on_their_library_are_fast_too(monkeypatch: pytest.MonkeyPatch) ->
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_every_kind_of_model_places_every_text(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spans_of_bundled_texts_equal_the_segmentation_for_every_model(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tokenizer = variant(name)
     batch = [*awkward_batch(), *BATCH, *(text[:200] for text in bundled_texts().values())]
     assert_same(encode_spans(tokenizer, batch), segmented(tokenizer, batch))
@@ -203,11 +205,11 @@ def test_every_kind_of_model_places_every_text(name: str, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("name", VARIANTS)
 @given(batch=st.lists(awkward_texts, max_size=4))
-def test_every_kind_of_model_places_any_text(name: str, batch: list[str]) -> None:
+def test_spans_of_any_text_equal_the_segmentation_for_every_model(name: str, batch: list[str]) -> None:
     assert_same(encode_spans(variant(name), batch), segmented(variant(name), batch))
 
 
-def test_a_piece_may_end_inside_a_symbol() -> None:
+def test_piece_may_end_inside_a_symbol() -> None:
     # The normalizer treats "ab" as one symbol, and still "bc" is the better piece.
     pieces = [unknown(), ModelPiece("ab", 0.0, PieceType.USER_DEFINED)]
     scores = {"bc": -1.0, "a": -1.0, "b": -9.0, "c": -900.0, "x": -2.0, "▁": -1.0}
@@ -218,7 +220,7 @@ def test_a_piece_may_end_inside_a_symbol() -> None:
 
 
 @pytest.mark.parametrize("model_type", [ModelType.WORD, ModelType.CHAR])
-def test_models_of_words_and_characters_are_left_to_the_segmentation(model_type: ModelType) -> None:
+def test_word_and_character_models_are_segmented(model_type: ModelType) -> None:
     every_byte = [ModelPiece(f"<0x{byte:02X}>", 0.0, PieceType.BYTE) for byte in range(256)]
     model = written(
         [unknown(), *every_byte, *scored({"▁the": -1.0, "a": -1.0, "▁": -2.0})],
@@ -234,7 +236,7 @@ def test_models_of_words_and_characters_are_left_to_the_segmentation(model_type:
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 @given(batch=st.lists(awkward_texts, max_size=4))
-def test_every_kind_of_document_places_any_text(name: str, batch: list[str]) -> None:
+def test_spans_of_any_text_equal_the_segmentation_for_every_document(name: str, batch: list[str]) -> None:
     tokenizer = HuggingFaceTokenizer(DOCUMENTS[name](), name=name, backend="bpe")
     assert_same(encode_spans(tokenizer, batch), segmented(tokenizer, batch))
 
@@ -243,7 +245,9 @@ def test_every_kind_of_document_places_any_text(name: str, batch: list[str]) -> 
 @pytest.mark.parametrize(
     "threads", [2, *(pytest.param(other, marks=pytest.mark.slow) for other in (None, 1))]
 )
-def test_every_kind_of_document_places_every_text(name: str, threads: int | None) -> None:
+def test_spans_of_bundled_texts_equal_the_segmentation_for_every_document(
+    name: str, threads: int | None
+) -> None:
     tokenizer = HuggingFaceTokenizer(DOCUMENTS[name](), name=name, backend="bpe")
     batch = [*awkward_batch(), *(text[:300] for text in bundled_texts().values())]
     assert_same(encode_spans(tokenizer, batch, threads=threads), segmented(tokenizer, batch))
@@ -258,9 +262,7 @@ def awkward_batch() -> list[str]:
 # Tokenizers that wrap another
 
 
-def test_only_what_the_kernel_does_not_cover_goes_to_the_library(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_only_uncovered_texts_go_to_the_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_bytes(DOCUMENTS["byte-level"]())
     tokenizer: Any = tokbench.load(tmp_path / "tokenizer.json")
     assert isinstance(tokenizer, NativeBpeWithFallback)
@@ -277,14 +279,14 @@ def test_only_what_the_kernel_does_not_cover_goes_to_the_library(
     assert not opened
 
 
-def test_a_tokbin_file_has_the_spans_of_what_runs_it() -> None:
+def test_tokbin_file_has_the_spans_of_its_tokenizer() -> None:
     tokenizer = descriptions.running(descriptions.described())
     product = make(Source(tokenizer=tokenizer, description=descriptions.described()))
     opened = TokbinTokenizer(TokbinFile(product.files[""], path="mine.tokbin"))
     assert_same(encode_spans(opened, BATCH), segmented(tokenizer, BATCH))
 
 
-def test_segmentations_are_the_law() -> None:
+def test_spans_follow_an_overridden_segmentation() -> None:
     class Odd(Letters):
         def segment(self, text: str, **options: Any) -> Segmentation:
             return Segmentation(text, (Token(300, b"", Span(1, 1), TokenKind.SPECIAL),))

@@ -20,7 +20,7 @@ LIMIT = 5000
 
 
 @given(tokens=st.lists(st.none() | st.binary(max_size=4)))
-def test_a_table_has_its_tokens(tokens: list[bytes | None]) -> None:
+def test_table_behaves_like_its_list_of_tokens(tokens: list[bytes | None]) -> None:
     table = TokenTable.of(tokens)
     assert list(table) == tokens == [table[id] for id in range(len(table))]
     assert list(table[1:-1]) == tokens[1:-1]
@@ -39,7 +39,7 @@ def test_a_table_has_its_tokens(tokens: list[bytes | None]) -> None:
         table[len(tokens)]
 
 
-def test_tables_of_other_tokens_are_others() -> None:
+def test_tables_of_different_tokens_differ() -> None:
     assert TokenTable.of([b"a", None]) != TokenTable.of([b"a", b""])
     assert TokenTable.of([b"ab", b"c"]) != TokenTable.of([b"a", b"bc"])
 
@@ -66,7 +66,7 @@ def ascending(more: list[tuple[bytes, int]]) -> list[tuple[bytes, int]]:
 
 
 @given(more=ranks, ends=st.sampled_from([b"", b"\n", b"\r\n\n", b"\r"]))
-def test_a_regular_file_is_read(kernel: Kernel, more: list[tuple[bytes, int]], ends: bytes) -> None:
+def test_regular_rank_file_is_read(kernel: Kernel, more: list[tuple[bytes, int]], ends: bytes) -> None:
     made = ascending(more)
     table = read(kernel, dump_ranked(made) + ends)
     assert table is not None
@@ -75,7 +75,7 @@ def test_a_regular_file_is_read(kernel: Kernel, more: list[tuple[bytes, int]], e
 
 
 @given(more=ranks, data=st.data())
-def test_both_kernels_read_a_changed_file_as_the_definition_does(
+def test_changed_rank_file_is_read_alike_by_both_kernels(
     native: Kernel, more: list[tuple[bytes, int]], data: st.DataObject
 ) -> None:
     changed = bytearray(dump_ranked(ascending(more)))
@@ -109,12 +109,12 @@ def test_both_kernels_read_a_changed_file_as_the_definition_does(
         dump_ranked(BYTES) + b"YW\xff= 256\n",
     ],
 )
-def test_what_is_irregular_is_left_to_the_definition(kernel: Kernel, data: bytes) -> None:
+def test_irregular_rank_file_is_left_to_the_slow_reader(kernel: Kernel, data: bytes) -> None:
     assert kernel.read_ranks(data, LIMIT) is None
 
 
 @given(more=ranks, text=st.text(alphabet="abéx \n"), merged=st.booleans())
-def test_an_encoder_of_a_block_is_that_of_the_list(
+def test_encoder_of_a_block_equals_that_of_a_list(
     kernel: Kernel, more: list[tuple[bytes, int]], text: str, merged: bool
 ) -> None:
     tokens = [token for token, _ in [*BYTES, *more]]
@@ -139,7 +139,7 @@ def test_an_encoder_of_a_block_is_that_of_the_list(
     ) == listed.encode(text)
 
 
-def test_a_gap_is_no_token_of_an_encoder(kernel: Kernel) -> None:
+def test_gap_is_no_token_of_the_encoder(kernel: Kernel) -> None:
     table = TokenTable.of([*(token for token, _ in BYTES), b"ab", b"abab", b"cd"])
     encoder = kernel.encoder_from_ranked_block(table.block, table.starts, [257], None)
     assert encoder.encode("abab") == [256, 256]
@@ -162,9 +162,7 @@ STARTS = [*range(257), 258]
         ([*STARTS, 258, 2**32 - 1], []),
     ],
 )
-def test_a_block_that_contradicts_itself_is_refused(
-    kernel: Kernel, starts: list[int], gaps: list[int]
-) -> None:
+def test_inconsistent_block_is_refused(kernel: Kernel, starts: list[int], gaps: list[int]) -> None:
     from array import array
 
     with pytest.raises(ValueError, match=r"start|gap"):
@@ -175,16 +173,14 @@ def test_a_block_that_contradicts_itself_is_refused(
     words=st.lists(st.text(alphabet="abc", min_size=2, max_size=8).map(str.encode), unique=True, max_size=30),
     text=st.text(alphabet="abc ", max_size=60),
 )
-def test_an_encoder_gives_the_same_ids_before_and_after_much_text(
-    native: Kernel, words: list[bytes], text: str
-) -> None:
+def test_completed_encoder_gives_the_same_ids(native: Kernel, words: list[bytes], text: str) -> None:
     tokens = [token for token, _ in BYTES] + words
     first, ready = native.encoder_from_ranks(tokens, None), native.encoder_from_ranks(tokens, None)
     ready.complete()
     assert first.encode(text) == ready.encode(text)  # two encoders, as each remembers words
 
 
-def test_an_encoder_gives_the_same_ids_while_it_gets_ready(native: Kernel) -> None:
+def test_encoder_gives_the_same_ids_while_it_completes(native: Kernel) -> None:
     words = [b"ab", b"abc", b" ab", b"bca", b"abca", b"aaa", b"aaaa", b"caab"]
     tokens = [token for token, _ in BYTES] + words
     first, ready = native.encoder_from_ranks(tokens, "gpt4"), native.encoder_from_ranks(tokens, "gpt4")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("text", ["a text", b"a text"])
-def test_one_text_is_refused_and_texts_are_not(text: str | bytes) -> None:
+def test_single_string_instead_of_texts_is_refused(text: str | bytes) -> None:
     with pytest.raises(TrainingError, match="an iterable of texts is needed") as failed:
         refuse_one_text(text)
     assert "open_corpus" in str(failed.value.hint)
@@ -24,13 +24,13 @@ def test_one_text_is_refused_and_texts_are_not(text: str | bytes) -> None:
 
 
 @pytest.mark.parametrize("backend", ["bpe", "char", "wordpiece", "unigram"])
-def test_every_backend_refuses_one_text(backend: str) -> None:
+def test_every_backend_refuses_a_single_string(backend: str) -> None:
     chosen = get_backend(backend)
     with pytest.raises(TrainingError, match="an iterable of texts is needed"):
         chosen.train("a text", chosen.config_type())
 
 
-def test_a_corpus_knows_which_documents_it_has(tmp_path: Path) -> None:
+def test_corpus_has_an_identity(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a text", encoding="utf-8")
     corpus = tokbench.open_corpus(tmp_path)
     identity = identity_of(corpus)
@@ -38,6 +38,6 @@ def test_a_corpus_knows_which_documents_it_has(tmp_path: Path) -> None:
     assert identity().fingerprint == corpus.fingerprint()
 
 
-def test_an_end_is_early_where_less_was_learned_than_wanted() -> None:
+def test_early_end_is_reported_if_less_was_learned() -> None:
     assert early_end("no more", learned=9, wanted=10, unit="merges") == "no more: 9 of 10 merges were learned"
     assert early_end("no more", learned=10, wanted=10) is None

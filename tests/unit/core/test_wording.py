@@ -52,7 +52,7 @@ MISSES: dict[str, tuple[Callable[[], object], str]] = {
 
 
 @pytest.mark.parametrize("what", MISSES)
-def test_a_near_miss_suggests_the_right_name(what: str) -> None:
+def test_misspelled_name_suggests_the_right_one(what: str) -> None:
     call, right = MISSES[what]
     with pytest.raises(TokbenchError) as caught:
         call()
@@ -61,7 +61,7 @@ def test_a_near_miss_suggests_the_right_name(what: str) -> None:
     assert right in caught.value.hint
 
 
-def test_a_path_that_is_not_there_is_reported_its_neighbour(tmp_path: Any) -> None:
+def test_missing_path_suggests_its_neighbour(tmp_path: Any) -> None:
     (tmp_path / "small").mkdir()
     with pytest.raises(TokbenchError) as caught:
         tokbench.load(str(tmp_path / "smal"))
