@@ -28,7 +28,7 @@ def trained(backend: CharBackend | WordBackend, *texts: str, **options: object) 
 
 
 @pytest.mark.parametrize("name", ["byte", "char", "word"])
-def test_they_are_registered(name: str) -> None:
+def test_baselines_are_registered(name: str) -> None:
     assert name in backend_names()
     assert get_backend(name).name == name
 
@@ -36,7 +36,7 @@ def test_they_are_registered(name: str) -> None:
 # Bytes
 
 
-def test_a_byte_is_its_value_and_special_tokens_follow() -> None:
+def test_byte_ids_are_their_values_and_special_tokens_follow() -> None:
     tokenizer = ByteBackend().train([], ByteConfig(special_tokens=("<s>", "</s>")))
     assert tokenizer.info.special_tokens == {"<s>": 256, "</s>": 257}
     assert tokenizer.info.vocab_size == 258
@@ -46,13 +46,13 @@ def test_a_byte_is_its_value_and_special_tokens_follow() -> None:
 
 
 @given(text=texts)
-def test_bytes_lose_nothing(text: str) -> None:
+def test_bytes_are_lossless(text: str) -> None:
     tokenizer = ByteTokenizer()
     assert tokenizer.decode_bytes(tokenizer.encode(text)) == text.encode()
     assert tokenizer.encode(text) == tokenizer.segment(text).ids == list(text.encode())
 
 
-def test_special_tokens_that_were_moved_are_found_out(tmp_path: Path) -> None:
+def test_changed_ids_of_special_tokens_are_refused(tmp_path: Path) -> None:
     ByteTokenizer(special_tokens=["<s>", "</s>"]).save(tmp_path / "mine")
     path = tmp_path / "mine" / store.MANIFEST_NAME
     document = orjson.loads(path.read_bytes())
@@ -65,7 +65,7 @@ def test_special_tokens_that_were_moved_are_found_out(tmp_path: Path) -> None:
 # Characters
 
 
-def test_characters_are_ordered_by_frequency_then_code_point() -> None:
+def test_characters_are_sorted_by_frequency_then_code_point() -> None:
     tokenizer = trained(CharBackend(), "cabbac", "é", vocab_size=4)
     assert tokenizer.parts == ("[UNK]", "a", "b", "c")
     tokens = tokenizer.segment("aéb").tokens
@@ -76,14 +76,14 @@ def test_characters_are_ordered_by_frequency_then_code_point() -> None:
     ]
 
 
-def test_what_is_rare_gets_no_entry() -> None:
+def test_rare_characters_have_no_entry() -> None:
     tokenizer = trained(CharBackend(), "aab", min_frequency=2, vocab_size=9)
     assert tokenizer.parts == ("[UNK]", "a")
     assert tokenizer.training is not None
     assert "2 of 9 tokens" in (tokenizer.training.stopped_early or "")
 
 
-def test_special_tokens_are_no_text() -> None:
+def test_special_tokens_are_excluded_from_the_trained_text() -> None:
     tokenizer = trained(CharBackend(), "a<s>b<s>", special_tokens=("<s>",))
     assert tokenizer.parts == ("[UNK]", "<s>", "a", "b")
     assert tokenizer.info.special_tokens == {"<s>": 1}
@@ -111,12 +111,12 @@ def test_special_tokens_are_no_text() -> None:
         ("snake_case", ["snake_case"]),
     ],
 )
-def test_words_are_those_of_uax_29(text: str, words: list[str]) -> None:
+def test_words_follow_uax_29(text: str, words: list[str]) -> None:
     assert WordTokenizer.cut(text) == words
 
 
 @given(text=texts)
-def test_words_are_the_text_in_parts(text: str) -> None:
+def test_words_partition_the_text(text: str) -> None:
     words = list(WordTokenizer.cut(text))
     assert "".join(words) == text
     assert all(words)
@@ -124,13 +124,13 @@ def test_words_are_the_text_in_parts(text: str) -> None:
     assert not any(one and other for one, other in pairwise(between))
 
 
-def test_words_and_what_stands_between_them_are_tokens() -> None:
+def test_words_and_separators_are_tokens() -> None:
     tokenizer = trained(WordBackend(), "the cat, the dog, the end", vocab_size=4)
     assert tokenizer.parts == ("[UNK]", " ", "the", ", ")
     assert tokenizer.decode(tokenizer.encode("the cat, the")) == "the [UNK], the"
 
 
-def test_a_long_run_is_cut_in_linear_time() -> None:
+def test_long_run_of_punctuation_is_split_in_linear_time() -> None:
     assert WordTokenizer.cut("!" * 200_000) == ["!" * 200_000]
 
 
@@ -138,7 +138,7 @@ def test_a_long_run_is_cut_in_linear_time() -> None:
 
 
 @pytest.mark.parametrize("backend", [CharBackend(), WordBackend()], ids=lambda backend: backend.name)
-def test_a_training_is_recorded(backend: CharBackend | WordBackend) -> None:
+def test_training_record_has_the_counts(backend: CharBackend | WordBackend) -> None:
     text = bundled_texts()["parallel/de.txt"]
     tokenizer = trained(backend, text, "", vocab_size=50)
     record = tokenizer.training
@@ -152,7 +152,7 @@ def test_a_training_is_recorded(backend: CharBackend | WordBackend) -> None:
 
 
 @pytest.mark.parametrize("backend", [CharBackend(), WordBackend()], ids=lambda backend: backend.name)
-def test_the_order_of_documents_changes_nothing(backend: CharBackend | WordBackend) -> None:
+def test_document_order_does_not_change_the_vocabulary(backend: CharBackend | WordBackend) -> None:
     some = [bundled_texts()[name] for name in ("parallel/de.txt", "parallel/ja.txt", "code/go.go")]
     assert (
         trained(backend, *some, vocab_size=500).parts == trained(backend, *some[::-1], vocab_size=500).parts
@@ -160,7 +160,7 @@ def test_the_order_of_documents_changes_nothing(backend: CharBackend | WordBacke
 
 
 @pytest.mark.parametrize("backend", [CharBackend(), WordBackend()], ids=lambda backend: backend.name)
-def test_what_cannot_be_trained_on_is_an_error(backend: CharBackend | WordBackend) -> None:
+def test_training_without_valid_texts_is_refused(backend: CharBackend | WordBackend) -> None:
     with pytest.raises(TrainingError, match="no text"):
         backend.train([""], FrequentConfig())
     with pytest.raises(TrainingError, match="one text"):
@@ -174,7 +174,7 @@ def test_what_cannot_be_trained_on_is_an_error(backend: CharBackend | WordBacken
     [{"vocab_size": 1}, {"vocab_size": 2**30}, {"min_frequency": 0}, {"special_tokens": ("a", "ab")}],
     ids=str,
 )
-def test_an_option_that_cannot_be_used_is_refused(options: dict[str, object]) -> None:
+def test_invalid_options_are_refused(options: dict[str, object]) -> None:
     with pytest.raises(ConfigError):
         FrequentConfig(**options)  # type: ignore[arg-type]
 
@@ -192,7 +192,7 @@ def test_an_option_that_cannot_be_used_is_refused(options: dict[str, object]) ->
     ],
     ids=bytes.decode,
 )
-def test_a_vocabulary_that_was_changed_is_found_out(vocabulary: bytes, tmp_path: Path) -> None:
+def test_damaged_vocabulary_is_refused(vocabulary: bytes, tmp_path: Path) -> None:
     trained(CharBackend(), "ab").save(tmp_path / "mine")
     assert CharBackend().load(tmp_path / "mine", store.read_manifest(tmp_path / "mine")).parts == (
         "[UNK]",

@@ -11,13 +11,13 @@ from tokbench.backends.bpe.split_patterns import PATTERN_NAMES
 from tokbench.errors import ConfigError
 
 
-def test_the_defaults_are_usable() -> None:
+def test_defaults_are_valid() -> None:
     config = BpeConfig()
     assert (config.vocab_size, config.pattern, config.special_tokens) == (None, "gpt4", ())
     assert (config.min_frequency, config.max_token_length, config.threads, config.seed) == (2, None, None, 0)
 
 
-def test_every_option_says_what_it_is_for() -> None:
+def test_every_option_has_help() -> None:
     assert [field.name for field in fields(BpeConfig) if not field.metadata.get("help")] == []
 
 
@@ -26,7 +26,7 @@ def test_every_named_pattern_can_be_chosen(name: str) -> None:
     assert BpeConfig(pattern=name).pattern == name
 
 
-def test_a_configuration_does_not_change() -> None:
+def test_configuration_is_immutable() -> None:
     with pytest.raises(FrozenInstanceError):
         BpeConfig().vocab_size = 300  # type: ignore[misc]
 
@@ -61,14 +61,16 @@ def test_a_configuration_does_not_change() -> None:
         ({"seed": -1}, "seed is -1", "it must be at least 0"),
     ],
 )
-def test_an_option_out_of_range_is_refused(options: dict[str, object], message: str, hint: str) -> None:
+def test_option_out_of_range_is_refused_with_a_hint(
+    options: dict[str, object], message: str, hint: str
+) -> None:
     with pytest.raises(ConfigError) as caught:
         BpeConfig(**options)
     assert (caught.value.message, caught.value.hint) == (message, hint)
 
 
 @pytest.mark.parametrize("name", ["min_frequency", "max_token_length", "threads", "seed"])
-def test_a_number_that_no_kernel_can_hold_is_refused(name: str) -> None:
+def test_number_beyond_64_bits_is_refused(name: str) -> None:
     with pytest.raises(ConfigError, match=name):
         BpeConfig(**{name: 2**63})
 
@@ -83,17 +85,17 @@ def test_a_number_that_no_kernel_can_hold_is_refused(name: str) -> None:
         {"min_frequency": 2**63 - 1, "seed": 2**63 - 1},
     ],
 )
-def test_the_last_that_works_works(options: dict[str, object]) -> None:
+def test_limits_themselves_are_accepted(options: dict[str, object]) -> None:
     assert BpeConfig(**options)
 
 
 @pytest.mark.parametrize("tokens", [("",), ("<a>", "<a>"), ("<a>", "x<a>"), ("\ud800",)])
-def test_special_tokens_are_checked(tokens: tuple[str, ...]) -> None:
+def test_invalid_special_tokens_are_refused(tokens: tuple[str, ...]) -> None:
     with pytest.raises(ConfigError, match="special token"):
         BpeConfig(special_tokens=tokens)
 
 
 @pytest.mark.parametrize("pattern", ["", "gpt-4", "(", r"\w*|\W", r"\w+"])
-def test_the_pattern_is_checked(pattern: str) -> None:
+def test_invalid_pattern_is_refused(pattern: str) -> None:
     with pytest.raises(ConfigError, match="split pattern"):
         BpeConfig(pattern=pattern)

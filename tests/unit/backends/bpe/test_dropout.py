@@ -71,7 +71,7 @@ def by_definition(
     dropout=PROBABILITIES,
     seed=st.integers(0, 2**32),
 )
-def test_merging_is_as_defined(
+def test_merging_with_dropout_equals_its_definition(
     symbols: list[int], merges: list[tuple[int, int]], dropout: float, seed: int
 ) -> None:
     ranks = {pair: 3 + rank for rank, pair in enumerate(merges)}
@@ -81,7 +81,7 @@ def test_merging_is_as_defined(
     assert found == by_definition(symbols, ranks, dropout=dropout, source=random.Random(seed))
 
 
-def test_a_merge_is_left_out_as_often_as_asked() -> None:
+def test_merges_are_dropped_with_the_given_probability() -> None:
     # "ab" with one merge stays split with the probability of dropout.
     source = random.Random(7)
     outcomes = Counter(
@@ -96,7 +96,7 @@ def test_a_merge_is_left_out_as_often_as_asked() -> None:
 
 @pytest.mark.parametrize("pattern", ["gpt4", "qwen2", "none", r"\w+|\W"])
 @given(text=texts, seed=st.integers(0, 9))
-def test_nothing_left_out_is_encoding_and_everything_is_bytes(pattern: str, text: str, seed: int) -> None:
+def test_dropout_0_encodes_and_dropout_1_gives_bytes(pattern: str, text: str, seed: int) -> None:
     tokenizer = trained(pattern=pattern)
     assert isinstance(tokenizer, SupportsSampling)
     assert tokenizer.sample(text, seed=seed, alpha=0.0) == tokenizer.encode(text)
@@ -106,26 +106,26 @@ def test_nothing_left_out_is_encoding_and_everything_is_bytes(pattern: str, text
 
 
 @given(text=texts, seed=st.integers(0, 2**64), alpha=PROBABILITIES)
-def test_a_sample_is_the_text_and_the_same_for_the_same_seed(text: str, seed: int, alpha: float) -> None:
+def test_sample_decodes_to_the_text_and_repeats_with_its_seed(text: str, seed: int, alpha: float) -> None:
     tokenizer = trained()
     ids = tokenizer.sample(text, seed=seed, alpha=alpha)
     assert ids == tokenizer.sample(text, seed=seed, alpha=alpha)
     assert tokenizer.decode_bytes(ids) == text.encode()
 
 
-def test_seeds_differ() -> None:
+def test_seeds_give_different_samples() -> None:
     text = bundled_texts()["parallel/en.txt"][:300]
     assert len({tuple(trained().sample(text, seed=seed)) for seed in range(20)}) == 20
     assert trained().sample(text, seed=1) == trained().sample(text, seed=1, alpha=0.1)
 
 
-def test_both_kernels_sample_alike() -> None:
+def test_both_kernels_draw_the_same_samples() -> None:
     text = bundled_texts()["parallel/ko.txt"][:500]
     made = {name: trained(name).sample(text, seed=3, alpha=0.4) for name in KERNEL_NAMES}
     assert made["native"] == made["python"]
 
 
-def test_ranks_alone_sample_too() -> None:
+def test_tokenizer_of_ranks_can_sample() -> None:
     tokens = [trained().token_bytes(id) for id in range(700)]
     tokenizer = BpeTokenizer.from_ranks(
         tokens, pattern=resolve_pattern("gpt4"), kernel=kernel_named("python")
@@ -137,12 +137,12 @@ def test_ranks_alone_sample_too() -> None:
 
 
 @pytest.mark.parametrize("alpha", [-0.1, 1.1, float("nan")])
-def test_what_is_no_probability_is_refused(alpha: float) -> None:
+def test_invalid_probability_is_refused(alpha: float) -> None:
     with pytest.raises(ConfigError, match="not a probability"):
         trained().sample("a", seed=1, alpha=alpha)
 
 
-def test_what_bpe_has_not_is_refused() -> None:
+def test_option_of_other_algorithms_is_refused() -> None:
     with pytest.raises(ConfigError, match="nbest_size"):
         trained().sample("a", seed=1, nbest_size=3)
     with pytest.raises(TextError):
@@ -153,7 +153,7 @@ def test_what_bpe_has_not_is_refused() -> None:
 
 
 @given(text=texts, seed=st.integers(0, 9), alpha=PROBABILITIES)
-def test_tokens_of_a_sample_tile_the_text(text: str, seed: int, alpha: float) -> None:
+def test_tokens_of_a_sample_partition_the_text(text: str, seed: int, alpha: float) -> None:
     sampling = Sampling(dropout=alpha, seed=seed)
     segmentation = sample_segmentation(trained(), text, sampling, special=SpecialPolicy.TEXT)
     assert segmentation.ids == trained().sample(text, seed=seed, alpha=alpha)
@@ -167,14 +167,14 @@ def test_tokens_of_a_sample_tile_the_text(text: str, seed: int, alpha: float) ->
 
 
 @given(text=texts, seed=st.integers(0, 9))
-def test_places_are_ordered_and_in_range_after_a_normalization(text: str, seed: int) -> None:
+def test_spans_of_a_normalized_sample_are_ordered_and_in_range(text: str, seed: int) -> None:
     sampling = Sampling(dropout=0.5, seed=seed)
     tokens = sample_segmentation(trained(pattern="qwen2"), text, sampling, special=SpecialPolicy.TEXT).tokens
     edges = [0, *(edge for token in tokens for edge in token.span), len(text.encode())]
     assert edges == sorted(edges)
 
 
-def test_the_workbench_samples() -> None:
+def test_workbench_encodes_with_dropout() -> None:
     sampling, inputs = (
         Sampling(dropout=0.5, seed=4),
         list(read_inputs(["some unbelievable text"], kind="text")),
@@ -205,7 +205,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def test_encode_and_viz_take_a_dropout(saved: Path) -> None:
+def test_encode_and_viz_accept_dropout(saved: Path) -> None:
     expected = trained().sample("unbelievable", seed=5, alpha=0.5)
     arguments = ["-t", str(saved), "--dropout", "0.5", "--seed", "5", "unbelievable"]
     assert run("encode", *arguments) == (0, " ".join(map(str, expected)) + "\n", "")
@@ -226,13 +226,13 @@ def test_encode_and_viz_take_a_dropout(saved: Path) -> None:
         (["--dropout", "0.1", "--special-policy", "encode"], "every text is ordinary text"),
     ],
 )
-def test_what_cannot_be_meant_is_an_error(saved: Path, arguments: list[str], message: str) -> None:
+def test_invalid_dropout_options_are_refused(saved: Path, arguments: list[str], message: str) -> None:
     code, _, errors = run("encode", "-t", str(saved), *arguments, "text")
     assert code == 2
     assert message in errors
 
 
-def test_a_tokenizer_that_cannot_sample_is_refused(tmp_path: Path) -> None:
+def test_tokenizer_without_sampling_is_refused(tmp_path: Path) -> None:
     train(["text"], backend="byte").save(tmp_path / "bytes")
     code, _, errors = run("viz", "-t", str(tmp_path / "bytes"), "--dropout", "0.1", "text")
     assert code == 2

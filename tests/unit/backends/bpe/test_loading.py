@@ -79,7 +79,7 @@ def merges_of(folder: Path) -> NDArray[np.int64]:
 # The saved content
 
 
-def test_an_opened_tokenizer_knows_its_merges_and_options(kernel: Kernel, folder: Path) -> None:
+def test_opened_tokenizer_has_its_merges_and_options(kernel: Kernel, folder: Path) -> None:
     original, copy = trained(kernel), opened(kernel, folder)
     assert copy.merges == original.merges
     assert copy.config == original.config
@@ -87,7 +87,7 @@ def test_an_opened_tokenizer_knows_its_merges_and_options(kernel: Kernel, folder
     assert copy.training is None
 
 
-def test_the_files_are_those_that_others_open(folder: Path) -> None:
+def test_saved_folder_has_the_files_for_other_libraries(folder: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == [
         "merges.npy",
         "ranks.tiktoken",
@@ -97,20 +97,20 @@ def test_the_files_are_those_that_others_open(folder: Path) -> None:
     ]
 
 
-def test_the_merges_are_a_plain_array(kernel: Kernel, folder: Path) -> None:
+def test_merges_are_saved_as_a_plain_array(kernel: Kernel, folder: Path) -> None:
     merges = merges_of(folder)
     assert merges.dtype == np.int64
     assert list(map(tuple, merges.tolist())) == list(trained(kernel).merges or ())
 
 
-def test_the_ranks_are_the_ordinary_tokens(kernel: Kernel, folder: Path) -> None:
+def test_ranks_are_saved_for_the_ordinary_tokens(kernel: Kernel, folder: Path) -> None:
     tokenizer = trained(kernel)
     path = folder / "ranks.tiktoken"
     ordinary = range(256 + len(tokenizer.merges or ()))
     assert parse_ranks(path.read_bytes(), path=path) == [(tokenizer.token_bytes(id), id) for id in ordinary]
 
 
-def test_either_kernel_opens_what_the_other_saved(kernel: Kernel, folder: Path) -> None:
+def test_each_kernel_opens_folders_of_the_other(kernel: Kernel, folder: Path) -> None:
     other = kernel_named("python" if kernel.name == "native" else "native")
     copy = opened(other, folder)
     assert copy.info.kernel == other.name
@@ -118,7 +118,7 @@ def test_either_kernel_opens_what_the_other_saved(kernel: Kernel, folder: Path) 
         assert copy.encode(text[:500]) == trained(kernel).encode(text[:500])
 
 
-def test_both_kernels_save_the_same_but_for_their_name(tmp_path: Path) -> None:
+def test_both_kernels_save_the_same_files(tmp_path: Path) -> None:
     for name in ("native", "python"):
         trained(kernel_named(name)).save(tmp_path / name / "mine")
     for path in (tmp_path / "native" / "mine").iterdir():
@@ -126,27 +126,27 @@ def test_both_kernels_save_the_same_but_for_their_name(tmp_path: Path) -> None:
         assert path.read_bytes().replace(b'"kernel": "native"', b'"kernel": "python"') == twin
 
 
-def test_a_tokenizer_without_merges_is_saved_too(kernel: Kernel, tmp_path: Path) -> None:
+def test_tokenizer_without_merges_is_saved(kernel: Kernel, tmp_path: Path) -> None:
     trained(kernel, vocab_size=257).save(tmp_path / "bytes")
     copy = opened(kernel, tmp_path / "bytes")
     assert copy.merges == ()
     assert copy.encode("é") == [0xC3, 0xA9]
 
 
-def test_a_custom_pattern_is_saved_with_its_text(kernel: Kernel, tmp_path: Path) -> None:
+def test_custom_pattern_is_saved_with_its_text(kernel: Kernel, tmp_path: Path) -> None:
     pattern = r"\w{1,4}|\W"
     trained(kernel, pattern=pattern).save(tmp_path / "mine")
     assert opened(kernel, tmp_path / "mine").pattern == resolve_pattern(pattern)
 
 
-def test_threads_are_not_saved(kernel: Kernel, tmp_path: Path) -> None:
+def test_number_of_threads_is_not_saved(kernel: Kernel, tmp_path: Path) -> None:
     for threads in (1, 2):
         trained(kernel, threads=threads).save(tmp_path / str(threads) / "mine")
     one, two = ((tmp_path / name / "mine" / "tokbench.json").read_bytes() for name in "12")
     assert one == two
 
 
-def test_a_tokenizer_made_of_ranks_cannot_be_saved(kernel: Kernel, tmp_path: Path) -> None:
+def test_tokenizer_of_ranks_cannot_be_saved(kernel: Kernel, tmp_path: Path) -> None:
     ranks = [bytes([value]) for value in range(256)]
     tokenizer = BpeTokenizer.from_ranks(ranks, pattern=resolve_pattern("gpt4"), kernel=kernel)
     with pytest.raises(ConversionError, match="made from ranks"):
@@ -216,7 +216,7 @@ def test_damaged_merges_are_refused(kernel: Kernel, folder: Path, damage: str) -
     assert caught.value.hint
 
 
-def test_other_merges_fail_the_self_test(kernel: Kernel, folder: Path) -> None:
+def test_changed_merges_fail_the_self_test(kernel: Kernel, folder: Path) -> None:
     merges = merges_of(folder)
     assert merges[0].tolist()[:2] == list(b" t")
     replace_file(folder, "merges.npy", set_cell(0, 0, ord("f"))(merges))
@@ -224,14 +224,14 @@ def test_other_merges_fail_the_self_test(kernel: Kernel, folder: Path) -> None:
         opened(kernel, folder)
 
 
-def test_a_merge_less_is_refused(kernel: Kernel, folder: Path) -> None:
+def test_missing_merge_is_refused(kernel: Kernel, folder: Path) -> None:
     # The special tokens no longer follow the last merge.
     replace_file(folder, "merges.npy", npy(merges_of(folder)[:-1].copy()))
     with pytest.raises(ModelFormatError, match=f"special tokens with the ids from {FIRST_SPECIAL - 1} on"):
         opened(kernel, folder)
 
 
-def test_an_edited_file_is_refused_by_its_checksum(kernel: Kernel, folder: Path) -> None:
+def test_changed_file_is_refused_by_its_checksum(kernel: Kernel, folder: Path) -> None:
     for name in ("merges.npy", "ranks.tiktoken", "tokenizer.json", "tokenizer_config.json"):
         path = folder / name
         original = path.read_bytes()
@@ -245,7 +245,7 @@ def test_an_edited_file_is_refused_by_its_checksum(kernel: Kernel, folder: Path)
 # Damage to tokbench.json
 
 
-def test_edited_ids_fail_the_self_test(kernel: Kernel, folder: Path) -> None:
+def test_changed_ids_fail_the_self_test(kernel: Kernel, folder: Path) -> None:
     change_manifest(folder, lambda document: document["self_test"][0]["ids"].reverse())
     with pytest.raises(SelfTestError, match="The quick brown fox") as caught:
         opened(kernel, folder)
@@ -304,9 +304,7 @@ def test_a_damaged_manifest_is_refused(
 
 
 @pytest.mark.parametrize("texts", [["<e>", "<e><e>"], ["<e>", "\ud800"], ["<e>", ""]])
-def test_special_tokens_that_could_not_be_chosen_are_refused(
-    kernel: Kernel, folder: Path, texts: list[str]
-) -> None:
+def test_ambiguous_special_tokens_are_refused(kernel: Kernel, folder: Path, texts: list[str]) -> None:
     special_tokens = {text: FIRST_SPECIAL + number for number, text in enumerate(texts)}
     size = FIRST_SPECIAL + len(texts)
     change_manifest(folder, lambda document: document.update(special_tokens=special_tokens, vocab_size=size))
@@ -315,13 +313,13 @@ def test_special_tokens_that_could_not_be_chosen_are_refused(
 
 
 @pytest.mark.parametrize("seed", ["0", None, [], -1, 1.5, True])
-def test_a_damaged_seed_is_refused(kernel: Kernel, folder: Path, seed: object) -> None:
+def test_invalid_seed_is_refused(kernel: Kernel, folder: Path, seed: object) -> None:
     change_manifest(folder, lambda document: document["config"].update({"seed": seed}))
     with pytest.raises(ModelFormatError, match=r"as config\.seed"):
         opened(kernel, folder)
 
 
-def test_merges_are_written_byte_for_byte_as_numpy_does(tmp_path):
+def test_merges_are_written_as_by_numpy(tmp_path):
     for merges in ([], [Merge(97, 98, 7)], [Merge(97, 98, 7), Merge(256, 99, 3)]):
         array = np.array(merges, dtype="<i8").reshape(-1, 3)
         data = dump_merges(merges)

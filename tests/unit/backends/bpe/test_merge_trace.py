@@ -33,7 +33,7 @@ def by_definition(counts, merges):
 
 @pytest.mark.parametrize("times", [1, 40])  # over 64 bytes, another code path replays words
 @given(counts=pretokens)
-def test_it_is_the_difference_of_the_counts(times, counts) -> None:
+def test_displaced_pairs_are_the_differences_of_the_counts(times, counts) -> None:
     counts = {word * times: count for word, count in counts.items()}
     merges = reference.train(counts, num_merges=20)
     found = displaced_pairs(counts.items(), merges)
@@ -41,7 +41,7 @@ def test_it_is_the_difference_of_the_counts(times, counts) -> None:
         assert [(-count, (left, right)) for left, right, count in pairs] == expected[: merge_trace.MOST_KEPT]
 
 
-def test_it_is_saved_and_opened(tmp_path) -> None:
+def test_trace_is_saved_and_opened(tmp_path) -> None:
     trained = tokbench.train(["the cat sat on the mat, the cat"], backend="bpe", vocab_size=262, trace=True)
     trained.save(tmp_path / "traced")
     opened = tokbench.load(tmp_path / "traced")
@@ -54,7 +54,7 @@ def test_it_is_saved_and_opened(tmp_path) -> None:
     assert plain.merge_record(0).count == trained.merges[0].count
 
 
-def test_a_file_of_other_merges_is_refused(tmp_path) -> None:
+def test_trace_of_other_merges_is_refused(tmp_path) -> None:
     merges = reference.train({b"abab": 2}, num_merges=2)
     data = dump_trace(merges, [(), ()])
     assert parse_trace(data, merges, path=tmp_path) == [(), ()]

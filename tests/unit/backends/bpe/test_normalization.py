@@ -37,7 +37,7 @@ def spans_of(text: str) -> list[Span]:
 
 
 @given(text=composing_texts)
-def test_normalizing_is_nfc_or_nothing(text: str) -> None:
+def test_normalization_is_nfc_or_identity(text: str) -> None:
     assert SplitPattern("none", None, normalization="nfc").normalized(text) == unicodedata.normalize(
         "NFC", text
     )
@@ -45,7 +45,7 @@ def test_normalizing_is_nfc_or_nothing(text: str) -> None:
 
 
 @given(text=composing_texts)
-def test_spans_come_back_ordered_in_range_and_covering(text: str) -> None:
+def test_original_spans_are_ordered_and_cover_the_text(text: str) -> None:
     alignment = NfcAlignment(text)
     size = len(text.encode())
     originals = [alignment.original(span) for span in spans_of(unicodedata.normalize("NFC", text))]
@@ -59,7 +59,7 @@ def test_spans_come_back_ordered_in_range_and_covering(text: str) -> None:
 
 
 @given(text=composing_texts)
-def test_what_a_span_came_from_normalizes_to_what_it_holds(text: str) -> None:
+def test_original_span_normalizes_to_its_normalized_text(text: str) -> None:
     data, normal = text.encode(), unicodedata.normalize("NFC", text)
     alignment = NfcAlignment(text)
     for span in spans_of(normal):
@@ -69,13 +69,13 @@ def test_what_a_span_came_from_normalizes_to_what_it_holds(text: str) -> None:
 
 
 @given(text=composing_texts)
-def test_the_whole_came_from_the_whole(text: str) -> None:
+def test_whole_normalized_text_maps_to_the_whole_text(text: str) -> None:
     normal_size, size = len(unicodedata.normalize("NFC", text).encode()), len(text.encode())
     assert NfcAlignment(text).original(Span(0, normal_size)) == Span(0, size)
 
 
 @given(text=composing_texts)
-def test_nfc_text_came_from_where_it_stands(text: str) -> None:
+def test_nfc_text_maps_to_itself(text: str) -> None:
     normal = unicodedata.normalize("NFC", text)
     alignment = NfcAlignment(normal)
     size = len(normal.encode())
@@ -84,7 +84,7 @@ def test_nfc_text_came_from_where_it_stands(text: str) -> None:
             assert alignment.original(Span(start, stop)) == Span(start, stop)
 
 
-def test_a_part_of_a_changed_character_came_from_all_of_it() -> None:
+def test_part_of_a_changed_character_maps_to_the_whole_character() -> None:
     alignment = NfcAlignment("ae\u0301b")  # aéb: é has two bytes there, and three in the text
     assert alignment.original(Span(1, 2)) == alignment.original(Span(2, 3)) == Span(1, 4)
     assert alignment.original(Span(0, 2)) == Span(0, 4)
@@ -92,7 +92,7 @@ def test_a_part_of_a_changed_character_came_from_all_of_it() -> None:
     assert alignment.original(Span(3, 4)) == Span(4, 5)
 
 
-def test_only_what_changed_is_coarse() -> None:
+def test_only_changed_characters_map_coarsely() -> None:
     text = "né " + "e\u0301" + "né"
     alignment = NfcAlignment(text)
     normal = unicodedata.normalize("NFC", text)
@@ -111,13 +111,13 @@ def test_only_what_changed_is_coarse() -> None:
         ("\u0928\u0f73\u093c", [Span(0, 9), Span(0, 9), Span(0, 9)]),  # the nukta passes the marks between
     ],
 )
-def test_what_composes_belongs_together(text: str, runs: list[Span]) -> None:
+def test_composing_characters_map_together(text: str, runs: list[Span]) -> None:
     alignment = NfcAlignment(text)
     assert [alignment.original(span) for span in spans_of(unicodedata.normalize("NFC", text))] == runs
 
 
 @pytest.mark.parametrize("name", sorted(name for name in bundled_texts() if name.startswith("edge")))
-def test_the_hard_cases_come_back(name: str) -> None:
+def test_edge_case_texts_map_back(name: str) -> None:
     for form in ("NFC", "NFD"):
         text = unicodedata.normalize(form, bundled_texts()[name])
         alignment = NfcAlignment(text)

@@ -20,7 +20,7 @@ from tokbench.backends.bpe.reference import (
 A, B, C, D = b"abcd"
 
 
-def test_gages_example_is_worked_out_as_on_paper() -> None:
+def test_wikipedia_example_is_trained_and_encoded() -> None:
     # aaabdaaabac → ZabdZabac (Z = aa, 4 times) → ZYdZYac (Y = ab, 2 times) → XdXac (X = ZY, 2 times)
     z, y, x = 256, 257, 258
     text = b"aaabdaaabac"
@@ -31,11 +31,11 @@ def test_gages_example_is_worked_out_as_on_paper() -> None:
     assert decode(ids, vocabulary(merges)) == text
 
 
-def test_a_pair_counts_at_every_place_even_where_places_overlap() -> None:
+def test_overlapping_pairs_are_all_counted() -> None:
     assert count_pairs({(A, A, A, A): 5}) == {(A, A): 15}
 
 
-def test_a_pair_is_merged_left_to_right_without_overlap() -> None:
+def test_pair_is_merged_left_to_right_without_overlap() -> None:
     assert merge_pair((A, A, A, A, A), (A, A), 256) == (256, 256, A)
 
 
@@ -56,7 +56,7 @@ def test_ties_go_to_the_smallest_ids(counts: dict[tuple[int, int], int], first: 
     assert most_frequent_pair(counts) == first
 
 
-def test_ties_do_not_depend_on_which_pretoken_came_first() -> None:
+def test_ties_do_not_depend_on_the_order_of_pretokens() -> None:
     words = [(b"cd", 3), (b"ab", 3), (b"ba", 3)]
     assert train(dict(words), num_merges=3) == train(dict(reversed(words)), num_merges=3)
     assert train(dict(words), num_merges=3) == [Merge(A, B, 3), Merge(B, A, 3), Merge(C, D, 3)]
@@ -75,7 +75,7 @@ def test_training_stops_when_everything_is_merged() -> None:
     assert train({}, num_merges=9) == []
 
 
-def test_pairs_that_would_be_too_long_are_passed_over() -> None:
+def test_pairs_beyond_the_maximum_length_are_skipped() -> None:
     words = {b"abab": 9, b"cd": 1}
     assert train(words, num_merges=9, min_frequency=1, max_token_length=2) == [
         Merge(A, B, 18),
@@ -84,12 +84,12 @@ def test_pairs_that_would_be_too_long_are_passed_over() -> None:
     assert train(words, num_merges=9, min_frequency=1, max_token_length=1) == []
 
 
-def test_encoding_merges_in_the_order_of_learning_not_of_the_text() -> None:
+def test_encoding_merges_by_rank_not_by_position() -> None:
     assert encode(b"abc", {(B, C): 256, (A, B): 257}) == [A, 256]
     assert encode(b"abc", {(A, B): 256, (B, C): 257}) == [256, C]
 
 
-def test_a_special_token_is_found_leftmost_and_longest() -> None:
+def test_special_token_match_is_leftmost_longest() -> None:
     assert list(cut_at_special_tokens("xaby", ["b", "ab", "by"])) == [
         TextPart("x"),
         TextPart("ab", token="ab"),
@@ -101,6 +101,6 @@ def test_a_special_token_is_found_leftmost_and_longest() -> None:
     ]
 
 
-def test_a_text_without_special_tokens_is_one_piece() -> None:
+def test_text_without_special_tokens_is_one_part() -> None:
     assert list(cut_at_special_tokens("abc", [])) == [TextPart("abc")]
     assert list(cut_at_special_tokens("", ["x"])) == []

@@ -152,12 +152,12 @@ def pieces_by_kernel(kernel: Kernel, name: str, text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("name", "text", "pieces"), EVERY_CASE)
-def test_the_definition_gives_the_pieces(name: str, text: str, pieces: list[str]) -> None:
+def test_definition_splits_as_listed(name: str, text: str, pieces: list[str]) -> None:
     assert split(resolve_pattern(name), text) == pieces
 
 
 @pytest.mark.parametrize(("name", "text", "pieces"), EVERY_CASE)
-def test_a_kernel_gives_the_pieces(kernel: Kernel, name: str, text: str, pieces: list[str]) -> None:
+def test_kernel_splits_as_listed(kernel: Kernel, name: str, text: str, pieces: list[str]) -> None:
     assert pieces_by_kernel(kernel, name, text) == pieces
 
 
@@ -167,11 +167,11 @@ def test_an_empty_text_has_no_pretokens(kernel: Kernel, name: str) -> None:
     assert kernel.split(name, b"").tolist() == []
 
 
-def test_offsets_are_bytes() -> None:
+def test_offsets_are_in_bytes() -> None:
     assert split_offsets(resolve_pattern("gpt2"), "é 日本 x") == [2, 9, 11]
 
 
-def test_a_pattern_is_known_by_its_name_and_by_its_text() -> None:
+def test_pattern_is_resolved_by_name_and_by_text() -> None:
     for name in PATTERN_NAMES:
         pattern = resolve_pattern(name)
         assert pattern.name == name
@@ -180,7 +180,7 @@ def test_a_pattern_is_known_by_its_name_and_by_its_text() -> None:
             assert resolve_pattern(pattern.regex) == pattern
 
 
-def test_only_qwen2_normalizes_and_only_by_its_name() -> None:
+def test_only_qwen2_by_name_normalizes() -> None:
     normalizing = [name for name in PATTERN_NAMES if resolve_pattern(name).normalization is not None]
     assert normalizing == ["qwen2"]
     text = resolve_pattern("qwen2").regex
@@ -188,7 +188,7 @@ def test_only_qwen2_normalizes_and_only_by_its_name() -> None:
     assert resolve_pattern(text) == SplitPattern(name="custom", regex=text)
 
 
-def test_oniguruma_gets_no_possessive_intervals() -> None:
+def test_oniguruma_spelling_has_no_possessive_intervals() -> None:
     for name in SPLITTING:
         spelling = resolve_pattern(name).oniguruma
         assert spelling is not None
@@ -219,13 +219,13 @@ def test_a_custom_pattern_splits_by_the_regex_package() -> None:
         (r"[^\n]+", "matches nothing at character"),
     ],
 )
-def test_a_pattern_that_cannot_be_used_is_refused(text: str, complaint: str) -> None:
+def test_invalid_pattern_is_refused(text: str, complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint) as caught:
         resolve_pattern(text)
     assert caught.value.hint
 
 
-def test_the_hint_for_what_is_no_pattern_names_the_patterns() -> None:
+def test_hint_for_an_invalid_pattern_lists_the_names() -> None:
     with pytest.raises(ConfigError) as caught:
         resolve_pattern("(gpt4")
     assert caught.value.hint is not None
@@ -233,7 +233,7 @@ def test_the_hint_for_what_is_no_pattern_names_the_patterns() -> None:
 
 
 @pytest.mark.parametrize("gap", ["ü", "…", "\u2028"])
-def test_a_gap_that_only_a_text_shows_is_an_error_there(gap: str) -> None:
+def test_text_that_the_pattern_does_not_cover_is_refused(gap: str) -> None:
     pattern = resolve_pattern(rf"[^{gap}]")
     assert split(pattern, "ab") == ["a", "b"]
     with pytest.raises(ConfigError, match="matches nothing at character 2"):

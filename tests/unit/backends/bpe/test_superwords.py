@@ -48,7 +48,7 @@ def textbook(documents: Iterable[str], *, vocab_size: int, superwords: int) -> t
 # --- the textbook -----------------------------------------------------------------------------------
 
 
-def test_learning_goes_on_across_spaces_as_on_paper() -> None:
+def test_training_continues_across_spaces_as_worked_by_hand() -> None:
     # Within words: (a, b) 4 times → Z. Across: "Z Z" has (Z, " ") and (" ", Z) twice each; the smaller ids
     # are those of (" ", Z) → Y; then (Z, Y) → X.
     z, y = 256, 257
@@ -56,7 +56,7 @@ def test_learning_goes_on_across_spaces_as_on_paper() -> None:
     assert merges == [Merge(A, B, 4), Merge(SPACE, z, 2), Merge(z, y, 2)]
 
 
-def test_the_first_merges_apply_where_no_pre_token_of_words_would_let_them() -> None:
+def test_first_merges_apply_across_word_boundaries() -> None:
     # "a" and " " never share a word, but their merge exists: it applies to the text before anything is learned.
     merges = reference.train_superwords({b"a ": 5}, {b"a b": 2}, num_first=1, num_merges=2)
     assert merges == [Merge(A, SPACE, 5), Merge(256, B, 2)]
@@ -76,11 +76,11 @@ def test_the_first_merges_apply_where_no_pre_token_of_words_would_let_them() -> 
         (b"   ", True),
     ],
 )
-def test_what_may_be_a_superword(token: bytes, *, may_be: bool) -> None:
+def test_superword_rule_accepts_few_words_only(token: bytes, *, may_be: bool) -> None:
     assert reference.may_be_superword(token) is may_be
 
 
-def test_what_may_not_be_a_superword_is_passed_over() -> None:
+def test_pairs_that_may_not_become_superwords_are_skipped() -> None:
     found = reference.train_superwords({b"a": 1}, {b"a: a: a: ": 9}, num_first=0, num_merges=20)
     tokens = reference.vocabulary(found)
     # (":", " ") and (a, ":") occur 27 times each: the first one is refused. Then ("a:", " ") is refused, and of the
@@ -92,12 +92,12 @@ def test_what_may_not_be_a_superword_is_passed_over() -> None:
 
 
 @pytest.mark.parametrize(("vocab_size", "superwords"), [(300, 256), (300, 270), (300, 300), (310, 300)])
-def test_the_merges_are_those_of_the_textbook(kernel: Kernel, vocab_size: int, superwords: int) -> None:
+def test_merges_equal_the_reference(kernel: Kernel, vocab_size: int, superwords: int) -> None:
     tokenizer = train(kernel, iter(TEXTS), vocab_size=vocab_size, superwords=superwords)
     assert tokenizer.merges == textbook(TEXTS, vocab_size=vocab_size, superwords=superwords)
 
 
-def test_bundled_text_teaches_what_it_teaches_the_textbook(kernel: Kernel) -> None:
+def test_merges_of_bundled_texts_equal_the_reference(kernel: Kernel) -> None:
     texts = [text[:600] for text in BUNDLED][:20]
     tokenizer = train(kernel, texts, vocab_size=360, superwords=300)
     assert tokenizer.merges == textbook(texts, vocab_size=360, superwords=300)
@@ -105,7 +105,7 @@ def test_bundled_text_teaches_what_it_teaches_the_textbook(kernel: Kernel) -> No
     assert tokenizer.training.tokens == sum(map(len, tokenizer.encode_batch(texts)))
 
 
-def test_files_teach_what_their_texts_do(
+def test_training_on_files_equals_training_on_their_texts(
     kernel: Kernel, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """The kernel reads a plain file twice, while the blocks of a compressed file go to both counters."""
@@ -120,20 +120,20 @@ def test_files_teach_what_their_texts_do(
     assert found.merges == train(kernel, BUNDLED[:2], **options).merges
 
 
-def test_special_tokens_are_cut_out_of_both_trainings(kernel: Kernel) -> None:
+def test_special_tokens_are_excluded_from_both_phases(kernel: Kernel) -> None:
     tokenizer = train(kernel, TEXTS, vocab_size=320, superwords=280, special_tokens=("<e>",))
     assert tokenizer.info.special_tokens == {"<e>": tokenizer.info.vocab_size - 1}
     assert not any(b"<" in tokenizer.token_bytes(id) for id in range(256, tokenizer.info.vocab_size - 1))
 
 
-def test_a_phrase_becomes_a_token_and_texts_decode_to_themselves(kernel: Kernel) -> None:
+def test_phrase_becomes_a_token_and_texts_roundtrip(kernel: Kernel) -> None:
     tokenizer = train(kernel, TEXTS, vocab_size=320, superwords=280)
     assert [tokenizer.token_bytes(id) for id in tokenizer.encode("by the way")] == [b"by the way"]
     for text in (*TEXTS, "by the way  1\n\n"):
         assert tokenizer.decode(tokenizer.encode(text)) == text
 
 
-def test_the_saved_folder_opens_here_and_in_other_libraries(kernel: Kernel, tmp_path: Path) -> None:
+def test_saved_folder_opens_here_and_in_other_libraries(kernel: Kernel, tmp_path: Path) -> None:
     texts = BUNDLED
     trained = train(kernel, texts, vocab_size=1000, superwords=600)
     folder = tmp_path / "superwords"
@@ -150,7 +150,7 @@ def test_the_saved_folder_opens_here_and_in_other_libraries(kernel: Kernel, tmp_
         assert ids == encoding.encode_ordinary(text)
 
 
-def test_ranks_merge_as_the_list_does(kernel: Kernel) -> None:
+def test_merging_by_ranks_equals_merging_by_list(kernel: Kernel) -> None:
     trained = train(kernel, BUNDLED, vocab_size=1200, superwords=500)
     tokens = [trained.token_bytes(id) for id in range(trained.info.vocab_size)]
     ranked = BpeTokenizer.from_ranks(tokens, pattern=trained.pattern, kernel=kernel)
@@ -159,7 +159,7 @@ def test_ranks_merge_as_the_list_does(kernel: Kernel) -> None:
         assert ranked.encode(text) == trained.encode(text)
 
 
-def test_smaller_sizes_are_inside_down_to_where_superwords_begin(kernel: Kernel) -> None:
+def test_smaller_vocabularies_are_prefixes_down_to_the_superwords(kernel: Kernel) -> None:
     texts = BUNDLED[:8]
     largest, trained = (train(kernel, texts, vocab_size=size, superwords=320) for size in (400, 360))
     with chosen(kernel.name):
@@ -184,18 +184,18 @@ def test_smaller_sizes_are_inside_down_to_where_superwords_begin(kernel: Kernel)
         ({"superwords": 300, "vocab_size": 300, "pattern": "qwen2"}, "normalizes"),
     ],
 )
-def test_options_that_contradict_superwords(options: dict[str, object], message: str) -> None:
+def test_contradictory_options_are_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         BpeConfig(**options)
 
 
-def test_more_than_can_be_merged_is_reported(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_words_to_merge_are_refused(kernel: Kernel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(superwords, "merger_room", lambda step: merger_room(30, step=step))
     with pytest.raises(TrainingError, match="times what can be merged at once") as error:
         train(kernel, TEXTS, vocab_size=290, superwords=270)
     assert error.value.hint == "train on less text"
 
 
-def test_counted_words_teach_no_superwords() -> None:
+def test_training_superwords_from_counted_words_is_refused() -> None:
     with pytest.raises(ConfigError, match="whole texts"):
         BpeBackend().word_counting(BpeConfig(superwords=300, vocab_size=300))

@@ -35,13 +35,13 @@ def train(
         return BpeBackend().train(documents, BpeConfig(**options), progress=progress)
 
 
-def test_the_merges_are_those_of_the_textbook(kernel: Kernel) -> None:
+def test_merges_equal_the_reference(kernel: Kernel) -> None:
     tokenizer = train(kernel, TEXTS, vocab_size=270, special_tokens=("<e>",))
     pretokens = counted_by_definition(TEXTS, special_tokens=["<e>"])
     assert tokenizer.merges == tuple(reference.train(pretokens, num_merges=270 - 256 - 1))
 
 
-def test_a_custom_pattern_trains_as_the_definition_splits(kernel: Kernel) -> None:
+def test_custom_pattern_trains_on_its_splits(kernel: Kernel) -> None:
     pattern = r"[aeiou]+|\w|\W+"
     tokenizer = train(kernel, TEXTS, vocab_size=280, pattern=pattern, special_tokens=("<e>",))
     pretokens = counted_by_definition(TEXTS, pattern=pattern, special_tokens=["<e>"])
@@ -63,21 +63,21 @@ def test_qwen2_trains_on_composed_text(kernel: Kernel) -> None:
     assert learned != train(kernel, decomposed, vocab_size=300, pattern="llama3").merges
 
 
-def test_special_tokens_come_last_and_count_in_the_size(kernel: Kernel) -> None:
+def test_special_tokens_come_last_and_count_towards_the_size(kernel: Kernel) -> None:
     tokenizer = train(kernel, TEXTS, vocab_size=262, special_tokens=("<e>", "<pad>"))
     assert tokenizer.info.vocab_size == 262
     assert tokenizer.info.special_tokens == {"<e>": 260, "<pad>": 261}
     assert len(tokenizer.merges or ()) == 262 - 256 - 2
 
 
-def test_the_text_of_special_tokens_is_not_trained_on(kernel: Kernel) -> None:
+def test_special_tokens_in_the_text_are_not_trained_on(kernel: Kernel) -> None:
     often = "<|endoftext|>".join(TEXTS * 50)
     tokenizer = train(kernel, [often], special_tokens=("<|endoftext|>",))
     tokens = reference.vocabulary(tokenizer.merges or ())
     assert not any(b"|" in token for token in tokens[256:])
 
 
-def test_the_record_says_what_was_seen(kernel: Kernel) -> None:
+def test_training_record_has_the_counts(kernel: Kernel) -> None:
     texts = list(bundled_texts().values())[::3]
     tokenizer = train(kernel, [*texts, ""], vocab_size=600, threads=2)
     record = tokenizer.training
@@ -103,7 +103,7 @@ def test_the_record_says_what_was_seen(kernel: Kernel) -> None:
         ({"max_token_length": 2}, "2 times or more and makes a token of at most 2 bytes: "),
     ],
 )
-def test_it_says_why_it_stopped_early(kernel: Kernel, options: dict[str, int], words: str) -> None:
+def test_early_stop_is_explained(kernel: Kernel, options: dict[str, int], words: str) -> None:
     tokenizer = train(kernel, TEXTS, vocab_size=1000, **options)
     assert tokenizer.training is not None
     assert tokenizer.training.stopped_early is not None
@@ -112,12 +112,12 @@ def test_it_says_why_it_stopped_early(kernel: Kernel, options: dict[str, int], w
     assert tokenizer.info.vocab_size == 256 + learned
 
 
-def test_tokens_seen_once_are_learned_when_asked_for(kernel: Kernel) -> None:
+def test_minimum_frequency_of_one_learns_single_occurrences(kernel: Kernel) -> None:
     assert train(kernel, ["ab"], vocab_size=257).merges == ()
     assert train(kernel, ["ab"], vocab_size=257, min_frequency=1).merges == ((97, 98, 1),)
 
 
-def test_the_default_size_is_fitted_to_the_text(kernel: Kernel) -> None:
+def test_default_size_depends_on_the_text(kernel: Kernel) -> None:
     tokenizer = train(kernel, TEXTS)
     assert tokenizer.training is not None
     assert tokenizer.training.requested_vocab_size is None
@@ -125,13 +125,13 @@ def test_the_default_size_is_fitted_to_the_text(kernel: Kernel) -> None:
     assert "of 256 merges" in tokenizer.training.stopped_early  # 512 tokens
 
 
-def test_the_default_size_is_a_power_of_two_between_512_and_65536() -> None:
+def test_default_size_is_a_power_of_two_between_512_and_65536() -> None:
     sizes = [fitted_size(distinct) for distinct in range(0, 2_000_000, 1000)]
     assert sizes == sorted(sizes)
     assert set(sizes) == {1 << power for power in range(9, 17)}
 
 
-def test_progress_counts_and_then_merges(kernel: Kernel) -> None:
+def test_progress_reports_counting_then_merging(kernel: Kernel) -> None:
     reports: list[tuple[str, int, int | None, str]] = []
     documents = list(bundled_texts().values()) * 4
     train(kernel, documents, vocab_size=600, progress=lambda *report: reports.append(report))
@@ -149,30 +149,30 @@ def test_progress_counts_and_then_merges(kernel: Kernel) -> None:
 
 @pytest.mark.parametrize("documents", [[], [""], ["", "<e>", "<e><e>"]])
 @pytest.mark.parametrize("pattern", ["gpt4", "qwen2", r"\w+|\W+"])
-def test_no_text_is_an_error(kernel: Kernel, documents: list[str], pattern: str) -> None:
+def test_training_without_text_is_refused(kernel: Kernel, documents: list[str], pattern: str) -> None:
     with pytest.raises(TrainingError, match="there is no text to train on"):
         train(kernel, documents, pattern=pattern, special_tokens=("<e>",))
 
 
 @pytest.mark.parametrize("documents", ["one text", b"bytes"])
-def test_one_text_is_no_list_of_texts(kernel: Kernel, documents: str | bytes) -> None:
+def test_single_string_instead_of_texts_is_refused(kernel: Kernel, documents: str | bytes) -> None:
     with pytest.raises(TrainingError, match="documents is one text"):
         train(kernel, documents)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("pattern", ["gpt4", r"\w+|\W+"])
-def test_a_document_that_is_no_string_is_named(kernel: Kernel, pattern: str) -> None:
+def test_document_of_another_type_is_refused(kernel: Kernel, pattern: str) -> None:
     with pytest.raises(TrainingError, match="document 1 is bytes, where a string is needed"):
         train(kernel, ["text", b"bytes"], pattern=pattern)  # type: ignore[list-item]
 
 
 @pytest.mark.parametrize("pattern", ["gpt4", "qwen2", r"\w+|(?s:\W)"])
-def test_a_lone_surrogate_in_a_document_is_an_error(kernel: Kernel, pattern: str) -> None:
+def test_lone_surrogate_in_a_document_is_refused(kernel: Kernel, pattern: str) -> None:
     with pytest.raises(TextError, match=r"lone surrogate, U\+DC80, at character 6"):
         train(kernel, ["good text", "bade\u0301 \udc80"], pattern=pattern)
 
 
-def test_a_text_in_which_a_custom_pattern_leaves_a_gap_is_an_error(kernel: Kernel) -> None:
+def test_text_that_a_custom_pattern_does_not_cover_is_refused(kernel: Kernel) -> None:
     with pytest.raises(ConfigError, match="matches nothing at character 2"):
         train(kernel, ["abüc"], pattern="[^ü]")
 
@@ -212,7 +212,7 @@ def block_source(*blocks: bytes, documents: str = "file") -> ByteSource:
     return ByteSource(name="blocks", path=None, blocks=blocks, documents=documents)
 
 
-def test_bytes_train_like_the_strings_they_are(kernel: Kernel, tmp_path: Path) -> None:
+def test_bytes_train_as_their_strings(kernel: Kernel, tmp_path: Path) -> None:
     documents = Sources(
         (
             file_source(tmp_path / "a", "the cät\n sat <e>".encode()),
@@ -233,13 +233,13 @@ def test_bytes_train_like_the_strings_they_are(kernel: Kernel, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("pattern", ["qwen2", r"\w+|\W+"])
-def test_what_must_see_strings_asks_for_strings(kernel: Kernel, pattern: str) -> None:
+def test_patterns_that_require_strings_train_on_strings(kernel: Kernel, pattern: str) -> None:
     documents = Sources((), texts=tuple(TEXTS))
     learned = train(kernel, documents, vocab_size=280, pattern=pattern).merges
     assert learned == train(kernel, TEXTS, vocab_size=280, pattern=pattern).merges
 
 
-def test_bad_utf8_is_told_as_reading_the_strings_tells_it(kernel: Kernel, tmp_path: Path) -> None:
+def test_invalid_utf8_has_the_error_of_reading_strings(kernel: Kernel, tmp_path: Path) -> None:
     bad = file_source(tmp_path / "bad", b"good \xff")
     told = CorpusError("bad: not UTF-8 at byte 5")
     with pytest.raises(CorpusError) as caught:
@@ -249,7 +249,7 @@ def test_bad_utf8_is_told_as_reading_the_strings_tells_it(kernel: Kernel, tmp_pa
         train(kernel, Sources((bad,), texts=("good",)))
 
 
-def test_a_file_that_cannot_be_read_is_named(kernel: Kernel, tmp_path: Path) -> None:
+def test_unreadable_file_is_named(kernel: Kernel, tmp_path: Path) -> None:
     gone = ByteSource(name="notes/gone.txt", path=tmp_path / "gone", blocks=None, documents="file")
     with pytest.raises(CorpusError, match=r"^notes/gone.txt cannot be read: "):
         train(kernel, Sources((gone,)))

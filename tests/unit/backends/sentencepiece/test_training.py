@@ -43,13 +43,13 @@ def trained(texts: Any = None, **options: Any) -> SentencePieceTokenizer:
     ],
     ids=str,
 )
-def test_the_model_is_what_the_library_trains(options: dict[str, Any]) -> None:
+def test_model_equals_the_librarys(options: dict[str, Any]) -> None:
     options = {"vocab_size": 700, **options}
     ours, librarys = (trained(trainer=trainer, **options).model for trainer in ("tokbench", "sentencepiece"))
     assert ours == librarys
 
 
-def test_the_library_opens_the_model_and_encodes_the_same() -> None:
+def test_library_opens_the_model_and_encodes_the_same() -> None:
     tokenizer = trained(vocab_size=700)
     processor = sentencepiece.SentencePieceProcessor(model_proto=tokenizer.proto)
     for text in (*training_text(), "  two  spaces ", "日本\t語", ""):
@@ -60,7 +60,7 @@ def test_threads_do_not_change_the_model() -> None:
     assert trained(vocab_size=600, threads=1).proto == trained(vocab_size=600, threads=3).proto
 
 
-def test_files_give_the_model_that_their_texts_give(tmp_path: Path) -> None:
+def test_training_on_files_equals_training_on_their_texts(tmp_path: Path) -> None:
     text = "\n".join(training_text()) + "\r\n   indented\r\nthree▅four ▁five\r\n\n"
     (tmp_path / "text.txt").write_bytes(text.encode())
     corpus = tokbench.open_corpus(tmp_path / "text.txt")
@@ -69,7 +69,7 @@ def test_files_give_the_model_that_their_texts_give(tmp_path: Path) -> None:
     assert from_file.model == trained([text], vocab_size=600, trainer="sentencepiece").model
 
 
-def test_the_record_tells_what_was_learned() -> None:
+def test_training_record_has_the_counts() -> None:
     record = trained(vocab_size=700, trainer="tokbench").training
     assert record is not None
     assert record.documents == sum(map(bool, training_text()))
@@ -79,7 +79,7 @@ def test_the_record_tells_what_was_learned() -> None:
     assert record.kernel in ("native", "python")
 
 
-def test_progress_is_reported_by_pieces() -> None:
+def test_progress_is_reported_in_pieces() -> None:
     told: list[tuple[str, int, int | None, str]] = []
     trained(vocab_size=700, trainer="tokbench", progress=lambda *each: told.append(each))
     pieces = [(done, total) for phase, done, total, unit in told if (phase, unit) == ("training", "pieces")]
@@ -90,7 +90,7 @@ def test_progress_is_reported_by_pieces() -> None:
 # --- refusals ---------------------------------------------------------------------------------
 
 
-def test_an_option_of_the_library_alone_is_left_to_it_or_named() -> None:
+def test_unsupported_option_trains_in_the_library_or_is_refused() -> None:
     options = ("treat_whitespace_as_suffix=true",)
     by_library = trained(vocab_size=600, options=options)
     assert by_library.training is not None
@@ -100,21 +100,21 @@ def test_an_option_of_the_library_alone_is_left_to_it_or_named() -> None:
     assert "trainer=sentencepiece" in str(caught.value.hint)
 
 
-def test_the_library_trains_where_the_kernel_is_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_library_trains_without_the_compiled_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKBENCH_KERNEL", "python")
     by_library = trained(vocab_size=600)
     assert by_library.training is not None
     assert by_library.training.kernel.startswith("sentencepiece ")
 
 
-def test_a_text_that_cannot_fill_the_vocabulary_stops_early() -> None:
+def test_small_text_stops_early() -> None:
     tokenizer = trained(["to be or not to be"] * 4, vocab_size=5000)
     assert tokenizer.training is not None
     assert f"{tokenizer.info.vocab_size} of 5,000 tokens" in str(tokenizer.training.stopped_early)
 
 
 @pytest.mark.parametrize("size", [5, 270])
-def test_a_vocabulary_too_small_names_the_smallest_and_it_works(size: int) -> None:
+def test_too_small_vocabulary_is_refused_with_the_smallest_size(size: int) -> None:
     with pytest.raises(TrainingError, match=f"a vocabulary of {size} is too small") as caught:
         trained(vocab_size=size)
     smallest = int(str(caught.value.hint).split()[1])

@@ -32,7 +32,7 @@ def normal_pieces(tokenizer: SentencePieceTokenizer) -> dict[str, float]:
 # --- the result -------------------------------------------------------------------------------
 
 
-def test_the_library_opens_the_model_and_encodes_the_same() -> None:
+def test_library_opens_the_model_and_encodes_the_same() -> None:
     tokenizer = trained(vocab_size=700)
     processor = sentencepiece.SentencePieceProcessor(model_proto=tokenizer.proto)
     assert len(processor) == 700
@@ -40,12 +40,12 @@ def test_the_library_opens_the_model_and_encodes_the_same() -> None:
         assert tokenizer.encode(text) == processor.encode(text)
 
 
-def test_probabilities_of_scores_add_up_to_one() -> None:
+def test_probabilities_add_up_to_one() -> None:
     scores = normal_pieces(trained(vocab_size=700, round_scores=False)).values()
     assert math.isclose(math.fsum(map(math.exp, scores)), 1, abs_tol=1e-5)
 
 
-def test_pieces_come_by_their_scores_after_the_symbols() -> None:
+def test_pieces_are_sorted_by_score_after_the_symbols() -> None:
     tokenizer = trained(vocab_size=700)
     assert [piece.text for piece in tokenizer.model.pieces[:4]] == ["<unk>", "<s>", "</s>", "<0x00>"]
     scores = [piece.score for piece in tokenizer.model.pieces[259:]]
@@ -53,7 +53,7 @@ def test_pieces_come_by_their_scores_after_the_symbols() -> None:
     assert all(score * 32 == round(score * 32) for score in scores)
 
 
-def test_the_text_is_no_less_probable_than_under_the_librarys_model() -> None:
+def test_text_is_more_probable_than_under_the_librarys_model() -> None:
     def bits(model: SentencePieceTokenizer) -> float:
         lines = [line for line in training_text() if line]
         return -math.fsum(model.n_best(line, n=2)[0].score for line in lines)
@@ -65,7 +65,7 @@ def test_threads_do_not_change_the_model() -> None:
     assert trained(vocab_size=600, threads=1).proto == trained(vocab_size=600, threads=3).proto
 
 
-def test_files_give_the_model_that_their_texts_give(tmp_path: Path) -> None:
+def test_training_on_files_equals_training_on_their_texts(tmp_path: Path) -> None:
     text = "\n".join(training_text()) + "\r\n   indented\r\n\n"
     (tmp_path / "text.txt").write_bytes(text.encode())
     from_file: Any = tokbench.train(
@@ -74,7 +74,7 @@ def test_files_give_the_model_that_their_texts_give(tmp_path: Path) -> None:
     assert from_file.proto == trained([text], vocab_size=600).proto
 
 
-def test_the_record_tells_what_was_learned() -> None:
+def test_training_record_has_the_counts() -> None:
     record = trained(vocab_size=700).training
     assert record is not None
     assert record.kernel in ("native", "python")
@@ -87,13 +87,13 @@ def test_the_record_tells_what_was_learned() -> None:
     assert set(record.seconds) == {"reading", "training"}
 
 
-def test_the_trainer_is_saved(tmp_path: Path) -> None:
+def test_trainer_is_saved(tmp_path: Path) -> None:
     for trainer in ("tokbench", "sentencepiece"):
         trained(vocab_size=500, trainer=trainer).save(tmp_path / trainer)
         assert f'"trainer": "{trainer}"' in (tmp_path / trainer / "tokbench.json").read_text()
 
 
-def test_progress_is_reported_by_rounds() -> None:
+def test_progress_is_reported_in_rounds() -> None:
     told: list[tuple[str, int, int | None, str]] = []
     trained(vocab_size=600, progress=lambda *each: told.append(each))
     size = sum(len(text.encode()) for text in training_text())
@@ -107,7 +107,7 @@ def test_progress_is_reported_by_rounds() -> None:
 # --- options ----------------------------------------------------------------------------------
 
 
-def test_symbols_are_not_trained_on_and_have_their_ids() -> None:
+def test_symbols_are_excluded_from_training_and_have_their_ids() -> None:
     tokenizer = trained(
         ["<x>ab<sep>ab</s> <0x41>ab\uff1cs\uff1e"] * 30,
         vocab_size=300,
@@ -123,7 +123,7 @@ def test_symbols_are_not_trained_on_and_have_their_ids() -> None:
     assert "<s>" not in learned
 
 
-def test_normalization_is_that_of_the_library() -> None:
+def test_normalization_equals_the_librarys() -> None:
     tokenizer = trained(["Ｈｅｌｌｏ\u3000ﬁne Hello fine"] * 5, vocab_size=300, normalization="nmt_nfkc")
     assert not any(ord(c) > 0x2581 for piece in normal_pieces(tokenizer) for c in piece)
     processor = sentencepiece.SentencePieceProcessor(model_proto=tokenizer.proto)
@@ -142,7 +142,7 @@ def test_normalization_is_that_of_the_library() -> None:
         ({"add_dummy_prefix": False}, "▁▁", "aa"),
     ],
 )
-def test_options_decide_what_may_be_a_piece(options: dict[str, Any], excluded: str, included: str) -> None:
+def test_options_restrict_the_pieces(options: dict[str, Any], excluded: str, included: str) -> None:
     learned = normal_pieces(trained(["aa aa aa11", "aa aa a1a1"] * 20, vocab_size=330, **options))
     assert excluded not in learned
     assert included in learned
@@ -155,7 +155,7 @@ def test_tabs_are_trained_on() -> None:
     assert "▁\t\t" in normal_pieces(trained(["\t\tif x:", "\t\tif y:"] * 20, vocab_size=300))
 
 
-def test_lines_are_drawn_and_left_out_as_in_the_library() -> None:
+def test_lines_are_sampled_and_skipped_as_by_the_library() -> None:
     tokenizer = trained(vocab_size=450, input_sentence_size=60, seed=1)
     assert tokenizer.training is not None
     assert tokenizer.training.notes[0].startswith("60 of ")
@@ -173,7 +173,7 @@ def test_lines_are_drawn_and_left_out_as_in_the_library() -> None:
         ("num_sub_iterations=0", "num_sub_iterations is 0"),
     ],
 )
-def test_an_option_that_cannot_be_used_is_named(option: str, message: str) -> None:
+def test_unsupported_option_is_refused(option: str, message: str) -> None:
     with pytest.raises(TrainingError, match=message):
         trained(vocab_size=600, options=(option,))
 
@@ -181,7 +181,7 @@ def test_an_option_that_cannot_be_used_is_named(option: str, message: str) -> No
 # --- refusals ---------------------------------------------------------------------------------
 
 
-def test_a_vocabulary_that_the_text_cannot_fill_stops_early() -> None:
+def test_small_text_stops_early_or_is_refused() -> None:
     texts = ["to be or not to be"] * 4
     tokenizer = trained(texts, vocab_size=5000)
     assert tokenizer.training is not None
@@ -193,7 +193,7 @@ def test_a_vocabulary_that_the_text_cannot_fill_stops_early() -> None:
 
 
 @pytest.mark.parametrize("size", [5, 270])
-def test_a_vocabulary_too_small_names_the_smallest_and_it_works(size: int) -> None:
+def test_too_small_vocabulary_is_refused_with_the_smallest_size(size: int) -> None:
     with pytest.raises(TrainingError, match=f"a vocabulary of {size} is too small") as caught:
         trained(vocab_size=size)
     smallest = int(str(caught.value.hint).split()[1])
@@ -201,24 +201,24 @@ def test_a_vocabulary_too_small_names_the_smallest_and_it_works(size: int) -> No
 
 
 @pytest.mark.parametrize("texts", [[], [""], ["\n\n"], ["  "], ["\0"]])
-def test_no_text_is_an_error(texts: list[str]) -> None:
+def test_training_without_text_is_refused(texts: list[str]) -> None:
     with pytest.raises(TrainingError, match="no text"):
         trained(texts)
 
 
-def test_an_id_beyond_the_vocabulary_is_an_error() -> None:
+def test_id_beyond_the_vocabulary_is_refused() -> None:
     with pytest.raises(TrainingError, match="'<pad>' has the id 900"):
         trained(["some words"] * 3, vocab_size=1000, pad_id=900)
 
 
-def test_long_segments_are_summed_as_short_ones_are() -> None:
+def test_long_segments_do_not_underflow() -> None:
     """Thousands of characters without a boundary have a probability far below the smallest double."""
     tokenizer = trained(["ab" * 20_000 + "ba" * 3000], vocab_size=300)
     assert max(len(piece) for piece in normal_pieces(tokenizer)) == 16
     assert len(tokenizer.encode("ab" * 800)) <= 110
 
 
-def test_lines_need_no_spool_where_none_can_be_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_are_not_spooled_if_all_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(training, "_count_lines", None)
     corpus = tokbench.open_corpus(__file__)
     tokenizer: Any = tokbench.train(corpus, backend="unigram", vocab_size=400, input_sentence_size=1 << 40)

@@ -66,7 +66,7 @@ def english() -> WordPieceTokenizer:
 # The textbook
 
 
-def test_the_hugs_are_worked_out_as_on_paper() -> None:
+def test_hugs_example_is_trained_as_worked_by_hand() -> None:
     # By frequency: u·g stands 20 times, then u·n 16, then h·ug 15.
     assert learned(HUGS, objective="frequency", num=3) == ["##ug", "##un", "hug"]
     # By likelihood: g·s is 5 / (20 · 5) = 1/20. Then b·u, h·u and p·u are 1/36 each, and among equals the
@@ -74,14 +74,14 @@ def test_the_hugs_are_worked_out_as_on_paper() -> None:
     assert learned(HUGS, objective="likelihood", num=3) == ["##gs", "bu", "bun"]
 
 
-def test_the_score_of_a_pair_is_exact() -> None:
+def test_pair_score_is_exact() -> None:
     pairs, pieces = {(0, 1): 3}, {0: 7, 1: 9}
     likelihood = reference.score((0, 1), pairs=pairs, pieces=pieces, objective="likelihood")
     assert likelihood == Fraction(1, 21)
     assert reference.score((0, 1), pairs=pairs, pieces=pieces, objective="frequency") == 3
 
 
-def test_two_ways_to_a_piece_make_one_entry() -> None:
+def test_piece_reached_by_two_merges_has_one_entry() -> None:
     # "abc" is joined from "ab" + "##c" in one word and from "a" + "##bc" in another.
     words = {"abx": 9, "bcx": 1, "xbc": 9, "abc": 3}
     pieces = learned(words, objective="frequency", num=50)
@@ -89,12 +89,12 @@ def test_two_ways_to_a_piece_make_one_entry() -> None:
     assert "abc" in pieces
 
 
-def test_the_alphabet_is_limited_to_the_most_frequent_and_smallest() -> None:
+def test_alphabet_limit_keeps_the_most_frequent_characters() -> None:
     assert reference.alphabet({"ba": 1, "ca": 1}) == ["a", "b", "c"]
     assert reference.alphabet({"ba": 1, "ca": 1}, limit=2) == ["a", "b"]
 
 
-def test_an_initial_alphabet_is_in_the_vocabulary_in_any_case() -> None:
+def test_initial_alphabet_is_always_in_the_vocabulary() -> None:
     assert reference.alphabet({"ba": 1, "ca": 9}, limit=3, initial="xb") == ["a", "b", "x"]
     vocabulary = json.loads(trained("ab ab", initial_alphabet="xy", limit_alphabet=3).document)["model"][
         "vocab"
@@ -103,7 +103,7 @@ def test_an_initial_alphabet_is_in_the_vocabulary_in_any_case() -> None:
     assert trained("ab ab", initial_alphabet="x").encode("x") != [1]
 
 
-def test_a_word_is_covered_wholly_or_unknown() -> None:
+def test_word_is_fully_covered_or_unknown() -> None:
     vocabulary = {"?": 0, "a": 1, "ab": 2, "##c": 3, "##cd": 4}
     assert longest_match("abcd", vocabulary, unknown=0) == [2, 4]
     assert longest_match("abcc", vocabulary, unknown=0) == [2, 3, 3]
@@ -124,17 +124,17 @@ def test_a_word_is_covered_wholly_or_unknown() -> None:
         ({"handle_chinese_chars": False}, {"the", "cafe", ",", "東京", "x"}),
     ],
 )
-def test_words_are_those_of_bert(options: dict[str, bool], expected: set[str]) -> None:
+def test_words_are_split_as_by_bert(options: dict[str, bool], expected: set[str]) -> None:
     assert set(dict(counted(["The Café, 東京\tX\0"], **options).items())) == expected
 
 
-def test_words_do_not_hold_special_tokens_and_documents_are_not_joined() -> None:
+def test_special_tokens_split_words_and_documents_are_separate() -> None:
     counter = counted(["a[SEP]b", "", "c"])
     assert dict(counter.items()) == {"a": 1, "b": 1, "c": 1}
     assert (counter.documents, counter.num_bytes, counter.words, counter.distinct_words) == (2, 8, 3, 3)
 
 
-def test_words_that_will_be_unknown_are_not_trained_on() -> None:
+def test_words_beyond_the_maximum_length_are_not_trained_on() -> None:
     config = WordPieceConfig(max_characters_per_word=3)
     counter = counted(["abc abcd abcd"], max_characters_per_word=3)
     assert (counter.items(), counter.too_long) == ([("abc", 1)], 2)
@@ -147,7 +147,7 @@ def test_words_that_will_be_unknown_are_not_trained_on() -> None:
 # Training
 
 
-def test_training_is_what_the_textbook_says() -> None:
+def test_training_equals_the_reference() -> None:
     text = bundled_texts()["parallel/en.txt"][:1500]
     for objective in ("frequency", "likelihood"):
         tokenizer = trained(text, vocab_size=200, objective=objective)
@@ -170,14 +170,14 @@ def test_training_is_what_the_textbook_says() -> None:
         assert tokenizer.training.learned_ids == range(len(first), 200)
 
 
-def test_neither_seed_nor_order_change_anything() -> None:
+def test_seed_and_document_order_do_not_change_the_result() -> None:
     names = ["parallel/en.txt", "parallel/ru.txt", "code/c.c"]
     first = trained(*(bundled_texts()[name] for name in names), vocab_size=600)
     other = trained(*(bundled_texts()[name] for name in names[::-1]), vocab_size=600, seed=9)
     assert first.document == other.document
 
 
-def test_a_training_is_recorded(english: WordPieceTokenizer) -> None:
+def test_training_record_has_the_counts(english: WordPieceTokenizer) -> None:
     record = english.training
     assert record is not None
     text = bundled_texts()["parallel/en.txt"]
@@ -187,19 +187,19 @@ def test_a_training_is_recorded(english: WordPieceTokenizer) -> None:
     assert record.learned_unit == "pieces"
 
 
-def test_it_stops_early_and_says_so() -> None:
+def test_early_stop_is_explained() -> None:
     tokenizer = trained("ab ab", vocab_size=100)
     assert tokenizer.training is not None
     assert "9 of 100 tokens" in (tokenizer.training.stopped_early or "")
     assert tokenizer.info.vocab_size == 9  # 5 special tokens, a, b, ##b and ab
 
 
-def test_the_size_is_fitted_to_the_text() -> None:
+def test_default_size_depends_on_the_text() -> None:
     assert [fitted_size(words, largest=32_768) for words in (1, 4096, 10**7)] == [512, 512, 32768]
     assert trained("a text of few words").training is not None
 
 
-def test_progress_is_reported_while_pieces_are_joined() -> None:
+def test_progress_is_reported_in_pieces() -> None:
     seen: list[tuple[str, int, int | None, str]] = []
     with chosen("python"):  # the compiled kernel ends before it reports anything
         WordPieceBackend().train(
@@ -221,14 +221,12 @@ def test_progress_is_reported_while_pieces_are_joined() -> None:
         (["a", "\ud800"], TextError, "lone surrogate"),
     ],
 )
-def test_what_cannot_be_trained_on_is_an_error(
-    documents: object, error: type[Exception], message: str
-) -> None:
+def test_invalid_documents_are_refused(documents: object, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         WordPieceBackend().train(documents, WordPieceConfig())  # type: ignore[arg-type]
 
 
-def test_a_vocabulary_below_its_alphabet_says_what_would_do() -> None:
+def test_too_small_vocabulary_is_refused_with_the_smallest_size() -> None:
     with pytest.raises(TrainingError) as caught:
         trained("abc", vocab_size=8)
     assert caught.value.hint == "make vocab_size at least 10, or limit_alphabet smaller"
@@ -258,7 +256,7 @@ def test_a_vocabulary_below_its_alphabet_says_what_would_do() -> None:
     ],
     ids=str,
 )
-def test_an_option_that_cannot_be_used_is_refused(options: dict[str, object]) -> None:
+def test_invalid_options_are_refused(options: dict[str, object]) -> None:
     with pytest.raises(ConfigError):
         WordPieceConfig(**options)  # type: ignore[arg-type]
 
@@ -266,14 +264,14 @@ def test_an_option_that_cannot_be_used_is_refused(options: dict[str, object]) ->
 # Encoding
 
 
-def test_the_longest_piece_comes_first(english: WordPieceTokenizer) -> None:
+def test_encoding_takes_the_longest_match(english: WordPieceTokenizer) -> None:
     vocabulary = json.loads(english.document)["model"]["vocab"]
     for word in ("water", "unbelievable", "the", "x" * 101, "☃", "waterfall☃"):
         expected = longest_match(word, vocabulary, unknown=1)
         assert english.encode(word) == expected
 
 
-def test_tokens_have_places_in_the_text_as_it_was(english: WordPieceTokenizer) -> None:
+def test_spans_refer_to_the_original_text(english: WordPieceTokenizer) -> None:
     tokens = english.segment("Thé ☃ [SEP]", special=SpecialPolicy.ENCODE).tokens
     assert [(token.span, token.kind) for token in tokens[-2:]] == [
         (Span(5, 8), TokenKind.UNKNOWN),
@@ -283,7 +281,7 @@ def test_tokens_have_places_in_the_text_as_it_was(english: WordPieceTokenizer) -
     assert tokens[-3].span.stop == 4
 
 
-def test_a_text_is_put_between_special_tokens(english: WordPieceTokenizer) -> None:
+def test_template_adds_cls_and_sep(english: WordPieceTokenizer) -> None:
     assert isinstance(english, SupportsTemplate)
     cls, sep = (english.info.special_tokens[text] for text in ("[CLS]", "[SEP]"))
     one, other = english.encode("the water"), english.encode("a bread")
@@ -297,7 +295,7 @@ def test_a_text_is_put_between_special_tokens(english: WordPieceTokenizer) -> No
 # Saving
 
 
-def test_a_saved_folder_holds_what_others_open(english: WordPieceTokenizer, tmp_path: Path) -> None:
+def test_saved_folder_has_the_files_for_other_libraries(english: WordPieceTokenizer, tmp_path: Path) -> None:
     english.save(tmp_path / "mine")
     names = sorted(path.name for path in (tmp_path / "mine").iterdir())
     assert names == ["tokbench.json", "tokenizer.json", "tokenizer_config.json", "vocab.txt"]
@@ -309,7 +307,7 @@ def test_a_saved_folder_holds_what_others_open(english: WordPieceTokenizer, tmp_
     assert opened.config == english.config
 
 
-def test_a_document_that_was_changed_is_found_out(english: WordPieceTokenizer, tmp_path: Path) -> None:
+def test_changed_tokenizer_json_is_refused(english: WordPieceTokenizer, tmp_path: Path) -> None:
     directory = tmp_path / "mine"
     english.save(directory)
     manifest = store.read_manifest(directory)
@@ -335,13 +333,13 @@ def test_a_document_that_was_changed_is_found_out(english: WordPieceTokenizer, t
 
 
 @pytest.mark.parametrize(("preset", "text"), [("bert", "the"), ("bert-cased", "The")])
-def test_presets_train(preset: str, text: str) -> None:
+def test_presets_can_be_trained(preset: str, text: str) -> None:
     assert load_preset(preset).backend == "wordpiece"
     tokenizer = train_by_name(["The The"], preset=preset)
     assert [token.piece.decode() for token in tokenizer.segment("The").tokens] == [text]
 
 
-def test_the_fast_trainer_forgets_pairs_that_are_gone() -> None:
+def test_fast_trainer_drops_pairs_that_no_longer_occur() -> None:
     # More pairs than fit into the first table, most of which are merged away.
     letters = [chr(0x4E00 + number) for number in range(100)]
     words = {one + other: 2 for one in letters for other in letters if one != other}
