@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("folder")
 
 
 class TestByteSources:
-    def test_plain_files_are_given_by_path(self):
+    def test_plain_files_are_passed_by_path(self):
         write("a.txt", "one\n")
         for unit in ("file", "lines"):
             [source] = open_corpus("a.txt", documents=unit).byte_sources()
@@ -29,7 +29,7 @@ class TestByteSources:
 
     @pytest.mark.parametrize("unit", ["file", "lines", "paragraphs"])
     @pytest.mark.parametrize("errors", ["strict", "replace", "skip"])
-    def test_they_give_the_same_documents(self, unit, errors):
+    def test_byte_sources_give_the_same_documents(self, unit, errors):
         text = "one\r\n\r\n\t\ntwo\nthree\n\n\u3000\nfour\r"
         write("a.txt", text)
         write("b.txt.gz", gzip.compress(text.encode()))
@@ -40,13 +40,13 @@ class TestByteSources:
         corpus = open_corpus(*sorted(path.name for path in Path().iterdir()), documents=unit, errors=errors)
         assert texts_of(corpus.byte_sources()) == list(corpus)
 
-    def test_blocks_are_checked(self):
+    def test_blocks_are_validated_as_utf8(self):
         write("a.txt.gz", gzip.compress(b"abc\xff"))
         [source] = open_corpus("a.txt.gz").byte_sources()
         with pytest.raises(CorpusError, match="not UTF-8 at byte 3"):
             list(source.blocks)
 
-    def test_many_sources_hold_no_file_open(self):
+    def test_byte_sources_keep_no_file_open(self):
         for number in range(3):
             write(f"{number}.txt.gz", gzip.compress(b"x"))
         descriptors = Path("/proc/self/fd")
@@ -60,7 +60,7 @@ class TestByteSources:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("unit", ["file", "lines", "paragraphs"])
-def test_one_line_of_100_mb(unit):
+def test_line_of_100_mb_is_read(unit):
     with gzip.open("a.txt.gz", "wb", compresslevel=1) as file:
         for _ in range(100):
             file.write("é".encode() * 500_000)
@@ -69,7 +69,7 @@ def test_one_line_of_100_mb(unit):
 
 
 @pytest.mark.slow
-def test_lines_are_streamed():
+def test_lines_are_streamed_in_constant_memory():
     import tracemalloc
 
     with gzip.open("a.txt.gz", "wb", compresslevel=1) as file:

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("folder")
 
 class TestCompression:
     @pytest.mark.parametrize("extension", PACKERS)
-    def test_packed_files_read_like_plain_ones(self, extension):
+    def test_compressed_file_reads_like_the_plain_one(self, extension):
         text = "".join(f"{number} é\n" for number in range(200_000))
         write("a.txt", text)
         write(f"a.txt.{extension}", PACKERS[extension](text.encode()))
@@ -38,7 +38,7 @@ class TestCompression:
         assert 1 < len(blocks) <= len(text.encode()) / 2**20 + 2
 
     @pytest.mark.parametrize("extension", PACKERS)
-    def test_packed_jsonl(self, extension):
+    def test_compressed_jsonl_is_read(self, extension):
         write(f"a.jsonl.{extension}", PACKERS[extension](b'{"text": "one"}\n{"text": "two"}'))
         assert list(open_corpus(f"a.jsonl.{extension}")) == ["one", "two"]
 
@@ -49,7 +49,7 @@ class TestCompression:
         assert list(open_corpus(f"a.{extension}")) == ["one two"]
 
     @pytest.mark.parametrize("extension", PACKERS)
-    def test_cut_off(self, extension):
+    def test_truncated_file_is_refused(self, extension):
         packed = PACKERS[extension](random.Random(1).randbytes(5000).hex().encode())
         for length in (0, 1, len(packed) // 2, len(packed) - 1):
             write(f"a.{extension}", packed[:length])
@@ -57,42 +57,42 @@ class TestCompression:
         fails("its compressed data is cut off", f"a.{extension}")
 
     @pytest.mark.parametrize("extension", PACKERS)
-    def test_cut_off_after_a_whole_member(self, extension):
+    def test_truncated_second_member_is_refused(self, extension):
         pack = PACKERS[extension]
         write(f"a.{extension}", pack(b"one") + pack(b"two" * 100)[:-3])
         fails("its compressed data is", f"a.{extension}")
 
     @pytest.mark.parametrize("extension", PACKERS)
-    def test_damaged(self, extension):
+    def test_damaged_file_is_refused(self, extension):
         packed = bytearray(PACKERS[extension](random.Random(1).randbytes(5000).hex().encode()))
         packed[40:80] = bytes(40)
         write(f"a.{extension}", bytes(packed))
         fails(f"a.{extension}: its compressed data is damaged", f"a.{extension}")
 
     @pytest.mark.parametrize("extension", PACKERS)
-    def test_extension_without_the_compression(self, extension):
+    def test_plain_text_with_a_compressed_extension_is_refused(self, extension):
         write(f"a.{extension}", "plain text")
         fails(
             f"a.{extension}: not .{extension} data (it starts with the bytes 70 6c 61 69 6e 20)",
             f"a.{extension}",
         )
 
-    def test_compression_without_the_extension(self):
+    def test_compressed_data_without_the_extension_is_refused_with_a_hint(self):
         write("a.txt", gzip.compress(b"text"))
         assert ".gz" in fails("a.txt: not UTF-8 at byte 1 (0x8B); it looks compressed", "a.txt").hint
 
-    def test_a_packed_empty_file_has_no_document(self):
+    def test_empty_compressed_file_has_no_document(self):
         write("a.txt.gz", gzip.compress(b""))
         write("b.txt")
         assert texts_of(open_corpus("a.txt.gz", "b.txt").byte_sources()) == list(
             open_corpus("a.txt.gz", "b.txt")
         )
 
-    def test_frames_that_are_to_be_skipped(self):
+    def test_skippable_zstandard_frames_are_skipped(self):
         write("a.zst", b"\x50\x2a\x4d\x18\x04\0\0\0info" + zstd(b"text"))
         assert list(open_corpus("a.zst")) == ["text"]
 
-    def test_a_bomb_comes_in_blocks(self):
+    def test_zip_bomb_is_read_in_blocks(self):
         bomb = zstd(bytes(1 << 27))
         write("a.zst", bomb)
         assert len(bomb) < 1 << 14
@@ -102,7 +102,7 @@ class TestCompression:
         assert max(sizes) <= 1 << 25
 
     @pytest.mark.skipif(sys.version_info >= (3, 14), reason="Python itself reads .zst files")
-    def test_zstandard_is_not_installed(self, monkeypatch):
+    def test_missing_zstandard_package_is_named(self, monkeypatch):
         write("docs/a.txt.zst", b"\x28\xb5\x2f\xfd")
         write("docs/b.bin.zst", b"\x28\xb5\x2f\xfd")
         monkeypatch.setitem(sys.modules, "zstandard", None)

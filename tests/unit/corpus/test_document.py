@@ -57,7 +57,7 @@ def read(path: Path, *, most: int, how: str = "texts", **options: Any) -> tokben
 @pytest.mark.parametrize("packed", PACK)
 @pytest.mark.parametrize("how", ["texts", "documents", "texts_of", "byte_sources", "identity"])
 @pytest.mark.parametrize("case", CASES)
-def test_one_that_is_too_long_is_named(tmp_path: Path, packed: str, how: str, case: Any) -> None:
+def test_too_long_document_is_refused_by_name(tmp_path: Path, packed: str, how: str, case: Any) -> None:
     name, unit, text, longest, line = case
     path = tmp_path / f"{name}{packed}"
     path.write_bytes(PACK[packed](text.encode()))
@@ -74,7 +74,7 @@ def test_one_that_is_too_long_is_named(tmp_path: Path, packed: str, how: str, ca
 
 
 @pytest.mark.parametrize("case", CASES[1:])
-def test_it_can_be_left_out(tmp_path: Path, case: Any) -> None:
+def test_too_long_document_can_be_skipped(tmp_path: Path, case: Any) -> None:
     name, unit, text, longest, _ = case
     path = tmp_path / name
     path.write_text(text, encoding="utf-8", newline="")
@@ -95,7 +95,7 @@ def test_it_can_be_left_out(tmp_path: Path, case: Any) -> None:
     most=st.integers(1, 12),
     unit=st.sampled_from(["file", "lines", "paragraphs"]),
 )
-def test_what_is_left_out_is_what_is_too_long(text: str, size: int, most: int, unit: Any) -> None:
+def test_only_too_long_documents_are_skipped(text: str, size: int, most: int, unit: Any) -> None:
     # If a line is too long, it is unknown whether it is blank.
     assume(all(line.strip() or len(line) <= most for line in text.split("\n")))
     blocks = [text[start : start + size] for start in range(0, len(text), size)]
@@ -109,7 +109,7 @@ def test_what_is_left_out_is_what_is_too_long(text: str, size: int, most: int, u
     most=st.integers(1, 6),
     lines=st.booleans(),
 )
-def test_blocks_pass_as_long_as_documents_are_short(data: list[bytes], most: int, lines: bool) -> None:
+def test_blocks_pass_unchanged_while_documents_are_short(data: list[bytes], most: int, lines: bool) -> None:
     whole = b"".join(data)
     ended = whole.replace(b"\r\n", b"\n").split(b"\n")
     longest = max(map(len, ended)) if lines else len(whole)
@@ -122,7 +122,7 @@ def test_blocks_pass_as_long_as_documents_are_short(data: list[bytes], most: int
 
 
 @pytest.mark.parametrize("packing", ["none", "snappy", "zstd"])
-def test_rows_of_parquet(tmp_path: Path, packing: str) -> None:
+def test_too_long_parquet_row_is_refused_or_skipped(tmp_path: Path, packing: str) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "a.parquet"
@@ -137,7 +137,7 @@ def test_rows_of_parquet(tmp_path: Path, packing: str) -> None:
 
 
 @pytest.mark.slow
-def test_rows_of_parquet_that_are_one_long_text(tmp_path: Path) -> None:
+def test_parquet_rows_are_read_in_bounded_memory(tmp_path: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "a.parquet"
@@ -149,7 +149,7 @@ def test_rows_of_parquet_that_are_one_long_text(tmp_path: Path) -> None:
     assert sum(1 for _ in texts) == 199
 
 
-def test_a_bound_of_nothing_is_refused(tmp_path: Path) -> None:
+def test_limit_of_zero_bytes_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a", encoding="utf-8")
     with pytest.raises(ConfigError, match="max_document_bytes must be between 1 byte and 2 GiB, and is 0"):
         tokbench.open_corpus(tmp_path / "a.txt", max_document_bytes=0)
@@ -189,7 +189,7 @@ PEAK = """if True:
     ("name", "documents"),
     [("a.txt.gz", "file"), ("a.txt.gz", "lines"), ("a.txt.xz", "paragraphs"), ("a.jsonl.gz", "file")],
 )
-def test_a_small_file_with_a_huge_line_costs_no_more_than_the_bound(
+def test_huge_line_in_a_small_file_is_read_in_bounded_memory(
     tmp_path: Path, name: str, documents: str
 ) -> None:
     path = tmp_path / name
@@ -204,7 +204,7 @@ def test_a_small_file_with_a_huge_line_costs_no_more_than_the_bound(
     assert int(done.stdout) < 64 * MEGABYTES
 
 
-def test_a_record_that_is_too_long_does_not_hide_the_next(tmp_path: Path) -> None:
+def test_record_after_a_too_long_one_is_read(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     texts = ["a", "b" * 5_000_000, "c"]
     path.write_text("\n".join(json.dumps({"text": text}) for text in texts), encoding="utf-8")
@@ -217,9 +217,7 @@ def test_a_record_that_is_too_long_does_not_hide_the_next(tmp_path: Path) -> Non
 
 @pytest.mark.skipif(os.name == "nt", reason="makes a pipe")
 @pytest.mark.parametrize("name", ["pipe", "pipe.gz", "pipe.jsonl"])
-def test_a_pipe_without_a_writer_is_not_waited_for_without_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_pipe_without_a_writer_times_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr("tokbench.corpus.bytes._PIPE_SECONDS", 0.1)
     os.mkfifo(tmp_path / name)
     with pytest.raises(CorpusError, match="a pipe without a writer"):
@@ -229,7 +227,7 @@ def test_a_pipe_without_a_writer_is_not_waited_for_without_end(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="makes a pipe")
-def test_a_file_that_became_a_pipe(tmp_path: Path) -> None:
+def test_file_replaced_by_a_pipe_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("text", encoding="utf-8")
     corpus = tokbench.open_corpus(path)
@@ -242,13 +240,13 @@ def test_a_file_that_became_a_pipe(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux has this device")
 @pytest.mark.parametrize("unit", ["file", "lines", "paragraphs"])
 @pytest.mark.parametrize("how", ["texts", "documents", "texts_of", "byte_sources", "identity"])
-def test_a_device_without_an_end(tmp_path: Path, how: str, unit: str) -> None:
+def test_endless_device_is_refused(tmp_path: Path, how: str, unit: str) -> None:
     (tmp_path / "link.txt").symlink_to("/dev/zero")
     with pytest.raises(CorpusError, match=r"link\.txt(:1)?: a document of more than 1,000 bytes"):
         read(tmp_path / "link.txt", most=1000, how=how, documents=unit)
 
 
-def test_what_is_too_much_for_the_kernel_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernel_overflow_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     from tokbench.backends.bpe import training
 
     class Full:

@@ -20,11 +20,11 @@ pytestmark = pytest.mark.usefixtures("folder")
 
 
 class TestUnits:
-    def test_a_file_is_a_document_as_it_is(self):
+    def test_file_is_one_unchanged_document(self):
         write("a.txt", "one\r\n\n two \n")
         assert list(open_corpus("a.txt")) == ["one\r\n\n two \n"]
 
-    def test_lines(self):
+    def test_lines_are_split_at_newlines(self):
         write("a.txt", " one \r\n\n\t \nlone\rreturn\u2028\x0b\x85still\n\u3000\nend\r")
         assert list(open_corpus("a.txt", documents="lines")) == [
             " one ",
@@ -32,17 +32,17 @@ class TestUnits:
             "end\r",
         ]
 
-    def test_what_is_blank_does_not_depend_on_the_version_of_unicode(self):
+    def test_blank_lines_do_not_depend_on_the_unicode_version(self):
         import regex
 
         space = regex.compile(r"[\s\x1c-\x1f]")
         assert all(chr(code).isspace() == bool(space.match(chr(code))) for code in range(0x110000))
 
-    def test_paragraphs(self):
+    def test_paragraphs_are_split_at_blank_lines(self):
         write("a.txt", "\n\none\r\ntwo\n \nthree\n\n\n\nfour")
         assert list(open_corpus("a.txt", documents="paragraphs")) == ["one\ntwo", "three", "four"]
 
-    def test_sources_name_the_line(self):
+    def test_document_source_names_the_line(self):
         write("a.txt", "one\n\ntwo\nthree\n\nfour")
         for unit, sources in {
             "file": ["a.txt"],
@@ -57,7 +57,7 @@ class TestUnits:
         write("a.txt")
         assert list(open_corpus("a.txt").documents()) == [Document("text", "Latin", "a.txt")]
 
-    def test_program_code_is_reported_by_folder_extension_or_field(self):
+    def test_program_code_is_recognized_by_folder_extension_or_field(self):
         names = (
             "code/c.txt",
             "src/a.PY",
@@ -79,7 +79,7 @@ class TestUnits:
         by_field = open_corpus("d.jsonl", group_by="field:lang").documents()
         assert [document.is_code for document in by_field] == [True, False]
 
-    def test_empty_documents_are_left_out(self):
+    def test_empty_documents_are_skipped(self):
         write("a.txt", "")
         write("b.txt", codecs.BOM_UTF8)
         write("c.txt", " \n")
@@ -89,24 +89,24 @@ class TestUnits:
         assert texts_of(open_corpus(*paths).byte_sources()) == [" \n", " "]
 
     @pytest.mark.parametrize("content", [b"", b"\n\n", codecs.BOM_UTF8])
-    def test_no_document_at_all(self, content):
+    def test_corpus_without_documents_is_refused(self, content):
         write("a.txt", content)
         corpus = open_corpus("a.txt", documents="lines")
         for read in (list, lambda corpus: list(corpus.documents()), Corpus.fingerprint):
             with pytest.raises(CorpusError, match=r"there is no text in a\.txt"):
                 read(corpus)
 
-    def test_a_corpus_can_be_read_again(self):
+    def test_corpus_can_be_read_again(self):
         write("a.txt", "one\ntwo")
         corpus = open_corpus("a.txt", documents="lines")
         first, second = iter(corpus), iter(corpus)
         assert [next(first), next(second), next(first)] == ["one", "one", "two"]
         assert list(corpus) == ["one", "two"]
 
-    def test_it_is_what_backends_ask_for(self):
+    def test_corpus_implements_byte_documents(self):
         assert isinstance(open_corpus(write("a.txt")), ByteDocuments)
 
-    def test_unknown_options(self):
+    def test_unknown_options_are_refused(self):
         write("a.txt")
         for options in (
             {"documents": "words"},

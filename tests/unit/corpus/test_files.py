@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("folder")
 
 
 class TestFinding:
-    def test_a_folder_is_walked_and_sorted(self):
+    def test_folder_is_searched_recursively_and_sorted(self):
         for path in ("docs/b.txt", "docs/a.txt", "docs/deep/er/c.py", "docs/data.jsonl"):
             write(path)
         assert names(open_corpus("docs")) == [
@@ -32,7 +32,7 @@ class TestFinding:
             "docs/deep/er/c.py",
         ]
 
-    def test_a_file_says_what_it_is(self):
+    def test_corpus_file_has_its_properties(self):
         write("docs/a.txt", "four")
         write("docs/deep/b.JSONL.GZ", gzip.compress(b'{"text": "x"}'))
         plain, packed = open_corpus("docs").files
@@ -49,14 +49,14 @@ class TestFinding:
     def test_paths_may_be_path_objects(self):
         assert list(open_corpus(write("a.txt"))) == ["text"]
 
-    def test_what_pip_compiles_is_no_text(self):
+    def test_compiled_python_files_are_skipped(self):
         write("docs/a.py", "a")
         write("docs/__pycache__/a.pyc", "b")
         corpus = open_corpus("docs")
         assert list(corpus) == ["a"]
         assert corpus.left_out == LeftOut(hidden=1)
 
-    def test_hidden_and_binary_are_left_out_and_counted(self):
+    def test_hidden_and_binary_files_are_skipped_and_counted(self):
         write("docs/a.txt")
         write("docs/.hidden")
         write("docs/.git/config")
@@ -67,18 +67,18 @@ class TestFinding:
         assert names(corpus) == ["docs/a.txt", "docs/late"]
         assert corpus.left_out == LeftOut(hidden=2, binary=2)
 
-    def test_named_files_are_read_whatever_they_are(self):
+    def test_named_files_are_always_read(self):
         write(".hidden/.file", "a\0b")
         assert list(open_corpus(".hidden/.file")) == ["a\0b"]
         assert list(open_corpus(write("x.bin", "\0"))) == ["\0"]
         write(".hidden/other")
         assert names(open_corpus(".hidden")) == [".hidden/other"]
 
-    def test_text_extensions_are_never_taken_for_binary(self):
+    def test_files_with_text_extensions_are_not_taken_for_binary(self):
         write("docs/a.txt", "a\0b")
         assert list(open_corpus("docs")) == ["a\0b"]
 
-    def test_a_file_named_twice_is_read_once(self):
+    def test_file_named_twice_is_read_once(self):
         write("docs/a.txt")
         Path("link.txt").symlink_to("docs/a.txt")
         corpus = open_corpus(
@@ -86,7 +86,7 @@ class TestFinding:
         )
         assert list(corpus) == ["text"]
 
-    def test_links_to_folders_are_followed_and_circles_end(self):
+    def test_links_to_folders_are_followed_without_cycles(self):
         write("elsewhere/b.txt", "b")
         write("docs/deep/a.txt", "a")
         Path("docs/deep/up").symlink_to("..")
@@ -96,7 +96,7 @@ class TestFinding:
         assert names(open_corpus("docs")) == ["docs/all/b.txt", "docs/deep/a.txt"]
         assert names(open_corpus("docs/**/*.txt")) == ["docs/deep/a.txt"]
 
-    def test_special_files_in_folders_are_passed_over(self):
+    def test_special_files_in_folders_are_skipped(self):
         write("docs/a.txt")
         os.mkfifo("docs/pipe")
         Path("docs/broken").symlink_to("nowhere")
@@ -108,7 +108,7 @@ class TestFinding:
             assert corpus.left_out == open_corpus("docs/*").left_out == LeftOut(special=4)
             fails("docs/socket: a socket", "docs/socket")
 
-    def test_patterns(self):
+    def test_glob_patterns_match_visible_files(self):
         for path in ("a.txt", "b.md", "docs/c.txt", "docs/deep/d.txt", "docs/.e.txt", ".git/f.txt"):
             write(path)
         assert names(open_corpus("*.txt")) == ["a.txt"]
@@ -119,12 +119,12 @@ class TestFinding:
         assert names(open_corpus("**/deep/../c.*")) == ["docs/deep/../c.txt"]
         assert len(open_corpus(str(Path.cwd() / "**" / "*.txt")).files) == 3
 
-    def test_a_name_that_looks_like_a_pattern_is_a_name(self):
+    def test_existing_name_with_brackets_is_not_a_pattern(self):
         write("[a].txt", "brackets")
         write("a.txt", "plain")
         assert list(open_corpus("[a].txt")) == ["brackets"]
 
-    def test_missing_paths_suggest_what_is_there(self):
+    def test_missing_path_suggests_an_existing_one(self):
         write("docs/readme.txt")
         assert (
             "did you mean docs/readme.txt?" in fails("docs/redme.txt does not exist", "docs/redme.txt").hint
@@ -135,17 +135,17 @@ class TestFinding:
         assert "is a file" in fails("does not exist", "docs/readme.txt/a").hint
 
     @pytest.mark.parametrize("path", ["", "a\0b", "x" * 5000])
-    def test_impossible_paths(self, path):
+    def test_impossible_paths_are_refused(self, path):
         with pytest.raises(CorpusError):
             open_corpus(path)
 
-    def test_links_that_lead_nowhere(self):
+    def test_dangling_links_are_refused(self):
         Path("broken").symlink_to("nowhere")
         Path("circle").symlink_to("circle")
         assert "nowhere" in fails("a broken symbolic link", "broken").hint
         fails("a broken symbolic link", "circle")
 
-    def test_nothing_found(self):
+    def test_search_without_a_match_is_refused(self):
         Path("empty").mkdir()
         write("only/.hidden")
         fails("no text files in empty/", "empty")
@@ -155,7 +155,7 @@ class TestFinding:
         fails("no file or folder was named")
 
     @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
-    def test_no_permission(self):
+    def test_unreadable_files_and_folders_are_refused(self):
         write("docs/secret.txt").chmod(0)
         fails("docs/secret.txt: cannot be read (Permission denied)", "docs/secret.txt")
         fails("docs/secret.txt: cannot be read (Permission denied)", "docs")
@@ -164,13 +164,13 @@ class TestFinding:
         fails("docs/secret.txt: cannot be read (Permission denied)", "docs/secret.txt")
         Path("docs").chmod(0o700)
 
-    def test_no_permission_as_the_system_tells_it(self, monkeypatch):
+    def test_permission_denied_by_os_access_is_reported(self, monkeypatch):
         write("secret.txt")
         monkeypatch.setattr(os, "access", lambda path, mode: False)
         error = fails("secret.txt: cannot be read (Permission denied)", "secret.txt")
         assert "permissions" in error.hint
 
-    def test_a_file_that_went_away(self):
+    def test_file_removed_meanwhile_is_reported(self):
         file = write("a.txt")
         corpus = open_corpus("a.txt")
         file.unlink()

@@ -62,7 +62,7 @@ def never(*_: Any) -> TextIdentity:
 
 @pytest.mark.parametrize("read", [read_as_strings, read_as_bytes])
 @pytest.mark.parametrize("unit", ["file", "lines", "paragraphs"])
-def test_it_is_the_identity_of_the_documents(
+def test_identity_equals_that_of_the_corpus(
     folder: Path, monkeypatch: pytest.MonkeyPatch, unit: Any, read: Any
 ) -> None:
     expected = tokbench.open_corpus(folder, documents=unit).identity()
@@ -103,7 +103,7 @@ awkward = st.text("ab \n\r\u3000é\x1c", max_size=40)
 @given(
     texts=st.lists(st.tuples(st.sampled_from(["file", "lines"]), awkward), max_size=3), size=st.integers(1, 9)
 )
-def test_it_does_not_depend_on_where_blocks_are_cut(texts: list[tuple[str, str]], size: int) -> None:
+def test_identity_does_not_depend_on_block_boundaries(texts: list[tuple[str, str]], size: int) -> None:
     made = []
     fingerprint, lines = Fingerprint(), Lines()
     for unit, text in texts:
@@ -129,7 +129,7 @@ def test_it_does_not_depend_on_where_blocks_are_cut(texts: list[tuple[str, str]]
         ("unigram", {"vocab_size": 300}),
     ],
 )
-def test_a_text_is_read_once_by_training_and_saving(
+def test_training_and_saving_reads_the_text_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, backend: str, options: dict[str, Any]
 ) -> None:
     (tmp_path / "a.txt").write_text("some words and some more words\n" * 30, encoding="utf-8")
@@ -140,7 +140,7 @@ def test_a_text_is_read_once_by_training_and_saving(
     assert result.fingerprint == expected
 
 
-def test_a_byte_that_is_no_utf8_is_told_as_ever(tmp_path: Path) -> None:
+def test_invalid_utf8_is_reported_with_its_offset(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"some words\n" * 100_000 + b"bad \xe9\n" + b"more\n" * 400_000)
     for unit in ("file", "lines"):
         corpus: Any = IdentifiedDocuments(tokbench.open_corpus(tmp_path / "a.txt", documents=unit))
@@ -148,7 +148,7 @@ def test_a_byte_that_is_no_utf8_is_told_as_ever(tmp_path: Path) -> None:
             tokbench.train(corpus, vocab_size=300)
 
 
-def test_how_far_files_are_read_is_known_within_a_file(folder: Path) -> None:
+def test_position_within_a_file_is_known(folder: Path) -> None:
     documents = IdentifiedDocuments(tokbench.open_corpus(folder / "long.txt"))
     seen = [documents.files_read for source in documents.byte_sources() for _ in source.blocks or ()]
     size = (folder / "long.txt").stat().st_size

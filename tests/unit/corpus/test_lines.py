@@ -35,7 +35,7 @@ def numbered(numbers: Iterable[int]) -> str:
 
 @pytest.mark.parametrize("unit", ["file", "lines", "paragraphs"])
 @pytest.mark.parametrize("errors", ["strict", "replace", "skip"])
-def test_documents_have_no_say(tmp_path: Path, unit: str, errors: str) -> None:
+def test_identity_of_lines_does_not_depend_on_the_documents(tmp_path: Path, unit: str, errors: str) -> None:
     (tmp_path / "a.txt").write_bytes(HARD.encode())
     (tmp_path / "b.txt").write_bytes(numbered(range(50)).encode())
     corpus = open_corpus(tmp_path, documents=unit, errors=errors)  # type: ignore[arg-type]
@@ -45,7 +45,7 @@ def test_documents_have_no_say(tmp_path: Path, unit: str, errors: str) -> None:
 
 
 @pytest.mark.parametrize("first", ["lines", "notes", "notes, then lines"])
-def test_lines_are_read_with_the_documents_or_once_more(first: str) -> None:
+def test_lines_are_noted_in_the_same_reading_or_a_second_one(first: str) -> None:
     documents = documents_of(HARD, numbered(range(9)))
     reading = CorpusScan(documents if first != "lines" else iter(documents))
     if "notes" in first:
@@ -57,7 +57,7 @@ def test_lines_are_read_with_the_documents_or_once_more(first: str) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
-def test_blocks_may_be_cut_anywhere(size: int) -> None:
+def test_identity_of_lines_does_not_depend_on_block_boundaries(size: int) -> None:
     data = HARD.encode()
     counting = Lines()
     blocks = [data[start : start + size] for start in range(0, len(data), size)]
@@ -66,11 +66,11 @@ def test_blocks_may_be_cut_anywhere(size: int) -> None:
 
 
 @pytest.mark.parametrize("other", ["one\ntwo\n", "one\ntow\nsix", "one\ntwo\nsix\nsix", "one two\nsix", ""])
-def test_other_lines_are_another_text(other: str) -> None:
+def test_different_lines_have_another_identity(other: str) -> None:
     assert identity(other) != identity("one\ntwo\nsix")
 
 
-def test_the_share_of_lines_is_exact_for_small_texts() -> None:
+def test_line_overlap_of_small_texts_is_exact() -> None:
     trained = identity(numbered(range(1000)))
     assert line_overlap(trained, identity(numbered(range(900, 1100)))) == 0.5
     assert line_overlap(trained, identity(numbered(range(5)))) == 1
@@ -78,14 +78,14 @@ def test_the_share_of_lines_is_exact_for_small_texts() -> None:
     assert line_overlap(trained, identity("}\n" * 9)) is None
 
 
-def test_the_share_of_lines_is_an_estimate_for_large_ones() -> None:
+def test_line_overlap_of_large_texts_is_an_estimate() -> None:
     trained = identity(numbered(range(40_000)))
     assert len(trained.sample) == 4096
     assert line_overlap(trained, identity(numbered(range(30_000, 50_000)))) == pytest.approx(0.5, abs=0.05)
     assert line_overlap(trained, identity(numbered(range(50_000, 50_020)))) is None  # about two hashes
 
 
-def test_the_smallest_are_kept() -> None:
+def test_smallest_values_are_kept() -> None:
     draw = Random(0)
     values = [draw.randrange(1000) for _ in range(3000)]
     for most in (1, 10, 999, 5000):
@@ -95,7 +95,7 @@ def test_the_smallest_are_kept() -> None:
         assert kept.values() == sorted({*values})[:most]
 
 
-def test_shares_of_samples() -> None:
+def test_share_of_samples_is_computed() -> None:
     assert share_of(["1", "2", "9"], ["2", "3"], most=2) == 0.5  # nothing is known of 9
     assert share_of(["1", "2", "9"], ["2", "3"], most=3) == 1 / 3
     assert share_of(["1", "2", "9"], ["2", "3"], most=2, fewest=3) is None

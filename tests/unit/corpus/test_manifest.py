@@ -27,7 +27,7 @@ def names(*paths: Path) -> list[str]:
     return [file.path.name for file in open_corpus(*paths).files]
 
 
-def test_what_a_manifest_does_not_list_is_left_out_and_reported(tmp_path: Path) -> None:
+def test_files_missing_in_the_manifest_are_skipped_and_counted(tmp_path: Path) -> None:
     texts = folder(tmp_path, MANIFEST)
     for named in (texts, tmp_path):
         corpus = open_corpus(named)
@@ -35,7 +35,7 @@ def test_what_a_manifest_does_not_list_is_left_out_and_reported(tmp_path: Path) 
         assert str(corpus.left_out) == "3 not listed in MANIFEST.toml"
 
 
-def test_what_is_named_itself_is_read(tmp_path: Path) -> None:
+def test_named_files_are_read_despite_the_manifest(tmp_path: Path) -> None:
     texts = folder(tmp_path, MANIFEST)
     assert names(texts / "make.py", texts / "MANIFEST.toml") == ["MANIFEST.toml", "make.py"]
     assert names(texts / "sub") == ["b.txt", "notes.md"]
@@ -45,12 +45,12 @@ def test_what_is_named_itself_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "other", ["", "title = 3", '[package]\nname = "x"', "file = 3", "not toml", "[[file]]\n"]
 )
-def test_a_file_of_that_name_that_lists_nothing_is_a_text(tmp_path: Path, other: str) -> None:
+def test_manifest_without_a_file_list_is_read_as_text(tmp_path: Path, other: str) -> None:
     texts = folder(tmp_path, other)
     assert set(names(texts)) == {path.name for path in texts.rglob("*") if path.is_file()}
 
 
-def test_what_describes_translations_is_no_language(tmp_path: Path) -> None:
+def test_description_of_translations_is_not_read_as_a_language(tmp_path: Path) -> None:
     for name in (
         "parallel_web/de.txt",
         "parallel_web/README.md",
@@ -70,6 +70,6 @@ def test_what_describes_translations_is_no_language(tmp_path: Path) -> None:
     assert names(tmp_path / "parallel_web" / "SOURCE.txt") == ["SOURCE.txt"]
 
 
-def test_the_bundled_folder_is_the_bundled_texts() -> None:
+def test_bundled_folder_has_the_bundled_files() -> None:
     files = {file.path for file in open_corpus(corpora_directory()).files}
     assert files == {file.path for file in bundled_files()}

@@ -45,7 +45,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     return found
 
 
-def test_documents_are_read_once_and_are_the_same(corpus: Corpus, opened: Counter[str]) -> None:
+def test_documents_in_memory_are_read_once_and_equal(corpus: Corpus, opened: Counter[str]) -> None:
     expected = list(corpus.documents())
     opened.clear()
     with corpus.in_memory():
@@ -58,7 +58,7 @@ def test_documents_are_read_once_and_are_the_same(corpus: Corpus, opened: Counte
     assert set(opened.values()) == {2}
 
 
-def test_what_is_too_large_is_read_again_each_time(corpus: Corpus, opened: Counter[str]) -> None:
+def test_too_large_corpus_is_read_each_time(corpus: Corpus, opened: Counter[str]) -> None:
     expected = list(corpus.documents())
     size = sum(document.text.__sizeof__() for document in expected)
     opened.clear()
@@ -68,7 +68,7 @@ def test_what_is_too_large_is_read_again_each_time(corpus: Corpus, opened: Count
     assert set(opened.values()) == {3}
 
 
-def test_a_pass_that_is_not_finished_keeps_nothing(corpus: Corpus, opened: Counter[str]) -> None:
+def test_unfinished_pass_keeps_nothing_in_memory(corpus: Corpus, opened: Counter[str]) -> None:
     with corpus.in_memory():
         next(corpus.documents())
         assert len(list(corpus.documents())) == len(corpus.files)

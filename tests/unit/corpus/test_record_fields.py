@@ -47,17 +47,17 @@ def test_several_fields_are_joined_by_a_blank_line(records: Path) -> None:
     assert next(iter(open_corpus(records, text_field=("body", "title")))) == "two\nthree\n\none"
 
 
-def test_a_field_given_twice_is_read_once(records: Path) -> None:
+def test_repeated_field_is_read_once(records: Path) -> None:
     rows = list(open_corpus(records, text_field=["title", "title", "body"]))
     assert rows == TEXTS
 
 
-def test_one_field_must_be_there(records: Path) -> None:
+def test_single_text_field_is_required(records: Path) -> None:
     with pytest.raises(CorpusError, match=r":2: the field 'body' is null, not a string"):
         list(open_corpus(records, text_field="body"))
 
 
-def test_a_record_without_any_of_the_fields_is_an_error(tmp_path: Path) -> None:
+def test_record_without_any_text_field_is_refused(tmp_path: Path) -> None:
     path = jsonl(tmp_path / "b.jsonl", [{"title": "one"}, {"text": "two"}])
     with pytest.raises(CorpusError, match=r"b.jsonl:2: the record has no field 'title'"):
         list(open_corpus(path, text_field=["title", "body"]))
@@ -66,12 +66,12 @@ def test_a_record_without_any_of_the_fields_is_an_error(tmp_path: Path) -> None:
         list(open_corpus(path, text_field=["title", "body"]))
 
 
-def test_no_field_is_none(records: Path) -> None:
+def test_empty_list_of_fields_is_refused(records: Path) -> None:
     with pytest.raises(ConfigError, match="no field to read texts from"):
         open_corpus(records, text_field=[])
 
 
-def test_what_lacks_the_field_of_groups_is_in_a_group_of_its_own(records: Path, tmp_path: Path) -> None:
+def test_records_without_the_group_field_form_one_group(records: Path, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("plain text\n", encoding="utf-8")
     jsonl(tmp_path / "z.jsonl", [{"title": "no lang at all"}])
     paths = [records, tmp_path / "notes.txt", tmp_path / "z.jsonl"]
@@ -87,13 +87,13 @@ def test_what_lacks_the_field_of_groups_is_in_a_group_of_its_own(records: Path, 
     assert str(corpus.problems) == "3 documents without the field of --group-by are in the group '(no lang)'"
 
 
-def test_a_table_without_the_column_of_groups_is_read(tmp_path: Path) -> None:
+def test_parquet_without_the_group_column_is_read(tmp_path: Path) -> None:
     path = parquet(tmp_path / "a.parquet", [{"text": "one"}, {"text": "two"}])
     corpus = open_corpus(path, group_by="field:lang")
     assert [document.group for document in corpus.documents()] == ["(no lang)"] * 2
 
 
-def test_text_alone_has_no_field_to_group_by(tmp_path: Path) -> None:
+def test_plain_text_grouped_by_field_is_refused(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("plain text\n", encoding="utf-8")
     with pytest.raises(ConfigError, match="has no fields to group by"):
         open_corpus(tmp_path / "notes.txt", group_by="field:lang")

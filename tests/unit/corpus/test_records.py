@@ -24,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("folder")
 
 
 class TestJsonl:
-    def test_records(self):
+    def test_json_lines_are_read(self):
         write("a.jsonl", '\ufeff{"text": "öne\\n\\ud83d\\ude00", "n": 1}\r\n\n  \n{"n": NaN, "text": "two"}')
         documents = list(open_corpus("a.jsonl", documents="lines").documents())
         assert [(document.text, document.source) for document in documents] == [
@@ -32,7 +32,7 @@ class TestJsonl:
             ("two", "a.jsonl:4"),
         ]
 
-    def test_another_field(self):
+    def test_another_text_field_is_read(self):
         write_jsonl("a.ndjson", {"content": "one"})
         assert list(open_corpus("a.ndjson", text_field="content")) == ["one"]
 
@@ -55,15 +55,15 @@ class TestJsonl:
             ('{"text": "\\ud800"}', "the text holds the lone surrogate U+D800", "--errors replace"),
         ],
     )
-    def test_what_is_wrong_and_where(self, line, message, hint):
+    def test_invalid_record_is_refused_with_its_position(self, line, message, hint):
         write("a.jsonl", '{"text": "ok"}\n\n' + line + "\n")
         assert hint in fails(f"a.jsonl:3: {message}", "a.jsonl").hint
 
-    def test_bad_utf8_is_named_by_line_and_byte(self):
+    def test_invalid_utf8_is_reported_by_line_and_byte(self):
         write("a.jsonl", codecs.BOM_UTF8 + b'{"text": "ok"}\n{"text": "\xe9"}')
         fails("a.jsonl:2: not UTF-8 at byte 28 (0xE9)", "a.jsonl")
 
-    def test_replace_and_skip(self):
+    def test_invalid_utf8_can_be_replaced_or_skipped(self):
         write("a.jsonl", b'{"text": "a\xe9"}\n{"text": "b\\udc80"}\n{"text": "c"}\n')
         replacing = open_corpus("a.jsonl", errors="replace")
         assert list(replacing) == ["a\ufffd", "b\ufffd", "c"]
@@ -75,7 +75,7 @@ class TestJsonl:
     @pytest.mark.parametrize(
         "line", ['{"text": null}', "{}", '{"text": 3}', '{"text": ["x"]}', '["text"]', "null", '{"text": "x"']
     )
-    def test_skip_leaves_out_records_without_a_text(self, line):
+    def test_records_without_text_can_be_skipped(self, line):
         write("a.jsonl", f'{line}\n{{"text": "ok"}}\n{line}\n')
         for errors in ("strict", "replace"):
             fails("a.jsonl:1: ", "a.jsonl", errors=errors)
@@ -85,7 +85,7 @@ class TestJsonl:
         write("b.jsonl", line)
         assert "--text-field" in fails("no record of b.jsonl has a text", "b.jsonl", errors="skip").hint
 
-    def test_byte_sources_are_few_and_give_the_same_documents(self):
+    def test_byte_sources_join_records_and_give_the_same_documents(self):
         texts = [
             "one",
             " ",
@@ -116,7 +116,7 @@ class TestParquet:
 
         pyarrow.parquet.write_table(pyarrow.table(columns), path, row_group_size=300)
 
-    def test_rows(self, pyarrow):
+    def test_parquet_rows_are_read(self, pyarrow):
         texts = [f"text {number}" for number in range(1000)]
         self.write(pyarrow, other=list(range(1000)), text=texts)
         corpus = open_corpus("a.parquet")
@@ -125,7 +125,7 @@ class TestParquet:
         assert corpus.files[0].kind == "parquet"
 
     @pytest.mark.parametrize("kind", ["large_string", "string_view", "dictionary"])
-    def test_every_kind_of_string(self, pyarrow, kind):
+    def test_every_string_type_is_read(self, pyarrow, kind):
         column = pyarrow.array(["a", "é", "a"])
         try:
             made = (
@@ -136,14 +136,14 @@ class TestParquet:
             pytest.skip(f"this pyarrow does not write it: {error}")
         assert list(open_corpus("a.parquet")) == ["a", "é", "a"]
 
-    def test_another_column_and_groups(self, pyarrow):
+    def test_another_text_column_and_group_column_are_read(self, pyarrow):
         self.write(pyarrow, lang=["de", "fr"], content=["eins", "un"], year=[1, 2])
         options = {"text_field": "content"}
         assert groups("a.parquet", group_by="field:lang", **options) == ["de", "fr"]
         assert groups("a.parquet", group_by="field:year", **options) == ["1", "2"]
         assert groups("a.parquet", group_by="field:content", **options) == ["eins", "un"]
 
-    def test_what_is_wrong_and_where(self, pyarrow):
+    def test_invalid_record_is_refused_with_its_position(self, pyarrow):
         self.write(pyarrow, content=["x"], id=[1])
         assert "'content', 'id'" in fails("a.parquet: there is no column 'text'", "a.parquet").hint
         fails("a.parquet: the column 'id' holds int64, not text", "a.parquet", text_field="id")
@@ -153,7 +153,7 @@ class TestParquet:
         assert list(skipping) == ["x"]
         assert skipping.problems == Problems(skipped_documents=1, textless_documents=1)
 
-    def test_bad_utf8(self, pyarrow):
+    def test_invalid_utf8_in_parquet_is_reported_replaced_or_skipped(self, pyarrow):
         column = pyarrow.array([b"ok", b"b\xe9"]).view(pyarrow.string())
         self.write(pyarrow, text=column)
         fails("a.parquet:2: not UTF-8 at byte 1 (0xE9)", "a.parquet")
@@ -161,13 +161,13 @@ class TestParquet:
         assert list(open_corpus("a.parquet", errors="skip")) == ["ok"]
         fails("a.parquet: cannot be read as Parquet", "a.parquet", group_by="field:text", errors="replace")
 
-    def test_files_without_rows(self, pyarrow):
+    def test_parquet_without_rows_has_no_documents(self, pyarrow):
         self.write(pyarrow, text=pyarrow.array([], pyarrow.string()))
         fails("there is no text in a.parquet", "a.parquet")
         self.write(pyarrow, "b.parquet", text=["one"])
         assert list(open_corpus("a.parquet", "b.parquet", max_document_bytes=3)) == ["one"]
 
-    def test_files_that_are_not_parquet(self, pyarrow):
+    def test_damaged_parquet_is_refused(self, pyarrow):
         self.write(pyarrow, text=["some text"] * 100)
         data = Path("a.parquet").read_bytes()
         for damaged in (b"", b"PAR1", b"plain text", data[:-10], data[:4] + bytes(60) + data[64:]):
@@ -176,7 +176,7 @@ class TestParquet:
         write("c.parquet.gz", gzip.compress(data))
         fails("c.parquet.gz: Parquet is read from plain files only", "c.parquet.gz")
 
-    def test_pyarrow_is_not_installed(self, pyarrow, monkeypatch):
+    def test_missing_pyarrow_package_is_named(self, pyarrow, monkeypatch):
         self.write(pyarrow, text=["x"])
         monkeypatch.setitem(sys.modules, "pyarrow", None)
         with pytest.raises(BackendUnavailableError) as caught:

@@ -43,16 +43,16 @@ def kind_by_definition(text: str) -> str:
 
 
 @given(text=some_text | st.text(max_size=12))
-def test_the_script_of_most_letters(text: str) -> None:
+def test_script_of_a_text_equals_its_definition(text: str) -> None:
     assert script_of(text) == script_by_definition(text)
 
 
-def test_as_many_letters_of_two_scripts_are_decided_by_the_alphabet() -> None:
+def test_tie_between_scripts_goes_to_the_first_by_name() -> None:
     assert script_of("abяЖ") == "Cyrillic"
     assert script_of("abcяЖ") == "Latin"
     assert script_of("ab漢字") == "Han"
 
 
 @given(text=some_text | st.text(max_size=6))
-def test_the_kind_of_an_entry(text: str) -> None:
+def test_kind_of_an_entry_equals_its_definition(text: str) -> None:
     assert kind_of(text) == kind_by_definition(text)

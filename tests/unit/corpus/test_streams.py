@@ -21,13 +21,13 @@ pytestmark = pytest.mark.usefixtures("folder")
 
 
 class TestStreams:
-    def test_stdin(self, stdin):
+    def test_stdin_is_read(self, stdin):
         stdin(b"one\n\ntwo")
         corpus = open_corpus("-")
         assert list(corpus.documents()) == [Document("one\n\ntwo", "Latin", "<stdin>")]
         assert corpus.num_bytes == 0
 
-    def test_stdin_in_lines(self, stdin):
+    def test_stdin_is_read_in_lines(self, stdin):
         stdin(codecs.BOM_UTF8 + b"one\n\ntwo")
         corpus = open_corpus("-", "-", documents="lines", group_by="path")
         assert [(document.source, document.group) for document in corpus.documents()] == [
@@ -51,11 +51,11 @@ class TestStreams:
         with pytest.raises(CorpusError, match="only once"):
             list(train)
 
-    def test_stdin_as_bytes(self, stdin):
+    def test_stdin_is_read_as_bytes(self, stdin):
         stdin("é".encode())
         assert texts_of(open_corpus("-").byte_sources()) == ["é"]
 
-    def test_bad_stdin(self, stdin, monkeypatch):
+    def test_invalid_or_missing_stdin_is_refused(self, stdin, monkeypatch):
         stdin(b"ab\xff")
         fails("<stdin>: not UTF-8 at byte 2 (0xFF)", "-")
         stdin(b"")
@@ -63,13 +63,13 @@ class TestStreams:
         monkeypatch.setattr(sys, "stdin", None)
         fails("<stdin>: standard input is closed", "-")
 
-    def test_a_file_of_that_name(self):
+    def test_file_named_dash_is_read_by_its_path(self):
         write("-", "a dash")
         write("<stdin>", "brackets")
         assert list(open_corpus("./-")) == ["a dash"]
         assert list(open_corpus("<stdin>")) == ["brackets"]
 
-    def test_a_named_pipe(self):
+    def test_named_pipe_is_read_once(self):
         os.mkfifo("pipe")
         writer = threading.Thread(target=lambda: Path("pipe").write_bytes(b"one\ntwo"))
         writer.start()
@@ -80,7 +80,7 @@ class TestStreams:
         with pytest.raises(CorpusError, match="pipe can be read only once"):
             list(corpus)
 
-    def test_process_substitution(self):
+    def test_process_substitution_is_read(self):
         untrusted, writing = os.pipe()
         os.write(writing, b"text")
         os.close(writing)
@@ -98,7 +98,7 @@ class TestClosing:
 
     @pytest.mark.parametrize("unit", ["file", "lines", "paragraphs"])
     @pytest.mark.parametrize("name", ["a.txt.gz", "a.jsonl.gz"])
-    def test_after_an_error(self, unit, name, monkeypatch):
+    def test_files_are_closed_after_an_error(self, unit, name, monkeypatch):
         opened, opener = [], untrusted.open_regular
         monkeypatch.setattr(corpus_bytes, "open_regular", lambda path: kept(opened, opener(path)))
         write(name, gzip.compress(b'{"text": "a"}\n' + b"\xff\n" + b"x" * 100_000))

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("folder")
 
 
 class TestUtf8:
-    def test_the_first_bad_byte_is_named(self):
+    def test_first_invalid_byte_is_reported(self):
         write("docs/a.txt", b"x" * 1234 + b"\xe9t\xe9")
         error = fails("docs/a.txt: not UTF-8 at byte 1234 (0xE9)", "docs")
         assert "--errors replace" in error.hint
@@ -23,24 +23,24 @@ class TestUtf8:
 
     @pytest.mark.parametrize("unit", ["file", "lines", "paragraphs"])
     @pytest.mark.parametrize("before", [0, 1, 2**20 - 2, 2**20 - 1, 2**20, 2**20 + 1, 3 * 2**20 - 1])
-    def test_offsets_hold_across_blocks(self, unit, before):
+    def test_byte_offsets_are_right_across_blocks(self, unit, before):
         write("a.txt.gz", gzip.compress(b"x" * before + b"\xe2\x82y", 1))
         fails(f"not UTF-8 at byte {before} (0xE2)", "a.txt.gz", documents=unit)
 
-    def test_offsets_count_the_byte_order_mark(self):
+    def test_byte_offsets_include_the_byte_order_mark(self):
         write("a.txt", codecs.BOM_UTF8 + b"ab\xff")
         fails("not UTF-8 at byte 5 (0xFF)", "a.txt")
 
-    def test_a_character_cut_off_at_the_end(self):
+    def test_character_truncated_at_the_end_is_refused(self):
         write("a.txt", "abc€".encode()[:-1])
         fails("not UTF-8 at byte 3 (0xE2)", "a.txt")
 
     @pytest.mark.parametrize("data", [b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\x80"])
-    def test_forms_that_are_not_utf8(self, data):
+    def test_invalid_utf8_forms_are_refused(self, data):
         write("a.txt", b"ok" + data)
         fails(f"not UTF-8 at byte 2 (0x{data[0]:02X})", "a.txt")
 
-    def test_replace(self):
+    def test_invalid_bytes_can_be_replaced(self):
         write("a.txt", b"gr" + b"\xfc\xdfe \xe2\x82 \xef\xbf\xbd")
         corpus = open_corpus("a.txt", errors="replace")
         assert list(corpus) == ["gr\ufffd\ufffde \ufffd \ufffd"]
@@ -54,7 +54,7 @@ class TestUtf8:
         ("unit", "kept", "skipped"),
         [("file", ["good"], 1), ("lines", ["a", "d", "e", "good"], 2), ("paragraphs", ["d\ne", "good"], 1)],
     )
-    def test_skip(self, unit, kept, skipped):
+    def test_invalid_documents_can_be_skipped(self, unit, kept, skipped):
         write("a.txt", b"a\nb\xff\nc\xe2\n\nd\ne")
         write("b.txt", "good")
         corpus = open_corpus("a.txt", "b.txt", documents=unit, errors="skip")
@@ -63,12 +63,12 @@ class TestUtf8:
         assert texts_of(corpus.byte_sources()) == kept
         assert corpus.fingerprint() == fingerprint(kept)
 
-    def test_skip_everything(self):
+    def test_corpus_without_a_valid_document_is_refused(self):
         write("a.txt", b"\xff")
         with pytest.raises(CorpusError, match=r"no document of a\.txt is UTF-8"):
             list(open_corpus("a.txt", errors="skip"))
 
-    def test_byte_order_mark_is_taken_off_at_the_start_only(self):
+    def test_byte_order_mark_is_removed_at_the_start_only(self):
         write("a.txt", "\ufeffa\ufeff\n\ufeffb")
         corpus = open_corpus("a.txt")
         assert list(corpus) == texts_of(corpus.byte_sources()) == ["a\ufeff\n\ufeffb"]
@@ -85,10 +85,10 @@ class TestUtf8:
         with pytest.raises(CorpusError, match="it looks like"):
             list(open_corpus("docs").byte_sources())
 
-    def test_binary_files(self):
+    def test_binary_file_is_refused(self):
         write("a.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
         fails("a.png: not UTF-8 at byte 0 (0x89); it looks like a binary file", "a.png")
 
-    def test_nul_is_text(self):
+    def test_nul_is_valid_text(self):
         write("a.txt", "a\0\nb")
         assert list(open_corpus("a.txt", documents="lines")) == ["a\0", "b"]

@@ -72,11 +72,11 @@ def documents(*names: object, **options: Any) -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize(
     "options", [{}, {"group_by": "path"}, {"documents": "lines", "group_by": "extension"}]
 )
-def test_a_folder_gives_the_same_documents(files: Path, place: Place, options: dict[str, Any]) -> None:
+def test_remote_folder_gives_the_same_documents(files: Path, place: Place, options: dict[str, Any]) -> None:
     assert documents(place, **options) == documents(files, **options)
 
 
-def test_it_is_the_same_corpus(files: Path, place: Place) -> None:
+def test_remote_corpus_has_the_same_fingerprint_and_counts(files: Path, place: Place) -> None:
     here, there = open_corpus(files), open_corpus(str(place))
     assert there.fingerprint() == here.fingerprint()
     assert there.num_bytes == here.num_bytes
@@ -86,30 +86,28 @@ def test_it_is_the_same_corpus(files: Path, place: Place) -> None:
 
 
 @pytest.mark.parametrize("name", ["parallel/cs.txt", "a.txt.gz", "b.jsonl", "c.parquet"])
-def test_a_file_gives_the_same_documents(files: Path, place: Place, name: str) -> None:
+def test_remote_file_gives_the_same_documents(files: Path, place: Place, name: str) -> None:
     assert list(open_corpus(str(place / name))) == list(open_corpus(files / name))
 
 
 @pytest.mark.parametrize("pattern", ["*.jsonl", "**/*.txt", "*/*.txt", "[ab].*"])
-def test_a_pattern_finds_the_same_files(files: Path, place: Place, pattern: str) -> None:
+def test_remote_pattern_finds_the_same_files(files: Path, place: Place, pattern: str) -> None:
     found = [file.path.name for file in open_corpus(str(place / pattern)).files]
     assert found == [file.path.name for file in open_corpus(files / pattern).files]
 
 
-def test_a_url_of_this_machine_is_a_path(files: Path) -> None:
+def test_file_url_is_a_path(files: Path) -> None:
     assert open_corpus(f"file://{files}").files == open_corpus(files).files
 
 
-def test_what_is_missing_is_reported(place: Place) -> None:
+def test_missing_remote_file_is_refused(place: Place) -> None:
     with pytest.raises(CorpusError, match=r"nothing\.txt does not exist"):
         open_corpus(str(place / "nothing.txt"))
     with pytest.raises(CorpusError, match=r"\*.nothing does not exist"):
         open_corpus(str(place / "*.nothing"))
 
 
-def test_a_store_that_does_not_answer_is_reported(
-    files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unresponsive_store_is_reported(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place: Any = place_of(f"memory://{tmp_path.name}/a.txt")
     place.write(b"text")
     corpus = open_corpus(str(place))
@@ -126,7 +124,7 @@ def test_a_store_that_does_not_answer_is_reported(
         open_corpus(str(place))
 
 
-def test_the_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tokbench.files.storage.open.find_spec", lambda name: None)
     with pytest.raises(BackendUnavailableError) as missing:
         open_corpus("s3://bucket/texts")

@@ -23,9 +23,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_files_of_a_folder_that_is_written_are_left_out(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_in_the_output_folder_are_skipped(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     corpus = open_corpus(folder)
     assert len(corpus.files) == 4  # one of them through its link
     (folder / "way").symlink_to("out")
@@ -37,12 +35,12 @@ def test_files_of_a_folder_that_is_written_are_left_out(
     assert len(corpus.files) == 4
 
 
-def test_a_folder_that_is_not_there_changes_nothing(folder: Path) -> None:
+def test_missing_output_folder_changes_nothing(folder: Path) -> None:
     corpus = open_corpus(folder)
     assert without_folder(corpus, folder / "new").files == corpus.files
     assert without_folder(corpus, "memory://bucket/out").files == corpus.files
 
 
-def test_nothing_else_to_read_is_reported(folder: Path) -> None:
+def test_corpus_inside_the_output_folder_is_refused(folder: Path) -> None:
     with pytest.raises(CorpusError, match=r"all files to read are in .*out, which is the output folder"):
         without_folder(open_corpus(folder / "out"), folder / "out")
