@@ -23,7 +23,7 @@ def read(text: str | bytes) -> list[tuple[Any, str]]:
     ]
 
 
-def test_every_shape() -> None:
+def test_every_known_shape_is_read() -> None:
     bare = orjson.dumps([HI]).decode()
     whole = orjson.dumps({"messages": [HI]}).decode()
     indented = orjson.dumps({"messages": [HI]}, option=orjson.OPT_INDENT_2)
@@ -36,7 +36,7 @@ def test_every_shape() -> None:
     assert [each["role"] for each in messages] == ["system", "user", "assistant"]
 
 
-def test_what_stands_beside_the_messages_is_kept() -> None:
+def test_fields_beside_the_messages_are_kept() -> None:
     line = b'{"messages": [{"role": "user", "content": null}], "tools": [{"a": 1}], "chat_template_kwargs": {"x": 1}}'
     [found] = read_conversations([line], name="c")
     assert found.conversation.tools == ({"a": 1},)
@@ -75,13 +75,13 @@ def test_what_stands_beside_the_messages_is_kept() -> None:
         ("[" * 100 + "]" * 100, "c: expected JSON of at most 64 levels"),
     ],
 )
-def test_an_error_names_line_and_field(text: str, message: str) -> None:
+def test_error_names_line_and_field(text: str, message: str) -> None:
     with pytest.raises(ModelFormatError) as error:
         read(text)
     assert str(error.value).startswith(message)
 
 
-def test_tools_are_a_list_or_in_an_object() -> None:
+def test_tools_are_read_from_a_list_or_an_object() -> None:
     assert (
         parse_tools(b'[{"a": 1}]', name="t") == parse_tools(b'{"tools": [{"a": 1}]}', name="t") == ({"a": 1},)
     )
@@ -106,7 +106,7 @@ values = st.recursive(
 
 
 @given(values)
-def test_whatever_is_read_is_a_conversation_or_an_error(value: Any) -> None:
+def test_any_json_is_a_conversation_or_an_error(value: Any) -> None:
     try:
         found = read(orjson.dumps(value))
     except TokbenchError:

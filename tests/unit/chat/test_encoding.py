@@ -55,7 +55,7 @@ def hand_made() -> Rendered:
     )
 
 
-def test_the_answer_and_its_end_are_learned() -> None:
+def test_loss_mask_covers_the_answer_and_its_end() -> None:
     text = hand_made()
     chat = encode(
         Rendered(text.text, text.runs, turns=(Turn(0, 17, 29), Turn(1, 30, 44))), ["user", "assistant"]
@@ -72,7 +72,7 @@ def test_the_answer_and_its_end_are_learned() -> None:
     assert repr(chat).endswith("0 findings>")
 
 
-def test_roles_to_learn_are_a_choice() -> None:
+def test_trained_roles_can_be_chosen() -> None:
     rendered = write("chatml", said(("user", "Hi"), ("assistant", "Yes")))
     one, both, none = (
         encode(rendered, ["user", "assistant"], train_on=roles)
@@ -82,7 +82,7 @@ def test_roles_to_learn_are_a_choice() -> None:
     assert not none.loss_mask.any()
 
 
-def test_what_a_template_marks_as_generated_counts() -> None:
+def test_generation_blocks_define_the_loss_mask() -> None:
     text = hand_made()
     turns = (Turn(1, 30, 44),)
     marked = Rendered(text.text, text.runs, turns=turns, generated=((30, 34),))
@@ -95,7 +95,7 @@ def test_what_a_template_marks_as_generated_counts() -> None:
 
 @pytest.mark.parametrize("injection", INJECTIONS)
 @pytest.mark.parametrize("format", FORMATS)
-def test_an_injection_changes_no_control_token(format: str, injection: str) -> None:
+def test_injection_does_not_change_the_control_tokens(format: str, injection: str) -> None:
     tokens = set(tokenizer(format).info.special_tokens.values())
     good, bad = (
         encode(write(format, said(("user", text), ("assistant", text))), ["user", "assistant"], format=format)
@@ -107,16 +107,14 @@ def test_an_injection_changes_no_control_token(format: str, injection: str) -> N
     assert all(each.field == "content" and not each.crosses for each in bad.findings)
 
 
-def test_a_finding_over_a_seam_says_so() -> None:
+def test_finding_across_a_boundary_is_marked() -> None:
     rendered = Rendered.of([("<|im_", TEMPLATE), ("end|>", Origin(3, "content"))])
     [finding] = encode(rendered, ["user"] * 4).findings
     assert finding == (3, "content", "<|im_end|>", 0, 10, True)
 
 
 @given(conversation=conversations(hostile_texts), format=st.sampled_from(FORMATS), prompt=st.booleans())
-def test_every_token_is_what_the_definitions_say(
-    conversation: Conversation, format: str, prompt: bool
-) -> None:
+def test_ids_and_masks_equal_their_definitions(conversation: Conversation, format: str, prompt: bool) -> None:
     [rendered] = named(format).render([conversation], prompt=prompt)
     if not isinstance(rendered, Rendered):
         reject()
@@ -144,7 +142,7 @@ def ids_by_definition(rendered: Rendered, tokenizer: Tokenizer) -> list[int]:
 
 @pytest.mark.parametrize("together", [1, 100, 1 << 18])
 @given(st.lists(conversations(), min_size=1, max_size=4))
-def test_many_are_encoded_as_each_alone(together: int, many: list[Conversation]) -> None:
+def test_batch_equals_single_encoding(together: int, many: list[Conversation]) -> None:
     rendered = [each for each in named("chatml").render(many) if isinstance(each, Rendered)]
     roles = [[str(m["role"]) for m in each.messages] for each in many][: len(rendered)]
     assume(len(rendered) == len(many))
@@ -164,13 +162,13 @@ def test_many_are_encoded_as_each_alone(together: int, many: list[Conversation])
         chats[len(many)]
 
 
-def test_benign_ids_are_those_of_the_whole_text() -> None:
+def test_ids_equal_those_of_the_whole_text_without_an_injection() -> None:
     rendered = write("llama3", said(("system", "Be brief."), ("user", "Hé!"), ("assistant", "Yes\n")))
     chat = encode(rendered, ["system", "user", "assistant"], format="llama3")
     assert chat.ids.tolist() == tokenizer("llama3").encode(rendered.text, special=SpecialPolicy.ENCODE)
 
 
-def test_segments_are_encoded_each_by_itself() -> None:
+def test_segments_can_be_encoded_separately() -> None:
     rendered = write("chatml", said(("user", "\nHi"), ("assistant", " Yes")))
     roles = ["user", "assistant"]
     joint, apart = encode(rendered, roles), encode(rendered, roles, by_segment=True)
@@ -194,5 +192,5 @@ def _parts(rendered: Rendered) -> list[tuple[int, int, bool]]:
     return made
 
 
-def test_an_empty_text() -> None:
+def test_empty_text_has_no_ids() -> None:
     assert len(encode(Rendered("", Runs((), (), 0)), [])) == 0

@@ -129,7 +129,7 @@ def fields(text: str) -> list[Conversation]:
 
 
 @pytest.mark.parametrize("format", NAMES)
-def test_every_token_in_every_field_stays_text(format: str) -> None:
+def test_every_control_token_in_every_field_stays_text(format: str) -> None:
     seen = 0
     for text in (*tokens_of(format), *INJECTIONS):
         for conversation in fields(text):

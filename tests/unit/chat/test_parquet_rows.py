@@ -54,14 +54,14 @@ def read(path: Path, **options: Any) -> list[Conversation]:
 
 @pytest.mark.parametrize("shape", ROWS)
 @pytest.mark.parametrize("use_dictionary", [True, False])
-def test_rows_are_what_json_lines_are(shape: str, use_dictionary: bool, tmp_path: Path) -> None:
+def test_parquet_rows_equal_json_lines(shape: str, use_dictionary: bool, tmp_path: Path) -> None:
     rows = ROWS[shape] * 2
     path = write(tmp_path / "a.parquet", rows, row_group_size=3, use_dictionary=use_dictionary)
     lines = [json.dumps(row).encode() for row in rows]
     assert read(path) == [each.conversation for each in read_conversations(lines, name="a")]
 
 
-def test_the_place_the_size_and_how_far_the_file_was_read(tmp_path: Path) -> None:
+def test_rows_have_position_size_and_progress(tmp_path: Path) -> None:
     path = write(tmp_path / "a.parquet", [{"messages": [{"role": "user", "content": "é"}]}] * 4)
     told: list[int] = []
     found = list(parquet_conversations(path, name="a.parquet", tell=told.append))
@@ -82,13 +82,13 @@ def test_the_place_the_size_and_how_far_the_file_was_read(tmp_path: Path) -> Non
         ([{"messages": [{"role": "user"}], "tools": "[{"}], "row 1, tools.*: expected JSON"),
     ],
 )
-def test_what_is_no_conversation_is_named(rows: list[dict[str, Any]], told: str, tmp_path: Path) -> None:
+def test_row_without_a_conversation_is_refused(rows: list[dict[str, Any]], told: str, tmp_path: Path) -> None:
     path = write(tmp_path / "a.parquet", rows)
     with pytest.raises((CorpusError, ModelFormatError), match=told):
         read(path)
 
 
-def test_a_damaged_file_is_reported(tmp_path: Path) -> None:
+def test_damaged_parquet_is_refused(tmp_path: Path) -> None:
     path = write(tmp_path / "a.parquet", ROWS["messages"])
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(CorpusError, match=r"a\.parquet: cannot be read as Parquet"):
@@ -96,7 +96,7 @@ def test_a_damaged_file_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("use_dictionary", [True, False])
-def test_a_row_that_is_too_long_is_refused(use_dictionary: bool, tmp_path: Path) -> None:
+def test_too_long_row_is_refused(use_dictionary: bool, tmp_path: Path) -> None:
     row = {"messages": [{"role": "user", "content": "x" * 1000}] * 3}
     path = write(tmp_path / "a.parquet", [row], use_dictionary=use_dictionary)
     assert len(read(path, most_bytes=4000)) == 1
@@ -104,7 +104,7 @@ def test_a_row_that_is_too_long_is_refused(use_dictionary: bool, tmp_path: Path)
         read(path, most_bytes=3000)
 
 
-def test_a_text_that_a_row_repeats_is_not_unpacked(tmp_path: Path) -> None:
+def test_repeated_dictionary_values_are_not_expanded(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     texts = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 100_000, "int32"), ["x" * 1_000_000])
     roles = pyarrow.DictionaryArray.from_arrays(pyarrow.array([0] * 100_000, "int32"), ["user"])

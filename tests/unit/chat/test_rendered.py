@@ -7,7 +7,7 @@ import pytest
 from tokbench.chat.rendered import COMPUTED, TEMPLATE, Origin, Rendered, Run, Runs
 
 
-def test_neighbours_of_one_origin_become_one_run():
+def test_adjacent_parts_of_one_origin_are_one_run():
     rendered = Rendered.of(
         [("<a>", TEMPLATE), ("", COMPUTED), ("<b>", TEMPLATE), ("x", Origin(0, "content"))]
     )
@@ -16,12 +16,12 @@ def test_neighbours_of_one_origin_become_one_run():
 
 
 @pytest.mark.parametrize("runs", [(), (Run(0, 1, TEMPLATE),), (Run(0, 1, TEMPLATE), Run(2, 3, TEMPLATE))])
-def test_runs_with_holes_are_refused(runs):
+def test_runs_with_gaps_are_refused(runs):
     with pytest.raises(ValueError, match=r"do not (cover|adjoin)"):
         Rendered("abc", Runs.of(runs))
 
 
-def test_runs_are_the_sequence_of_a_list_of_them():
+def test_runs_behave_like_a_list():
     listed = [Run(0, 2, TEMPLATE), Run(2, 3, Origin(0, "content")), Run(3, 7, Origin(0))]
     runs = Runs.of(listed)
     assert list(runs) == listed
@@ -36,7 +36,7 @@ def test_runs_are_the_sequence_of_a_list_of_them():
     assert (list(Runs((), (), 0)), Runs((), (), 0)[:]) == ([], [])
 
 
-def test_only_the_templates_own_text_may_become_control_tokens():
+def test_only_template_text_may_become_control_tokens():
     assert TEMPLATE.is_template
     assert Origin(3).is_template
     assert not COMPUTED.is_template

@@ -53,7 +53,7 @@ def written(folder: Path, talks: list[Any], **options: Any) -> Shards:
 
 
 @pytest.mark.parametrize("shard_tokens", [100_000, 60])
-def test_documents_and_masks_are_those_of_each_conversation(tmp_path: Path, shard_tokens: int) -> None:
+def test_ids_and_masks_equal_those_of_each_conversation(tmp_path: Path, shard_tokens: int) -> None:
     talks: list[Any] = [talk(3), {"messages": talk(40)}, talk(1)]
     shards = written(tmp_path, talks, shard_tokens=shard_tokens)
     template = tokbench.ChatTemplate("chatml")
@@ -72,7 +72,7 @@ def test_documents_and_masks_are_those_of_each_conversation(tmp_path: Path, shar
     pack=st.integers(8, 64),
     limit=st.integers(1, 300),
 )
-def test_rows_cut_no_conversation_that_fits(
+def test_rows_split_no_conversation_that_fits(
     tmp_path_factory: pytest.TempPathFactory, sizes: list[int], pack: int, limit: int
 ) -> None:
     folder = tmp_path_factory.mktemp("rows")
@@ -101,7 +101,7 @@ def test_rows_cut_no_conversation_that_fits(
     assert number == len(sizes)
 
 
-def test_an_interrupted_run_ends_with_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_run_resumes_to_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     talks = [talk(n) for n in range(30)]
     whole = written(tmp_path, talks, pack=64, shard_tokens=256)
     expected = {path.name: path.read_bytes() for path in whole.folder.iterdir()}
@@ -127,7 +127,7 @@ def test_an_interrupted_run_ends_with_the_same_bytes(tmp_path: Path, monkeypatch
     assert {each.name: each.read_bytes() for each in (tmp_path / "again").iterdir()} == expected
 
 
-def test_a_changed_mask_is_reported(tmp_path: Path) -> None:
+def test_changed_mask_is_reported(tmp_path: Path) -> None:
     shards = written(tmp_path, [talk(3)])
     path = shards.folder / "shard-00000.mask.npy"
     data = path.read_bytes()
@@ -139,7 +139,7 @@ def test_a_changed_mask_is_reported(tmp_path: Path) -> None:
     assert not verify_shards(shards.folder).passed
 
 
-def test_what_is_wrong_is_said(tmp_path: Path) -> None:
+def test_invalid_conversations_and_options_are_refused(tmp_path: Path) -> None:
     with pytest.raises(CorpusError, match=r"talks.jsonl, line 2, messages\[0\].role"):
         written(tmp_path, [talk(1), [{"content": "x"}]])
     with pytest.raises(ConfigError, match="--pack is 0"):
@@ -172,7 +172,7 @@ def compared(folder: Path, talks: list[Any], *, sample: int | None = None) -> An
 
 
 @pytest.mark.parametrize("pack", [None, 32])
-def test_shards_are_compared_with_their_conversations(tmp_path: Path, pack: int | None) -> None:
+def test_shards_are_verified_against_their_conversations(tmp_path: Path, pack: int | None) -> None:
     talks = [talk(n) for n in range(9)]
     written(tmp_path, talks, pack=pack, shard_tokens=90)
     found = compared(tmp_path, talks)
@@ -185,7 +185,7 @@ def test_shards_are_compared_with_their_conversations(tmp_path: Path, pack: int 
     assert not compared(tmp_path, spoken).passed
 
 
-def test_another_mask_is_reported(tmp_path: Path) -> None:
+def test_different_mask_is_reported(tmp_path: Path) -> None:
     shards = written(tmp_path, [talk(1), talk(2)])
     assert (
         shards.mask_of(1).tolist()
@@ -199,7 +199,7 @@ def test_another_mask_is_reported(tmp_path: Path) -> None:
     )
 
 
-def test_what_a_template_gets_is_recorded(tmp_path: Path) -> None:
+def test_template_inputs_are_recorded(tmp_path: Path) -> None:
     given = "{{ name }}{{ (tools or [])|length }}{{ strftime_now('%d %b') }}"
     source = given + "{% for m in messages %}{{ m.content }}{% endfor %}"
     with pytest.raises(CorpusError, match=r"talks.jsonl, line 1: the template writes today's date"):
@@ -221,7 +221,7 @@ def test_what_a_template_gets_is_recorded(tmp_path: Path) -> None:
     assert dataclasses.replace(again.options, template=chat.template) == chat
 
 
-def test_a_finished_run_is_resumed_by_nothing(tmp_path: Path) -> None:
+def test_resuming_a_finished_run_does_nothing(tmp_path: Path) -> None:
     first = written(tmp_path, [talk(1)], variables={"a": 1})
     assert (
         written(tmp_path, [talk(1)], variables={"a": 1}, resume=True, overwrite=False).tokens == first.tokens
@@ -247,7 +247,7 @@ def test_conversations_are_read_from_json_of_any_layout(tmp_path: Path, layout: 
     assert [ids.tolist() for ids in shards] == [ids.tolist() for ids in expected]
 
 
-def test_json_that_is_no_line_is_bounded(tmp_path: Path) -> None:
+def test_size_of_indented_json_is_limited(tmp_path: Path) -> None:
     (tmp_path / "talks.json").write_text(json.dumps([talk(100)] * 20, indent=1), encoding="utf-8")
     corpus = conversation_corpus(tokbench.open_corpus(tmp_path / "talks.json", max_document_bytes=1000))
     encoder = ConversationShards(tokenizer(), tokbench.ChatTemplate("chatml"))

@@ -43,7 +43,7 @@ def tokenizer() -> Any:
     return made
 
 
-def test_a_built_in_template_by_its_name() -> None:
+def test_built_in_template_is_found_by_name() -> None:
     template = tokbench.ChatTemplate("chatml")
     assert not template.sources
     assert repr(template) == "<chat template 'chatml'>"
@@ -51,7 +51,7 @@ def test_a_built_in_template_by_its_name() -> None:
         tokbench.ChatTemplate("chatlm")
 
 
-def test_a_file_gets_the_tokenizers_special_tokens(tmp_path: Path, tokenizer: Any) -> None:
+def test_template_file_gets_the_tokenizers_special_tokens(tmp_path: Path, tokenizer: Any) -> None:
     path = tmp_path / "mine.jinja"
     path.write_text(JINJA, encoding="utf-8")
     template = tokbench.ChatTemplate.from_file(path)
@@ -65,7 +65,7 @@ def test_a_file_gets_the_tokenizers_special_tokens(tmp_path: Path, tokenizer: An
     assert learned == b"Yes<|im_end|>"
 
 
-def test_auto_is_the_tokenizers_own_then_the_one_that_fits(tokenizer: Any) -> None:
+def test_auto_prefers_the_tokenizers_own_template(tokenizer: Any) -> None:
     of = tokbench.ChatTemplate.of
     assert of(tokenizer).name == "chatml"
     assert of(trained("<bos>", "<start_of_turn>", "<end_of_turn>")).name == "gemma"
@@ -85,7 +85,7 @@ def test_auto_is_the_tokenizers_own_then_the_one_that_fits(tokenizer: Any) -> No
     assert "rag" in str(error.value.hint)
 
 
-def test_a_file_that_is_none(tmp_path: Path, tokenizer: Any) -> None:
+def test_unreadable_or_invalid_template_file_is_refused(tmp_path: Path, tokenizer: Any) -> None:
     with pytest.raises(TemplateError, match=r"none\.jinja: No such file"):
         tokbench.ChatTemplate.of(tokenizer, str(tmp_path / "none.jinja"))
     (tmp_path / "bad.jinja").write_bytes(b"\xff")
@@ -96,14 +96,14 @@ def test_a_file_that_is_none(tmp_path: Path, tokenizer: Any) -> None:
         tokbench.ChatTemplate.of(tokenizer, str(tmp_path / "broken.jinja")).render(HI)
 
 
-def test_the_date_is_a_choice() -> None:
+def test_date_can_be_set() -> None:
     day = datetime(2020, 2, 3).astimezone()
     assert "03 Feb 2020" in tokbench.ChatTemplate("llama3.2", date=day).render(HI).text
     dated = tokbench.ChatTemplate.from_text("{{ strftime_now('%Y') }}", date=day)
     assert dated.render(HI).text == "2020"
 
 
-def test_every_tokenizer_renders(tokenizer: Any) -> None:
+def test_every_tokenizer_has_a_render_method(tokenizer: Any) -> None:
     template = tokbench.ChatTemplate("chatml")
     expected = template.encode(tokenizer, HI, prompt=True).ids.tolist()
     assert tokenizer.render(HI, prompt=True).ids.tolist() == expected
@@ -112,7 +112,7 @@ def test_every_tokenizer_renders(tokenizer: Any) -> None:
         tokenizer.render([{"content": "Hi"}])
 
 
-def test_the_conversation_that_is_refused_is_named(tokenizer: Any) -> None:
+def test_error_names_the_conversation(tokenizer: Any) -> None:
     template = tokbench.ChatTemplate.from_text("{{ raise_exception('no') if messages|length > 1 }}")
     with pytest.raises(TemplateError, match=r"conversation 1: .*no"):
         template.encode_many(tokenizer, [Conversation(tuple(HI[:1])), Conversation(tuple(HI))])
@@ -129,7 +129,7 @@ def size(conversation: Conversation, tokenizer: Any) -> int:
 
 
 @pytest.mark.parametrize("kept", [(0, 1, 2, 3, 4, 5, 6), (0, 3, 4, 5, 6), (0, 3, 6)])
-def test_the_oldest_turns_go_first(kept: tuple[int, ...], tokenizer: Any) -> None:
+def test_oldest_turns_are_dropped_first(kept: tuple[int, ...], tokenizer: Any) -> None:
     template = tokbench.ChatTemplate("chatml")
     wanted = replace(LONG, messages=tuple(LONG.messages[n] for n in kept))
     made, dropped = shortened(template, tokenizer, LONG, max_tokens=size(wanted, tokenizer))
@@ -137,7 +137,7 @@ def test_the_oldest_turns_go_first(kept: tuple[int, ...], tokenizer: Any) -> Non
     assert dropped == 7 - len(kept)
 
 
-def test_what_has_to_stay_may_not_fit(tokenizer: Any) -> None:
+def test_shortening_below_the_required_messages_is_refused(tokenizer: Any) -> None:
     template = tokbench.ChatTemplate("chatml")
     least = size(replace(LONG, messages=tuple(LONG.messages[n] for n in (0, 3, 6))), tokenizer)
     with pytest.raises(TemplateError, match=f"what must stay takes {least}"):
@@ -151,7 +151,7 @@ def test_what_has_to_stay_may_not_fit(tokenizer: Any) -> None:
 @pytest.mark.parametrize(
     "name", ["chatml", "llama3", "llama2", "gemma", "nanochat", "mistral-v3", "harmony", "qwen3"]
 )
-def test_a_last_message_can_be_continued(name: str) -> None:
+def test_last_message_can_be_continued(name: str) -> None:
     template = tokbench.ChatTemplate(name)
     whole, begun = (template.render(HI, continue_final=each) for each in (False, True))
     assert begun.text == whole.text[: whole.text.rindex("Yes") + 3]
@@ -160,7 +160,7 @@ def test_a_last_message_can_be_continued(name: str) -> None:
         template.render(HI, continue_final=True, prompt=True)
 
 
-def test_what_is_not_written_cannot_be_continued(tokenizer: Any) -> None:
+def test_message_that_is_not_written_cannot_be_continued(tokenizer: Any) -> None:
     first = tokbench.ChatTemplate.from_text("{{ messages[0].content }}")
     with pytest.raises(TemplateError, match="does not write the content of the last message"):
         first.render(HI, continue_final=True)

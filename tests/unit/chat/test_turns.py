@@ -64,20 +64,20 @@ TALK = Conversation(
 
 
 @given(conversation=conversations(plain_texts), format=st.sampled_from(["chatml", "llama3", "gemma"]))
-def test_what_the_assistant_says_is_found_by_prefixes(conversation: Conversation, format: str) -> None:
+def test_assistant_turns_are_inferred_from_prefixes(conversation: Conversation, format: str) -> None:
     [told] = named(format).render([conversation])
     if isinstance(told, Rendered):
         assert spoken(inferred(conversation, format), conversation) == spoken(told, conversation)
 
 
-def test_what_the_assistant_says_is_found_by_origins() -> None:
+def test_assistant_turns_are_inferred_from_origins() -> None:
     for format in ("chatml", "llama3", "gemma"):
         [told] = named(format).render([TALK])
         assert isinstance(told, Rendered)
         assert spoken(inferred(TALK, format, counts=True), TALK) == spoken(told, TALK)
 
 
-def test_turns_that_are_reported_are_left_alone() -> None:
+def test_reported_turns_are_kept() -> None:
     renderer = named("chatml")
     [told] = renderer.render([TALK])
     assert isinstance(told, Rendered)
@@ -85,13 +85,13 @@ def test_turns_that_are_reported_are_left_alone() -> None:
     assert with_turns(renderer, [TALK], [odd]) == [odd]
 
 
-def test_users_have_turns_too() -> None:
+def test_user_turns_are_inferred() -> None:
     found = inferred(TALK, "chatml")
     assert [(m, found.text[a:b]) for m, a, b in found.turns][1] == (1, "Q<|im_end|>")
 
 
 @given(conversation=conversations(plain_texts), format=st.sampled_from(["chatml", "llama3", "gemma"]))
-def test_what_stands_between_messages_belongs_to_one_of_them(conversation: Conversation, format: str) -> None:
+def test_template_text_between_messages_belongs_to_a_message(conversation: Conversation, format: str) -> None:
     """This equals what the built-in templates report, including the header of the first message."""
     [told] = named(format).render([conversation])
     if not isinstance(told, Rendered):
@@ -152,7 +152,7 @@ def _joined(rendered: Rendered) -> list[_Part]:
 QUESTION = ("Q", Origin(0, "content"))
 
 
-def test_the_first_header_begins_after_what_the_template_says_by_itself() -> None:
+def test_first_header_begins_after_the_templates_preamble() -> None:
     end = ("<|im_end|>\n", TEMPLATE)
     turn = [(0, "Q<|im_end|>")]
     header = ("<|im_start|>user\n", TEMPLATE)
@@ -173,7 +173,7 @@ def test_the_first_header_begins_after_what_the_template_says_by_itself() -> Non
     ]
 
 
-def test_a_token_that_begins_texts_and_messages_is_of_the_message() -> None:
+def test_bos_that_also_begins_messages_belongs_to_the_message() -> None:
     header, end = ("<|im_start|>user\n", TEMPLATE), ("<|im_end|>\n", TEMPLATE)
     second = ("R", Origin(1, "content"))
     parts = [header, QUESTION, end, header, second, end]
@@ -181,7 +181,7 @@ def test_a_token_that_begins_texts_and_messages_is_of_the_message() -> None:
     assert shown(parts, turns, "<|im_start|>")[0] == "0:<|im_start|>user\nQ<|im_end|>\n"
 
 
-def test_the_first_token_typed_by_somebody_changes_no_owner() -> None:
+def test_bos_inside_content_changes_no_owner() -> None:
     header, end = ("<|im_start|>user\n", TEMPLATE), ("<|im_end|>\n", TEMPLATE)
     typed = ("<s>Q", Origin(0, "content"))
     assert shown([("<s>", TEMPLATE), header, typed, end], [(0, "<s>Q<|im_end|>")], "<s>")[0] == "-:<s>"

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 FORMATS = [each.name for each in all_formats()]
 
 
-def test_an_unknown_name_suggests_a_near_one():
+def test_unknown_format_suggests_the_nearest_name():
     with pytest.raises(TemplateError, match="no built-in chat template 'chat-ml'") as raised:
         named("chat-ml")
     assert raised.value.hint == "did you mean 'chatml'?"
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_format_says_what_it_is_and_needs(name):
+def test_format_description_is_complete(name):
     format = named(name)
     assert format.name == name
     assert format.description
@@ -39,7 +39,7 @@ def test_a_format_says_what_it_is_and_needs(name):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_a_vocabulary_with_all_its_tokens_is_recognized(name):
+def test_vocabulary_with_all_control_tokens_is_recognized(name):
     format = named(name)
     assert (format in recognized(format.known_tokens)) == (not format.text_marks)
 
@@ -56,16 +56,16 @@ def test_a_vocabulary_with_all_its_tokens_is_recognized(name):
         ([*named("llama3.1").known_tokens, "<|reserved_special_token_0|>"], "llama3.1"),
     ],
 )
-def test_the_template_that_knows_most_tokens_is_first(tokens, name):
+def test_format_with_the_most_known_tokens_comes_first(tokens, name):
     assert recognized(tokens)[0].name == name
 
 
 @pytest.mark.parametrize(("merges_bytes", "name"), [(True, "mistral-v3-tekken"), (False, "mistral-v3")])
-def test_what_is_merged_tells_templates_with_the_same_tokens_apart(merges_bytes: bool, name: str) -> None:
+def test_model_type_distinguishes_formats_with_the_same_tokens(merges_bytes: bool, name: str) -> None:
     assert recognized(named("mistral-v3").known_tokens, merges_bytes=merges_bytes)[0].name == name
 
 
-def test_a_vocabulary_of_no_format_is_not_recognized():
+def test_vocabulary_without_control_tokens_is_not_recognized():
     assert recognized(["<s>", "[CLS]"]) == []
 
 
@@ -76,7 +76,7 @@ def rendered_by_all(conversation: Conversation, *, prompt: bool) -> list[Rendere
 
 
 @given(conversations(tools=True, reasoning=True) | hostile_conversations(), st.booleans())
-def test_contents_are_where_their_origins_say(conversation, prompt):
+def test_content_runs_hold_the_message_content(conversation, prompt):
     for rendered in rendered_by_all(conversation, prompt=prompt):
         for start, stop, origin in rendered.runs:
             if origin.field == "content":
@@ -86,14 +86,14 @@ def test_contents_are_where_their_origins_say(conversation, prompt):
 
 
 @given(conversations(tools=True, reasoning=True) | hostile_conversations(), st.booleans())
-def test_turns_are_in_order_and_do_not_overlap(conversation, prompt):
+def test_turns_are_ordered_and_do_not_overlap(conversation, prompt):
     for rendered in rendered_by_all(conversation, prompt=prompt):
         ends = [end for _, start, stop in rendered.turns for end in (start, stop)]
         assert [0, *ends, len(rendered.text)] == sorted([0, *ends, len(rendered.text)])
 
 
 @given(hostile_conversations(), st.booleans())
-def test_the_templates_own_text_holds_nothing_that_was_typed(conversation, prompt):
+def test_template_runs_hold_no_user_text(conversation, prompt):
     for rendered in rendered_by_all(conversation, prompt=prompt):
         own = "".join(
             rendered.text[start:stop] for start, stop, origin in rendered.runs if origin.is_template
@@ -102,7 +102,7 @@ def test_the_templates_own_text_holds_nothing_that_was_typed(conversation, promp
 
 
 @given(wrong_conversations, st.booleans())
-def test_wrong_conversations_are_rendered_or_refused(conversation, prompt):
+def test_invalid_conversations_are_rendered_or_refused(conversation, prompt):
     """No other exception is raised, and no message is invented."""
     for rendered in rendered_by_all(conversation, prompt=prompt):
         named = {origin.message for _, _, origin in rendered.runs if origin.message is not None}
@@ -126,7 +126,7 @@ def test_a_format_without_tools_refuses_them(name):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_one_wrong_conversation_does_not_stop_the_others(name):
+def test_invalid_conversation_does_not_affect_the_others(name):
     good = Conversation(({"role": "user", "content": "Hi"},))
     wrong = Conversation(({"role": "user", "content": 1},))
     first, second, third = named(name).render([good, wrong, good])
@@ -136,7 +136,7 @@ def test_one_wrong_conversation_does_not_stop_the_others(name):
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_nesting_without_end_is_refused(name):
+def test_circular_arguments_are_refused(name):
     value: dict[str, object] = {}
     value["again"] = value
     call = {"id": "abcdefghi", "type": "function", "function": {"name": "f", "arguments": value}}

@@ -9,7 +9,7 @@ from tokbench.chat.rendered import Origin, Run
 from tokbench.errors import TemplateError
 
 
-def test_a_conversation():
+def test_chatml_conversation_renders():
     rendered = write("chatml", said(("system", "Be brief."), ("user", "Hi"), ("assistant", "Hello ")))
     assert rendered.text == (
         "<|im_start|>system\nBe brief.<|im_end|>\n"
@@ -21,7 +21,7 @@ def test_a_conversation():
     assert not rendered.ends_with_prompt
 
 
-def test_the_templates_text_belongs_to_its_message():
+def test_template_text_belongs_to_its_message():
     rendered = write("chatml", said(("user", "Hi")), prompt=True)
     assert tuple(rendered.runs) == (
         Run(0, 17, Origin(0)),
@@ -33,7 +33,7 @@ def test_the_templates_text_belongs_to_its_message():
     assert rendered.ends_with_prompt
 
 
-def test_a_role_of_no_format_is_content():
+def test_arbitrary_role_is_content():
     rendered = write("chatml", said(("pirate<|im_end|>", "Arr")))
     assert rendered.text == "<|im_start|>pirate<|im_end|>\nArr<|im_end|>\n"
     assert contents(rendered) == [(0, "role", "pirate<|im_end|>"), (0, "content", "Arr")]
@@ -50,11 +50,11 @@ def test_a_role_of_no_format_is_content():
         ("Hi", r"messages\[0\]: expected an object with role and content, found a string"),
     ],
 )
-def test_wrong_messages_are_refused(message, problem):
+def test_invalid_messages_are_refused(message, problem):
     with pytest.raises(TemplateError, match=problem):
         write("chatml", [message])
 
 
-def test_a_conversation_without_messages_is_refused():
+def test_conversation_without_messages_is_refused():
     with pytest.raises(TemplateError, match="no messages"):
         write("chatml", [], prompt=True)

@@ -8,7 +8,7 @@ from support.rendering import contents, said, turns, write
 from tokbench.errors import TemplateError
 
 
-def test_the_system_begins_the_first_user_turn():
+def test_system_message_begins_the_first_user_turn():
     messages = said(("system", "Be brief. "), ("user", " Hi "), ("assistant", "Hello\n"))
     rendered = write("gemma", messages, prompt=True)
     assert rendered.text == (
@@ -20,7 +20,7 @@ def test_the_system_begins_the_first_user_turn():
     assert turns(rendered) == [(0, "Be brief. \n\n"), (1, "Hi<end_of_turn>"), (2, "Hello<end_of_turn>")]
 
 
-def test_parts_are_trimmed_one_by_one():
+def test_content_parts_are_trimmed_separately():
     parts = [{"type": "text", "text": " a "}, {"type": "image"}, {"type": "text", "text": "b"}]
     rendered = write("gemma", said(("user", parts)))
     assert rendered.text == "<bos><start_of_turn>user\na<start_of_image>b<end_of_turn>\n"
@@ -38,6 +38,6 @@ def test_parts_are_trimmed_one_by_one():
         (said(("system", [{"text": "a"}, {"text": "b"}]), ("user", "Hi")), "found a list"),
     ],
 )
-def test_wrong_conversations_are_refused(messages, problem):
+def test_invalid_conversations_are_refused(messages, problem):
     with pytest.raises(TemplateError, match=problem):
         write("gemma", messages)

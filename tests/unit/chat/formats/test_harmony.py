@@ -31,7 +31,7 @@ TOOL = {
 CALL = {"id": "c1", "function": {"name": "get_weather", "arguments": {"city": "Rome"}}}
 
 
-def test_a_question_and_its_answer_as_it_is_trained_on():
+def test_question_and_answer_render_as_in_training():
     messages = [
         *said(("system", "Be brief."), ("user", "2+2?")),
         {"role": "assistant", "reasoning_content": "Easy.", "content": "4"},
@@ -60,7 +60,7 @@ def test_a_question_and_its_answer_as_it_is_trained_on():
     ]
 
 
-def test_analysis_before_the_first_final_answer_is_dropped():
+def test_analysis_before_the_last_final_answer_is_dropped():
     answer = {"role": "assistant", "reasoning_content": "Easy.", "content": "4"}
     rendered = write("harmony", [*said(("user", "2+2?")), answer, *said(("user", "Sure?"))], prompt=True)
     assert rendered.text.endswith(
@@ -73,7 +73,7 @@ def test_analysis_before_the_first_final_answer_is_dropped():
     assert turns(kept)[1] == (1, "<|channel|>final<|message|>4<|end|>")
 
 
-def test_a_call_and_its_result():
+def test_tool_call_and_result_render():
     messages = [
         *said(("user", "Rome?")),
         {"role": "assistant", "thinking": "Look.", "content": "I look.", "tool_calls": [CALL]},
@@ -103,7 +103,7 @@ def test_a_call_and_its_result():
     )
 
 
-def test_the_variables():
+def test_template_variables_render():
     rendered = write(
         "harmony",
         said(("user", "Hi")),
@@ -120,7 +120,7 @@ def test_the_variables():
     assert contents(rendered)[0] == (None, "model_identity", "You are Ada.")
 
 
-def test_builtin_tools_are_called_in_the_analysis():
+def test_builtin_tools_are_called_in_the_analysis_channel():
     call = {"function": {"name": "python", "arguments": "print(1)"}}
     messages = [
         *said(("user", "Hi")),
@@ -134,7 +134,7 @@ def test_builtin_tools_are_called_in_the_analysis():
     )
 
 
-def test_a_message_may_name_its_channel_and_recipient():
+def test_message_may_name_its_channel_and_recipient():
     message = {
         "role": "assistant",
         "content": "{}",
@@ -167,7 +167,7 @@ def test_a_message_may_name_its_channel_and_recipient():
         (True, "any"),
     ],
 )  # fmt: skip
-def test_types(schema, text):
+def test_json_schema_types_render(schema, text):
     assert "".join(part.text for part in type_of(schema, None, "")) == text
 
 
@@ -189,11 +189,11 @@ def test_types(schema, text):
         (said(("user", "Hi")), {"model_identity": 7}, "model_identity: expected a string, found a number"),
     ],
 )
-def test_wrong_conversations_are_refused(messages, variables, problem):
+def test_invalid_conversations_are_refused(messages, variables, problem):
     with pytest.raises(TemplateError, match=problem):
         write("harmony", messages, **variables)
 
 
-def test_a_tool_without_a_name_is_refused():
+def test_tool_without_a_name_is_refused():
     with pytest.raises(TemplateError, match=r"tools\[0\].function: expected an object with a name"):
         write("harmony", said(("user", "Hi")), tools=[{"type": "function"}])

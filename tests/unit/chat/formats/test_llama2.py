@@ -8,7 +8,7 @@ from support.rendering import contents, said, turns, write
 from tokbench.errors import TemplateError
 
 
-def test_two_exchanges_with_a_system_message():
+def test_two_exchanges_with_a_system_message_render():
     messages = said(("system", "Be brief."), ("user", " Hi "), ("assistant", "Hello\n"), ("user", " Bye "))
     rendered = write("llama2", messages, prompt=True)
     assert rendered.text == (
@@ -29,11 +29,11 @@ def test_two_exchanges_with_a_system_message():
     assert rendered.ends_with_prompt
 
 
-def test_it_is_ready_for_the_assistant_after_the_user_alone():
+def test_prompt_ends_only_after_a_user_message():
     assert not write("llama2", said(("user", "Hi"), ("assistant", "Hello")), prompt=True).ends_with_prompt
 
 
-def test_an_empty_first_question_loses_the_lines_before_it():
+def test_empty_first_question_drops_the_preceding_newlines():
     rendered = write("llama2", said(("system", "Be brief."), ("user", " \n")))
     assert rendered.text == "<s>[INST] <<SYS>>\nBe brief.\n<</SYS>> [/INST]"
 
@@ -47,6 +47,6 @@ def test_an_empty_first_question_loses_the_lines_before_it():
         (said(("user", None)), "found none"),
     ],
 )
-def test_wrong_conversations_are_refused(messages, problem):
+def test_invalid_conversations_are_refused(messages, problem):
     with pytest.raises(TemplateError, match=problem):
         write("llama2", messages)

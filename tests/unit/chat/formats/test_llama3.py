@@ -15,7 +15,7 @@ SYSTEM = (
 )
 
 
-def test_texts_are_trimmed_and_turns_end_with_their_token():
+def test_contents_are_trimmed_and_turns_end_with_their_token():
     rendered = write("llama3", said(("user", " Hi\n"), ("assistant", "Hello")), prompt=True)
     assert rendered.text == (
         "<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|>"
@@ -27,7 +27,7 @@ def test_texts_are_trimmed_and_turns_end_with_their_token():
     assert rendered.ends_with_prompt
 
 
-def test_a_system_message_tells_the_date_whether_it_was_given_or_not():
+def test_system_message_always_has_the_date():
     rendered = write("llama3.1", said(("user", "Hi")))
     assert rendered.text == (SYSTEM + "<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|>")
     assert turns(rendered) == [(0, "Hi<|eot_id|>")]
@@ -60,7 +60,7 @@ def test_tools_may_be_in_the_system_message():
     assert rendered.text.endswith("user<|end_header_id|>\n\n1+1?<|eot_id|>")
 
 
-def test_a_call_and_its_result():
+def test_tool_call_and_result_render():
     messages = [
         *said(("user", "1+1?")),
         {"role": "assistant", "content": "", "tool_calls": [CALL]},
@@ -83,7 +83,7 @@ def test_a_call_and_its_result():
     ]
 
 
-def test_builtin_tools_are_called_in_python():
+def test_builtin_tools_render_as_python_calls():
     call = {"function": {"name": "search", "arguments": {"query": "x", "place": "y"}}}
     messages = [*said(("user", "x?")), {"role": "assistant", "tool_calls": [call]}]
     rendered = write("llama3.1", messages, builtin_tools=["search", "code_interpreter", "maths"])
@@ -100,12 +100,12 @@ def test_builtin_tools_are_called_in_python():
         ({"role": "user", "tool_calls": [CALL]}, "calls no functions"),
     ],
 )
-def test_wrong_messages_are_refused(message, problem):
+def test_invalid_messages_are_refused(message, problem):
     with pytest.raises(TemplateError, match=problem):
         write("llama3.1", [*said(("user", "Hi")), message])
 
 
-def test_tools_need_a_user_message():
+def test_tools_without_a_user_message_are_refused():
     with pytest.raises(TemplateError, match=r"messages\[1\]: tools are written into the first user message"):
         write("llama3.1", said(("system", "Be brief.")), tools=[TOOL])
 

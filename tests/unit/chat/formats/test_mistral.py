@@ -42,13 +42,13 @@ SUM = [*said(("user", "1+1?")), {"role": "assistant", "tool_calls": [call()]}, r
         ),
     ],
 )
-def test_a_conversation_in_each_version(format, text):
+def test_conversation_renders_in_each_version(format, text):
     rendered = write(format, TALK, prompt=True)
     assert rendered.text == text
     assert rendered.ends_with_prompt
 
 
-def test_who_says_what():
+def test_turns_belong_to_their_messages():
     first = write("mistral-v1", TALK)
     assert turns(first) == [
         (0, " Be brief.\n\n"),
@@ -89,7 +89,7 @@ def test_who_says_what():
         ),
     ],
 )
-def test_tools_in_each_version(format, text):
+def test_tools_render_in_each_version(format, text):
     rendered = write(format, SUM, tools=[TOOL], prompt=True)
     assert rendered.text == text
     assert [message for message, _ in turns(rendered)] == [0, 1, 2]
@@ -97,13 +97,13 @@ def test_tools_in_each_version(format, text):
     assert rendered.ends_with_prompt
 
 
-def test_the_second_version_forgets_calls_before_the_last_question():
+def test_version_2_drops_calls_before_the_last_question():
     messages = [*SUM, *said(("assistant", "Two."), ("user", "Sure?"))]
     assert write("mistral-v2", messages).text == "<s>[INST] 1+1?[/INST] Two.</s>[INST] Sure?[/INST]"
     assert "[TOOL_CALLS]" in write("mistral-v3", messages).text
 
 
-def test_neighbours_of_one_role_are_joined():
+def test_adjacent_messages_of_one_role_are_joined():
     rendered = write(
         "mistral-v7-tekken", said(("user", "a"), ("user", ""), ("user", "b"), ("assistant", "c"))
     )
@@ -111,24 +111,24 @@ def test_neighbours_of_one_role_are_joined():
     assert turns(rendered) == [(0, "a\n\n"), (2, "b[/INST]"), (3, "c</s>")]
 
 
-def test_parts_are_joined():
+def test_content_parts_are_joined():
     parts = [{"type": "text", "text": "a"}, {"type": "text", "text": ""}, {"type": "text", "text": "b"}]
     rendered = write("mistral-v3-tekken", said(("user", parts)))
     assert rendered.text == "<s>[INST]a\n\nb[/INST]"
     assert contents(rendered) == [(0, "content[0].text", "a"), (0, "content[2].text", "b")]
 
 
-def test_a_prefix_is_not_ended():
+def test_prefix_message_is_not_ended():
     messages = [*said(("user", "Hi")), {"role": "assistant", "content": "Hel", "prefix": True}]
     assert write("mistral-v3-tekken", messages).text == "<s>[INST]Hi[/INST]Hel"
 
 
-def test_arguments_that_are_no_json_are_quoted():
+def test_arguments_that_are_not_json_are_quoted():
     messages = [*said(("user", "?")), {"role": "assistant", "tool_calls": [call(arguments="{")]}]
     assert '"arguments": "{"' in write("mistral-v3", messages).text
 
 
-def test_an_answer_without_question_gets_an_empty_one():
+def test_answer_without_a_question_gets_an_empty_one():
     messages = said(("system", "Be brief."), ("assistant", "Hi"))
     assert write("mistral-v3", messages).text == "<s>[INST] Be brief.\n\n[/INST] Hi</s>"
     assert write("mistral-v7", messages).text == "<s>[SYSTEM_PROMPT] Be brief.[/SYSTEM_PROMPT] Hi</s>"
@@ -180,6 +180,6 @@ def test_an_answer_without_question_gets_an_empty_one():
         ),
     ],
 )
-def test_wrong_conversations_are_refused(format, messages, problem):
+def test_invalid_conversations_are_refused(format, messages, problem):
     with pytest.raises(TemplateError, match=problem):
         write(format, messages)

@@ -15,7 +15,7 @@ PARTS = [
 ]
 
 
-def test_the_system_begins_the_first_user_turn():
+def test_system_message_begins_the_first_user_turn():
     rendered = write("nanochat", said(("system", "Be brief."), ("user", "Hi"), ("assistant", "Hello")))
     assert rendered.text == (
         "<|bos|><|user_start|>Be brief.\n\nHi<|user_end|><|assistant_start|>Hello<|assistant_end|>"
@@ -24,7 +24,7 @@ def test_the_system_begins_the_first_user_turn():
     assert turns(rendered) == [(0, "Be brief.\n\n"), (1, "Hi<|user_end|>"), (2, "Hello<|assistant_end|>")]
 
 
-def test_what_python_gives_is_not_said_by_the_assistant():
+def test_python_output_does_not_belong_to_the_assistant():
     rendered = write("nanochat", said(("user", "1+1?"), ("assistant", PARTS)))
     assert rendered.text == (
         "<|bos|><|user_start|>1+1?<|user_end|><|assistant_start|>Let me see. <|python_start|>1+1<|python_end|>"
@@ -42,12 +42,12 @@ def test_what_python_gives_is_not_said_by_the_assistant():
     ]
 
 
-def test_an_output_that_begins_the_turn_leaves_no_empty_one_before_it():
+def test_output_at_the_start_of_a_turn_leaves_no_empty_turn():
     rendered = write("nanochat", said(("user", "?"), ("assistant", PARTS[2:])))
     assert turns(rendered) == [(0, "?<|user_end|>"), (1, "Two.<|assistant_end|>")]
 
 
-def test_the_prompt_begins_the_assistants_turn():
+def test_prompt_begins_the_assistants_turn():
     rendered = write("nanochat", said(("user", "Hi")), prompt=True)
     assert rendered.text == "<|bos|><|user_start|>Hi<|user_end|><|assistant_start|>"
     assert rendered.ends_with_prompt
@@ -70,11 +70,11 @@ def test_the_prompt_begins_the_assistants_turn():
         ),
     ],
 )
-def test_wrong_conversations_are_refused(messages, problem):
+def test_invalid_conversations_are_refused(messages, problem):
     with pytest.raises(TemplateError, match=problem):
         write("nanochat", messages)
 
 
-def test_the_assistant_answers_the_user_alone():
+def test_prompt_after_an_assistant_message_is_refused():
     with pytest.raises(TemplateError, match="the last message must be"):
         write("nanochat", said(("user", "Hi"), ("assistant", "Hi")), prompt=True)

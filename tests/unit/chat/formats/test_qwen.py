@@ -35,7 +35,7 @@ WITH_CALLS = [
         ("qwen3", ""),
     ],
 )
-def test_the_default_system_prompt(format, system):
+def test_default_system_prompt_is_added(format, system):
     rendered = write(format, said(("user", "Hi")), prompt=True)
     assert rendered.text == f"{system}<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\n"
     assert turns(rendered) == [(0, "Hi<|im_end|>")]
@@ -55,7 +55,7 @@ def test_tools_follow_the_system_prompt():
 
 
 @pytest.mark.parametrize("format", ["qwen2.5", "qwen3-instruct"])
-def test_calls_and_results(format):
+def test_tool_calls_and_results_render(format):
     rendered = write(format, WITH_CALLS)
     call = '<tool_call>\n{"name": "add", "arguments": {"a": 1}}\n</tool_call>'
     assert rendered.text.endswith(
@@ -70,14 +70,14 @@ def test_calls_and_results(format):
     ]
 
 
-def test_arguments_that_are_a_text():
+def test_arguments_as_a_string_are_quoted_or_inserted_by_version():
     call = {"function": {"name": "add", "arguments": '{"a": 1}'}}
     messages = [*said(("user", "1+1?")), {"role": "assistant", "content": "", "tool_calls": [call]}]
     assert '"arguments": "{\\"a\\": 1}"}' in write("qwen2.5", messages).text
     assert '"arguments": {"a": 1}}' in write("qwen3", messages).text
 
 
-def test_thinking_is_kept_after_the_last_question():
+def test_reasoning_is_kept_after_the_last_question_only():
     answer = {"role": "assistant", "content": "Two.", "reasoning_content": "\nEasy.\n"}
     kept = write("qwen3", [*said(("user", "1+1?")), answer])
     assert turns(kept)[1] == (1, "<think>\nEasy.\n</think>\n\nTwo.<|im_end|>")
@@ -86,29 +86,29 @@ def test_thinking_is_kept_after_the_last_question():
     assert turns(lost)[1] == (1, "Two.<|im_end|>")
 
 
-def test_thinking_in_the_content_is_the_same():
+def test_reasoning_inside_the_content_is_recognized():
     rendered = write("qwen3", said(("user", "1+1?"), ("assistant", "<think>\nEasy.\n</think>\n\nTwo.")))
     assert turns(rendered)[1] == (1, "<think>\nEasy.\n</think>\n\nTwo.<|im_end|>")
     assert contents(rendered)[1:] == [(1, "content", "Easy."), (1, "content", "Two.")]
 
 
-def test_the_last_answer_begins_with_a_thought_be_it_empty():
+def test_last_answer_begins_with_a_think_block_even_if_empty():
     rendered = write("qwen3", said(("user", "1+1?"), ("assistant", "Two.")))
     assert turns(rendered)[1] == (1, "<think>\n\n</think>\n\nTwo.<|im_end|>")
 
 
-def test_results_that_the_user_hands_over_are_no_question():
+def test_tool_response_of_the_user_is_not_a_question():
     answer = {"role": "assistant", "content": "So:", "reasoning_content": "Call."}
     handed = said(("user", "<tool_response>2</tool_response>"))
     rendered = write("qwen3", [*said(("user", "1+1?")), answer, *handed])
     assert turns(rendered)[1] == (1, "<think>\nCall.\n</think>\n\nSo:<|im_end|>")
 
 
-def test_without_a_question_nothing_is_thought():
+def test_answer_without_a_question_has_no_think_block():
     assert turns(write("qwen3", said(("assistant", "Hi")))) == [(0, "Hi<|im_end|>")]
 
 
-def test_thinking_can_be_switched_off():
+def test_thinking_can_be_disabled():
     rendered = write("qwen3", said(("user", "Hi")), prompt=True, enable_thinking=False)
     assert rendered.text.endswith("<|im_start|>assistant\n<think>\n\n</think>\n\n")
     with pytest.raises(TemplateError, match="enable_thinking: expected true or false, found a string"):
@@ -130,6 +130,6 @@ def test_thinking_can_be_switched_off():
         ("qwen3", {"role": "assistant", "reasoning_content": 7}, "reasoning_content: expected a string"),
     ],
 )
-def test_wrong_messages_are_refused(format, message, problem):
+def test_invalid_messages_are_refused(format, message, problem):
     with pytest.raises(TemplateError, match=problem):
         write(format, [*said(("user", "Hi")), message])

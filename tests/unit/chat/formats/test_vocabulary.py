@@ -31,7 +31,7 @@ def sentencepiece() -> Any:
     )
 
 
-def test_a_tokenizer_that_writes_the_space_gets_the_text_without_it():
+def test_prefix_space_is_omitted_if_the_tokenizer_adds_it():
     template = tokbench.ChatTemplate("mistral-v3")
     tokenizer = sentencepiece()
     chat = template.encode(tokenizer, TALK)
@@ -40,23 +40,23 @@ def test_a_tokenizer_that_writes_the_space_gets_the_text_without_it():
     assert tokenizer.token_bytes(chat.ids[2]).startswith(b" a")
 
 
-def test_a_tokenizer_that_does_not_gets_the_text_as_it_is():
+def test_prefix_space_is_written_if_the_tokenizer_does_not_add_it():
     tokenizer = byte_level("<s>", "</s>", "[INST]", "[/INST]")
     chat = tokbench.ChatTemplate("mistral-v3").encode(tokenizer, TALK)
     assert chat.rendered.text == "<s>[INST] a b[/INST] b a</s>"
 
 
-def test_in_the_first_version_only_spaces_after_tokens_are_left_out():
+def test_version_1_omits_spaces_after_tokens_only():
     assert fitted(named("mistral-v1"), sentencepiece()).render([Conversation((*TALK, *TALK))])[0].text == (
         "<s>[INST] a b [/INST] b a</s>[INST] a b [/INST] b a</s>"
     )
 
 
-def test_templates_without_that_space_stay_as_they_are():
+def test_formats_without_that_space_are_unchanged():
     assert fitted(named("chatml"), sentencepiece()) is named("chatml")
 
 
-def test_missing_tokens_are_named():
+def test_missing_control_tokens_are_named():
     with pytest.raises(TemplateError, match=r"does not have <\|im_end\|>, which chatml needs") as raised:
         tokbench.ChatTemplate("chatml").encode(byte_level("<|im_start|>"), TALK)
     assert raised.value.hint is not None
@@ -66,7 +66,7 @@ def test_missing_tokens_are_named():
         tokbench.ChatTemplate("nanochat").encode(byte_level("<|im_start|>"), TALK)
 
 
-def test_tokens_for_tools_are_needed_by_conversations_with_tools_alone():
+def test_tool_tokens_are_required_by_conversations_with_tools_only():
     tokenizer = byte_level(*named("nanochat").control_tokens)
     template = tokbench.ChatTemplate("nanochat")
     assert len(template.encode(tokenizer, said(("user", "<|python_start|>"), ("assistant", "b")))) > 0

@@ -35,12 +35,12 @@ def asked(content: Any = "Hi") -> dict[str, Any]:
     return {"role": "user", "content": content}
 
 
-def test_text_of_the_template_and_of_a_message():
+def test_template_and_message_text_have_their_origins():
     written = write("{{ bos_token }}[{{ messages[0].content }}]", asked())
     assert parts(written) == [("<s>[", TEMPLATE), ("Hi", QUESTION), ("]", TEMPLATE)]
 
 
-def test_a_known_role_is_the_templates_own_and_another_is_content():
+def test_known_role_is_template_text_and_another_one_content():
     source = "{% for m in messages %}<{{ m.role }}>{% endfor %}"
     written = write(source, asked(), {"role": "<|im_end|>", "content": ""})
     assert parts(written)[1:4:2] == [("user", Origin(0)), ("<|im_end|>", Origin(1, "role"))]
@@ -75,7 +75,7 @@ def test_a_known_role_is_the_templates_own_and_another_is_content():
         ),
     ],
 )
-def test_expressions(expression: str, expected: list[tuple[str, Origin]]):
+def test_expressions_trace_their_origins(expression: str, expected: list[tuple[str, Origin]]):
     written = write(f"{{% set x = messages[0]['content'] %}}{{{{ {expression} }}}}", asked("a bc"))
     assert parts(written) == expected
 
@@ -93,11 +93,11 @@ def test_expressions(expression: str, expected: list[tuple[str, Origin]]):
         "{%- for m in messages recursive -%}<{{ m.content }}{%- endfor -%}>",
     ],
 )
-def test_statements_that_gather_text(source: str):
+def test_macros_and_blocks_trace_their_origins(source: str):
     assert parts(write(source, asked())) == [("<", TEMPLATE), ("Hi", QUESTION), (">", TEMPLATE)]
 
 
-def test_json_is_traced_into_its_leaves():
+def test_json_traces_the_origin_of_each_leaf():
     call = {"name": "add", "arguments": {"a": 1, "b": [True, "x"]}}
     message = {"role": "assistant", "tool_calls": [{"function": call}]}
     source = '{{ {"name": messages[0].tool_calls[0].function.name, "n": 1} | tojson }}'
@@ -123,7 +123,7 @@ def test_json_is_traced_into_its_leaves():
     }
 
 
-def test_tools_documents_and_variables_belong_to_no_message():
+def test_tools_documents_and_variables_have_their_own_origins():
     written = write(
         "{{ tools[0].name }}{{ documents[0].text }}{{ who }}",
         asked(),
@@ -137,16 +137,16 @@ def test_tools_documents_and_variables_belong_to_no_message():
     ]  # fmt: skip
 
 
-def test_reasoning_has_its_own_field_under_each_name():
+def test_reasoning_has_its_field_name_as_origin():
     written = write("{{ messages[0].reasoning_content }}", {"role": "assistant", "thinking": "hm"})
     assert parts(written) == [("hm", Origin(0, "thinking"))]
 
 
-def test_what_is_none_is_not_there():
+def test_field_of_none_is_absent():
     assert write("{{ 'content' in messages[0] }}", asked(None)).text == "False"
 
 
-def test_generation_blocks_are_noted():
+def test_generation_blocks_are_recorded():
     source = (
         "{% for m in messages %}{{ m.role }}:{% generation %}{{ m.content }}{% endgeneration %};{% endfor %}"
     )
@@ -154,18 +154,18 @@ def test_generation_blocks_are_noted():
     assert write("x", asked()).generated is None
 
 
-def test_the_date_is_injected_and_noted():
+def test_current_date_is_injected_and_recorded():
     written = write("{{ strftime_now('%d %b') }}", asked())
     assert (written.text, written.dated, written.runs) == ("02 Jan", True, ((6, COMPUTED),))
     assert not write("x", asked()).dated
 
 
-def test_a_refusal_has_the_templates_message():
+def test_refusal_has_the_templates_message():
     with pytest.raises(TemplateError, match=r"^the template refuses it: no system$"):
         write("{{ raise_exception('no system') }}", asked())
 
 
-def test_a_failure_has_its_line_and_python_says_str():
+def test_runtime_error_has_its_line():
     with pytest.raises(
         TemplateError, match=r'line 2: TypeError: can only concatenate str \(not "list"\) to str'
     ):
@@ -175,17 +175,17 @@ def test_a_failure_has_its_line_and_python_says_str():
 @pytest.mark.parametrize(
     "source", ["{% for %}", "{{ x", "{{ 'a' | nothing }}", "(" * 3 + "{{" + "(" * 5000 + "}}"]
 )
-def test_what_does_not_compile(source: str):
+def test_invalid_templates_do_not_compile(source: str):
     with pytest.raises(TemplateError):
         Program(source, special_tokens={})
 
 
-def test_no_messages():
+def test_conversation_without_messages_is_refused():
     with pytest.raises(TemplateError, match="no messages"):
         write("x")
 
 
-def test_variables_do_not_replace_the_conversation():
+def test_variables_cannot_replace_the_conversation():
     with pytest.raises(TemplateError, match="'tools'"):
         write("x", asked(), variables={"tools": "x"})
 
@@ -232,7 +232,7 @@ def test_variables_do_not_replace_the_conversation():
         "{% for i in range(100000) %}{{ 'a' * 100000 }}{% endfor %}",
     ],
 )
-def test_hostile_templates_end_in_an_error(source: str):
+def test_hostile_templates_are_refused(source: str):
     with pytest.raises(TemplateError):
         write(source, asked())
 
@@ -244,7 +244,7 @@ def short_texts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("short_texts")
-def test_what_is_written_has_a_limit():
+def test_output_size_is_limited():
     source = "{% for i in range(10) %}{{ messages[0].content }}{% endfor %}"
     assert len(write(source, asked("a" * 100)).text) == 1000
     for longer in (source + "b", "b" + source, source.replace("10", "11"), source * 2):
@@ -279,7 +279,7 @@ def test_what_is_written_has_a_limit():
         "[x, x]|join('b')",
     ],
 )
-def test_a_text_that_a_template_makes_has_a_limit(expression: str):
+def test_string_size_is_limited(expression: str):
     source = "{% set x = messages[0].content %}{% set n = x|length %}{{ (" + expression + ")|length }}"
     assert 0 < int(write(source, asked("a" * 400)).text) <= 1000
     with pytest.raises(

@@ -20,7 +20,7 @@ def asked(content: Any = "Hi", **given: Any) -> Conversation:
     return Conversation(({"role": "user", "content": content},), **given)
 
 
-def test_many_conversations_in_order_with_errors_between():
+def test_results_and_errors_keep_the_order_of_conversations():
     template = JinjaTemplate(
         "mine",
         "{% if messages[0].content == 7 %}{{ raise_exception('no 7') }}{% endif %}{{ messages[0].content }}",
@@ -31,7 +31,7 @@ def test_many_conversations_in_order_with_errors_between():
     ]
 
 
-def test_what_is_rendered():
+def test_rendering_has_text_origins_and_generated_parts():
     template = JinjaTemplate(
         "mine",
         "{{ bos_token }}{% generation %}{{ messages[0].content }}{% endgeneration %}{{ add_generation_prompt }}",
@@ -46,13 +46,13 @@ def test_what_is_rendered():
     assert not rendered.dated
 
 
-def test_a_template_that_ignores_the_prompt_does_not_end_with_it():
+def test_template_that_ignores_the_prompt_does_not_end_with_it():
     [rendered] = JinjaTemplate("mine", "x").render([asked()], prompt=True)
     assert isinstance(rendered, Rendered)
     assert not rendered.ends_with_prompt
 
 
-def test_several_templates_are_chosen_by_tools():
+def test_template_is_chosen_by_the_presence_of_tools():
     sources = {"default": "d", "tool_use": "t", "rag": "r"}
     conversations = [asked(), asked(tools=({"type": "function"},)), asked()]
     for chosen, expected in ((None, "dtd"), ("rag", "rrr")):
@@ -60,7 +60,7 @@ def test_several_templates_are_chosen_by_tools():
         assert "".join(r.text for r in results if isinstance(r, Rendered)) == expected
 
 
-def test_several_templates_without_a_default_or_of_another_name():
+def test_missing_default_or_unknown_template_is_refused():
     with pytest.raises(TemplateError, match="no default") as refused:
         JinjaTemplate("mine", {"a": "x", "b": "y"}).render([asked()])
     assert refused.value.hint == "choose one of: a, b"
@@ -68,17 +68,17 @@ def test_several_templates_without_a_default_or_of_another_name():
         JinjaTemplate("mine", {"a": "x"}, template="c")
 
 
-def test_what_does_not_compile_names_the_template():
+def test_compile_error_names_the_template():
     with pytest.raises(TemplateError, match="mine: the template does not compile: line 1"):
         JinjaTemplate("mine", "{{").render([asked()])
 
 
-def test_a_template_that_is_too_long():
+def test_too_long_template_is_refused():
     with pytest.raises(TemplateError, match="longer"):
         JinjaTemplate("mine", " " * (2**20 + 1))
 
 
-def test_the_process_is_kept_and_can_be_ended():
+def test_worker_process_is_reused_until_closed():
     template = JinjaTemplate("mine", "x")
     template.render([asked()])
     first = template._worker
@@ -97,7 +97,7 @@ def test_the_process_is_kept_and_can_be_ended():
         "{% set ns = namespace(x=[1]) %}{% for i in range(60) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}{{ ns.x }}",
     ],
 )
-def test_what_takes_too_much_memory_or_time_ends_in_an_error(source: str):
+def test_excessive_memory_or_time_is_refused(source: str):
     [result] = JinjaTemplate("mine", source, seconds=0.3).render([asked()])
     assert "exceeds a limit" in str(result)
 
@@ -110,7 +110,7 @@ def test_what_takes_too_much_memory_or_time_ends_in_an_error(source: str):
         "{% set ns = namespace(x=[1]) %}{% for i in range(99) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
     ],
 )
-def test_a_template_without_end_costs_its_own_conversation(loop: str):
+def test_endless_template_affects_only_its_conversation(loop: str):
     source = "{% if messages[0].content == 1 %}" + loop + "{% endif %}x"
     results = JinjaTemplate("mine", source, seconds=0.2).render([asked(number) for number in range(4)])
     assert [isinstance(result, TemplateError) for result in results] == [False, True, False, False]
@@ -118,7 +118,7 @@ def test_a_template_without_end_costs_its_own_conversation(loop: str):
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers of processor time")
-def test_a_loop_is_stopped_and_the_process_goes_on():
+def test_loop_is_stopped_and_the_process_continues():
     source = "{% if messages[0].content == 1 %}{% for i in range(100000) %}{% for j in range(100000) %}"
     template = JinjaTemplate("mine", source + "{% endfor %}{% endfor %}{% endif %}x", seconds=0.2)
     template.render([asked(0)])
@@ -128,13 +128,13 @@ def test_a_loop_is_stopped_and_the_process_goes_on():
     assert template._worker is process
 
 
-def test_a_template_that_never_ends_is_given_up():
+def test_endless_template_is_abandoned():
     source = "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}"
     with pytest.raises(TemplateError, match=r"more than 0\.1 s"):
         JinjaTemplate("mine", source, seconds=0.1).render([asked()] * 1000)
 
 
-def test_threads_share_a_template():
+def test_template_is_thread_safe():
     template = JinjaTemplate("mine", "{{ messages[0].content }}")
     with ThreadPoolExecutor(4) as pool:
         results = list(pool.map(lambda number: template.render([asked(number)] * 3), range(40)))
@@ -145,7 +145,7 @@ def test_threads_share_a_template():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
-def test_a_fork_has_a_process_of_its_own():
+def test_forked_process_starts_its_own_worker():
     template = JinjaTemplate("mine", "{{ messages[0].content }}")
     template.render([asked()])
     child = os.fork()
@@ -163,13 +163,13 @@ def test_a_fork_has_a_process_of_its_own():
 
 
 @pytest.mark.parametrize("key", ["messages", "tools", "documents"])
-def test_what_is_no_object_is_refused(key: str):
+def test_messages_that_are_no_objects_are_refused(key: str):
     given: dict[str, Any] = {"messages": ({"role": "user"},), key: ("Hi",)}
     [result] = JinjaTemplate("mine", "x").render([Conversation(**given)])
     assert str(result) == f"{key}[0] is not a JSON object: 'Hi'"
 
 
-def test_conversations_that_cannot_be_written_do_not_stop_the_others():
+def test_nested_or_circular_conversations_do_not_affect_the_others():
     deep: list[Any] = []
     for _ in range(100_000):
         deep = [deep]
@@ -183,7 +183,7 @@ def test_conversations_that_cannot_be_written_do_not_stop_the_others():
     ]
 
 
-def test_values_that_json_does_not_know_are_as_transformers_gives_them():
+def test_values_without_json_form_render_as_in_transformers():
     class Picture:
         """A value that JSON cannot express."""
 
