@@ -30,19 +30,19 @@ def with_added(*texts: str, special: bool = True, flags: Any = None, **parts: An
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_a_clean_vocabulary_gives_nothing(tmp_path: Path, rule: str) -> None:
+def test_valid_vocabulary_has_no_findings(tmp_path: Path, rule: str) -> None:
     document = with_added("<|a|>", "<|b|>", flags={"normalized": True})
     assert findings_of(rule, target_of(document, tmp_path)) == ()
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_without_added_tokens_there_is_nothing_to_check(tmp_path: Path, rule: str) -> None:
+def test_rules_are_skipped_without_added_tokens(tmp_path: Path, rule: str) -> None:
     assert "it has no" in str(outcome_of(rule, target_of(byte_level(), tmp_path)).skipped) or rule.startswith(
         "added-token"
     )
 
 
-def test_tokens_that_want_the_same_characters_overlap(tmp_path: Path) -> None:
+def test_tokens_that_can_match_overlapping_text_are_found(tmp_path: Path) -> None:
     [finding] = findings_of("overlapping-added-token", target_of(with_added("[xy]", "y]z"), tmp_path))
     assert finding.token_ids == (256, 257)
     assert finding.severity is Severity.WARNING
@@ -51,12 +51,12 @@ def test_tokens_that_want_the_same_characters_overlap(tmp_path: Path) -> None:
     assert finding.severity is Severity.NOTE
 
 
-def test_a_token_that_begins_another_and_runs_of_spaces_do_not(tmp_path: Path) -> None:
+def test_prefix_tokens_and_runs_of_spaces_do_not_overlap(tmp_path: Path) -> None:
     target = target_of(with_added("<a", "<a>", "  ", "   ", "    "), tmp_path)
     assert findings_of("overlapping-added-token", target) == ()
 
 
-def test_a_normalized_token_takes_the_space_before_it(tmp_path: Path) -> None:
+def test_normalized_token_that_takes_a_space_is_found(tmp_path: Path) -> None:
     prepend = {"type": "Replace", "pattern": {"Regex": " ?<t>"}, "content": "<t>"}
     document = with_added("<t>", flags={"normalized": True}, normalizer=prepend)
     [finding] = findings_of("added-token-takes-space", target_of(document, tmp_path))
@@ -65,14 +65,14 @@ def test_a_normalized_token_takes_the_space_before_it(tmp_path: Path) -> None:
     assert "'aXb'" not in finding.evidence
 
 
-def test_a_normalized_token_that_is_not_found_between_letters(tmp_path: Path) -> None:
+def test_single_word_token_that_letters_hide_is_noted(tmp_path: Path) -> None:
     document = with_added("tok", flags={"single_word": True})
     [finding] = findings_of("added-token-takes-space", target_of(document, tmp_path))
     assert 'it is not found in "aXb"' in finding.evidence
     assert finding.severity is Severity.NOTE
 
 
-def test_a_special_token_that_pieces_make_is_made_by_text(tmp_path: Path) -> None:
+def test_special_token_that_merges_produce_is_found(tmp_path: Path) -> None:
     document = byte_level(
         ("<", "x"), ("<x", ">"), added_tokens=[huggingface.added("<x>", 257)], pre_tokenizer=NO_SPLIT
     )
@@ -80,24 +80,24 @@ def test_a_special_token_that_pieces_make_is_made_by_text(tmp_path: Path) -> Non
     assert (finding.token_ids, finding.severity) == ((257,), Severity.ERROR)
 
 
-def test_a_special_token_that_the_pattern_keeps_apart_is_not_made(tmp_path: Path) -> None:
+def test_special_token_that_the_pattern_splits_is_not_found(tmp_path: Path) -> None:
     document = byte_level(("<", "x"), ("<x", ">"), added_tokens=[huggingface.added("<x>", 257)])
     assert findings_of("special-token-from-text", target_of(document, tmp_path)) == ()
 
 
-def test_ordinary_words_and_tags_are_named(tmp_path: Path) -> None:
+def test_special_tokens_of_plain_words_and_tags_are_found(tmp_path: Path) -> None:
     words, tag = findings_of("plain-special-token", target_of(with_added("user", "</s>", "<|x|>"), tmp_path))
     assert words.token_ids == (256,)
     assert (tag.token_ids, tag.severity) == ((257,), Severity.NOTE)
 
 
-def test_byte_characters_in_an_added_token_are_named(tmp_path: Path) -> None:
+def test_byte_characters_in_an_added_token_are_found(tmp_path: Path) -> None:
     document = with_added("<|aĠb|>", "<|ā|>", "<｜a▁b｜>")
     [finding] = findings_of("byte-characters-in-added-token", target_of(document, tmp_path))
     assert finding.token_ids == (256,)
     assert finding.details == {"meant": "<|a b|>"}
 
 
-def test_byte_fallback_has_no_byte_characters(tmp_path: Path) -> None:
+def test_rule_is_skipped_for_byte_fallback(tmp_path: Path) -> None:
     outcome = outcome_of("byte-characters-in-added-token", target_of(huggingface.byte_fallback(), tmp_path))
     assert outcome.skipped == "its pieces are not written in byte-level characters"

@@ -16,7 +16,7 @@ RULES = {"bidi-in-token": "\u202e", "invisible-in-token": "\u200b", "control-in-
 
 
 @pytest.mark.parametrize(("rule", "character"), RULES.items())
-def test_a_planted_character_is_found(rule: str, character: str, tmp_path: Path) -> None:
+def test_hidden_character_in_a_token_is_found(rule: str, character: str, tmp_path: Path) -> None:
     target = target_of(byte_level(("a", "b"), tokens=[f"x{character}"]), tmp_path)
     [finding] = findings_of(rule, target)
     assert finding.token_ids == (257,)
@@ -25,6 +25,6 @@ def test_a_planted_character_is_found(rule: str, character: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_a_clean_vocabulary_has_none(rule: str, tmp_path: Path) -> None:
+def test_valid_vocabulary_has_no_findings(rule: str, tmp_path: Path) -> None:
     document = byte_level(("a", "b"), ("\n", "\n"), tokens=["é", "\u200b", "\x1b", "日本"])
     assert findings_of(rule, target_of(document, tmp_path)) == ()

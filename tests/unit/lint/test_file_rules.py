@@ -41,7 +41,7 @@ def splitting(pattern: Mapping[str, str]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_files_that_agree_give_nothing(tmp_path: Path, rule: str) -> None:
+def test_consistent_files_have_no_findings(tmp_path: Path, rule: str) -> None:
     config = {"tokenizer_class": "GPT2TokenizerFast", "clean_up_tokenization_spaces": False}
     beside = {"vocab.json": VOCAB, "merges.txt": MERGES, "tokenizer_config.json": config}
     outcome = outcome_of(rule, target_of(DOCUMENT, tmp_path, beside=beside))
@@ -50,13 +50,13 @@ def test_files_that_agree_give_nothing(tmp_path: Path, rule: str) -> None:
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("damage", [b"[[]]", b"7", b'{"auto_map": 3, "tokenizer_class": []}'])
-def test_odd_files_beside_it_do_not_stop_a_rule(tmp_path: Path, rule: str, damage: bytes) -> None:
+def test_malformed_configuration_files_do_not_stop_a_rule(tmp_path: Path, rule: str, damage: bytes) -> None:
     names = ("config.json", "tokenizer_config.json", "vocab.json")
     assert outcome_of(rule, target_of(DOCUMENT, tmp_path, beside=dict.fromkeys(names, damage))) is not None
 
 
 @pytest.mark.parametrize("name", ["BertTokenizer", "LlamaTokenizerFast", "T5TokenizerFast"])
-def test_a_class_of_another_pipeline_is_found(tmp_path: Path, name: str) -> None:
+def test_class_of_another_model_type_is_found(tmp_path: Path, name: str) -> None:
     beside = {"tokenizer_config.json": {"tokenizer_class": name}}
     [finding] = findings_of("class-disagrees", target_of(DOCUMENT, tmp_path, beside=beside))
     assert "tokenizer.json has byte-level BPE" in finding.evidence
@@ -74,7 +74,7 @@ def test_a_class_of_another_pipeline_is_found(tmp_path: Path, name: str) -> None
     ],
     ids=["pattern", "prefix space", "no pattern", "lower case", "T5", "Llama"],
 )
-def test_a_class_with_another_pattern_or_normalizer_is_found_with_a_text(
+def test_class_with_another_pattern_or_normalizer_is_found_with_a_text(
     tmp_path: Path, name: str, settings: dict[str, Any], document: Any, part: str
 ) -> None:
     beside = {"tokenizer_config.json": {"tokenizer_class": name, **settings}}
@@ -91,12 +91,12 @@ def test_a_class_with_another_pattern_or_normalizer_is_found_with_a_text(
         ("RobertaTokenizer", huggingface.byte_level),
     ],
 )
-def test_classes_of_the_same_pipeline_agree(tmp_path: Path, name: str, document: Any) -> None:
+def test_class_of_the_same_pipeline_has_no_findings(tmp_path: Path, name: str, document: Any) -> None:
     beside = {"tokenizer_config.json": {"tokenizer_class": name}}
     assert findings_of("class-disagrees", target_of(document(), tmp_path, beside=beside)) == ()
 
 
-def test_other_ids_and_missing_tokens_are_found(tmp_path: Path) -> None:
+def test_different_ids_and_missing_tokens_are_found(tmp_path: Path) -> None:
     swapped = {**VOCAB, "a": VOCAB["b"], "b": VOCAB["a"]}
     [finding] = findings_of(
         "vocabulary-files-disagree", target_of(DOCUMENT, tmp_path, beside={"vocab.json": swapped})
@@ -110,33 +110,33 @@ def test_other_ids_and_missing_tokens_are_found(tmp_path: Path) -> None:
     assert finding.severity is Severity.WARNING
 
 
-def test_other_merges_are_found_at_their_rank(tmp_path: Path) -> None:
+def test_different_merges_are_found_at_their_rank(tmp_path: Path) -> None:
     beside = {"merges.txt": "#version: 0.2\na b\nb c\n"}
     [finding] = findings_of("vocabulary-files-disagree", target_of(DOCUMENT, tmp_path, beside=beside))
     assert finding.evidence.startswith('merge 1 is "b c" there and "ab c"')
 
 
-def test_a_vocabulary_that_cannot_be_read_is_reported(tmp_path: Path) -> None:
+def test_unreadable_vocabulary_is_reported(tmp_path: Path) -> None:
     beside = {"vocab.json": b"{"}
     [finding] = findings_of("vocabulary-files-disagree", target_of(DOCUMENT, tmp_path, beside=beside))
     assert finding.evidence.startswith("it cannot be read")
 
 
-def test_a_pattern_that_was_saved_as_a_string_is_found(tmp_path: Path) -> None:
+def test_regex_saved_as_a_plain_string_is_found(tmp_path: Path) -> None:
     [finding] = findings_of("pattern-as-string", target_of(splitting({"String": r"\p{L}+|\s+"}), tmp_path))
     assert finding.subject == "a Split of the pre_tokenizer"
     assert findings_of("pattern-as-string", target_of(splitting({"String": " "}), tmp_path / "space")) == ()
 
 
 @pytest.mark.parametrize("name", [name for name in pattern_names() if name != "none"])
-def test_well_known_patterns_are_not_almost_themselves(name: str) -> None:
+def test_known_patterns_are_not_almost_known(name: str) -> None:
     regex = resolve_pattern(name).regex
     assert regex is not None
     near = near_pattern(regex)
     assert near is None
 
 
-def test_a_pattern_with_a_slip_is_shown_on_a_text(tmp_path: Path) -> None:
+def test_almost_known_pattern_is_found_with_a_text(tmp_path: Path) -> None:
     regex = (resolve_pattern("llama3").regex or "").replace(r"\p{N}{1,3}", r"\p{N}{1,4}")
     [finding] = findings_of("almost-known-pattern", target_of(splitting({"Regex": regex}), tmp_path))
     details = finding.details
@@ -146,7 +146,7 @@ def test_a_pattern_with_a_slip_is_shown_on_a_text(tmp_path: Path) -> None:
     assert details["here"] != details["there"]
 
 
-def test_cleaning_up_spaces_is_found_on_a_bpe_alone(tmp_path: Path) -> None:
+def test_clean_up_spaces_is_found_for_bpe_only(tmp_path: Path) -> None:
     beside = {"tokenizer_config.json": {"clean_up_tokenization_spaces": True}}
     assert findings_of("clean-up-spaces", target_of(DOCUMENT, tmp_path, beside=beside)) != ()
     words = target_of(huggingface.wordpiece(), tmp_path / "words", beside=beside)
@@ -154,7 +154,7 @@ def test_cleaning_up_spaces_is_found_on_a_bpe_alone(tmp_path: Path) -> None:
     assert findings_of("clean-up-spaces", target_of(model_folders.llama3(tmp_path / "l"), tmp_path)) != ()
 
 
-def test_pickles_and_programs_beside_it_are_found(tmp_path: Path) -> None:
+def test_pickles_and_python_files_are_found(tmp_path: Path) -> None:
     beside = {
         "tokenizer.pkl": b"",
         "pytorch_model.bin": b"",
@@ -170,7 +170,7 @@ def test_pickles_and_programs_beside_it_are_found(tmp_path: Path) -> None:
     }
 
 
-def test_the_hash_of_the_converter_is_that_of_the_ids(tmp_path: Path) -> None:
+def test_converter_hash_is_computed_from_the_ids(tmp_path: Path) -> None:
     tokenizer = target_of(byte_level(pre_tokenizer=GPT2_SPLIT), tmp_path).tokenizer
     found = converter_hash(tokenizer)
     assert names_of_hash(found) == ()
@@ -188,7 +188,7 @@ def test_the_hash_of_the_converter_is_that_of_the_ids(tmp_path: Path) -> None:
         ("gguf/ggml-vocab-mpt.gguf", "olmo"),
     ],
 )
-def test_the_hashes_of_real_vocabularies_are_those_of_llama_cpp(
+def test_converter_hashes_of_real_vocabularies_equal_llama_cpps(
     tmp_path: Path, place: str, name: str
 ) -> None:
     if not (REAL / place).exists():
@@ -196,20 +196,20 @@ def test_the_hashes_of_real_vocabularies_are_those_of_llama_cpp(
     assert name in names_of_hash(converter_hash(target_of(REAL / place, tmp_path).tokenizer))
 
 
-def test_the_hashes_of_llama_cpp_are_hashes() -> None:
+def test_known_converter_hashes_are_valid() -> None:
     listed = [found for hashes in HASHES.values() for found in hashes]
     assert all(re.fullmatch("[0-9a-f]{64}", found) for found in listed)
     assert {len(names_of_hash(found)) for found in listed} == {1, 2}
 
 
-def test_other_files_have_no_name_for_llama_cpp(tmp_path: Path) -> None:
+def test_vocabulary_unknown_to_llama_cpp_is_reported(tmp_path: Path) -> None:
     outcome = outcome_of("gguf-pre-tokenizer", target_of(DOCUMENT, tmp_path))
     assert (outcome.findings, outcome.figures["known_as"]) == ((), "nothing: its converter refuses it")
 
 
 @pytest.mark.real
 @pytest.mark.slow
-def test_a_gguf_that_names_another_pre_tokenizer_is_found(tmp_path: Path) -> None:
+def test_gguf_with_a_wrong_pre_tokenizer_is_found(tmp_path: Path) -> None:
     original = REAL / "gguf/ggml-vocab-gpt-2.gguf"
     if not original.is_file():
         pytest.skip("the real vocabularies are not here")

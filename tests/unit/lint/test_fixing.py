@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_other_ids_are_refused(tmp_path: Path) -> None:
+def test_repair_that_changes_ids_is_refused(tmp_path: Path) -> None:
     one = target_of(byte_level(("a", "b")), tmp_path / "one").tokenizer
     other = target_of(byte_level(("b", "a")), tmp_path / "other").tokenizer
     assert check_same_ids(one, one, ["ab", "ba"]) == 2
@@ -26,7 +26,7 @@ def test_other_ids_are_refused(tmp_path: Path) -> None:
         check_same_ids(one, other, ["x", "ab"])
 
 
-def test_only_a_tokenizer_json_is_repaired(tmp_path: Path) -> None:
+def test_repair_of_other_formats_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "m.model"
     path.write_bytes(
         sentencepiece_models.written(
@@ -37,7 +37,7 @@ def test_only_a_tokenizer_json_is_repaired(tmp_path: Path) -> None:
         repaired_files(target_of(path, tmp_path), [])
 
 
-def test_without_findings_the_files_are_the_same(tmp_path: Path) -> None:
+def test_without_findings_the_files_are_unchanged(tmp_path: Path) -> None:
     beside = {
         "tokenizer_config.json": {"clean_up_tokenization_spaces": True},
         "model.safetensors": b"weights",
@@ -50,7 +50,7 @@ def test_without_findings_the_files_are_the_same(tmp_path: Path) -> None:
     assert all((target.folder / name).read_bytes() == data for name, data in files.items())
 
 
-def test_every_rule_that_fix_runs_says_why_it_is_left() -> None:
+def test_every_unfixable_rule_has_a_reason() -> None:
     for rule in all_rules().values():
         if not rule.needs_reference:
             found = Finding(rule.name, rule.severity, "it", "seen", "mend it")
@@ -73,7 +73,7 @@ def test_settings_and_programs_are_repaired(tmp_path: Path) -> None:
     }
 
 
-def test_a_contradicted_setting_is_found(tmp_path: Path) -> None:
+def test_contradictory_setting_is_found(tmp_path: Path) -> None:
     for said, found in ((True, 1), (False, 0)):
         beside = {"tokenizer_config.json": {"add_prefix_space": said}}
         target = target_of(byte_level(), tmp_path / str(said), beside=beside)

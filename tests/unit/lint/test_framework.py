@@ -54,26 +54,26 @@ def result_of(folder: Path, *rules: Rule) -> LintResult:
 
 
 @pytest.mark.parametrize("rule", all_rules().values(), ids=all_rules())
-def test_every_rule_has_a_page(rule: Rule) -> None:
+def test_every_rule_has_documentation(rule: Rule) -> None:
     for line in (rule.breaks, rule.found, rule.remedy):
         assert line.endswith("."), line
         assert line[0].isupper() or line.startswith("`"), line
         assert len(line) < 200, line
 
 
-def test_the_catalogue_has_every_module_with_rules() -> None:
+def test_catalogue_has_the_rules_of_every_module() -> None:
     modules = [path.stem for path in Path(catalogue.__file__).parent.glob("*_rules.py")]
     rules = [rule.name for module in modules for rule in import_module(f"tokbench.lint.{module}").RULES]
     assert sorted(all_rules()) == sorted(rules)
 
 
-def test_a_finding_takes_what_it_does_not_say_from_its_rule(tmp_path: Path) -> None:
+def test_finding_inherits_severity_and_remedy_from_its_rule(tmp_path: Path) -> None:
     first, second = result_of(tmp_path, rule("toy-rule", two)).findings
     assert (first.rule, first.severity, first.remedy) == ("toy-rule", Severity.WARNING, "Mend it.")
     assert (second.severity, second.remedy, second.token_ids) == (Severity.ERROR, "Burn it.", ())
 
 
-def test_a_rule_that_does_not_apply_says_so(tmp_path: Path) -> None:
+def test_skipped_rule_has_a_reason(tmp_path: Path) -> None:
     result = result_of(
         tmp_path,
         rule("no-merges", unsuited),
@@ -84,7 +84,7 @@ def test_a_rule_that_does_not_apply_says_so(tmp_path: Path) -> None:
     assert reasons == ["it has no merges", "it needs a corpus", "it needs --reference"]
 
 
-def test_the_gravest_finding_decides(tmp_path: Path) -> None:
+def test_severities_are_counted_and_compared(tmp_path: Path) -> None:
     result = result_of(tmp_path, rule("toy-rule", two))
     assert result.by_severity == {Severity.ERROR: 1, Severity.WARNING: 1, Severity.NOTE: 0}
     assert reached(result.findings, Severity.ERROR)
@@ -100,7 +100,7 @@ def test_sarif_has_every_rule_and_finding(tmp_path: Path) -> None:
     assert len(set(prints)) == 2
 
 
-def test_rules_are_chosen_by_name_group_or_beginning() -> None:
+def test_rules_are_chosen_by_name_group_or_prefix() -> None:
     def names(**options: tuple[str, ...]) -> list[str]:
         return [rule.name for rule in chosen_rules(**options)]
 
@@ -112,7 +112,7 @@ def test_rules_are_chosen_by_name_group_or_beginning() -> None:
     assert "control-in-token" not in names(select=("characters",), ignore=("control-in-token",))
 
 
-def test_a_choice_that_names_no_rule_is_refused() -> None:
+def test_unknown_or_empty_choice_of_rules_is_refused() -> None:
     with pytest.raises(ConfigError, match="no rule 'bidi-in-tokn'") as caught:
         chosen_rules(ignore=("bidi-in-tokn",))
     assert caught.value.hint == "did you mean 'bidi-in-token'?"

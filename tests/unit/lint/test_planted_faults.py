@@ -179,7 +179,7 @@ def test_a_planted_fault_is_found(rule: str, tmp_path: Path, monkeypatch: pytest
     assert findings_of(rule, target_of(plant.document, tmp_path, **plant.options))
 
 
-def test_a_gguf_without_the_name_of_its_pattern_is_found(tmp_path: Path) -> None:
+def test_gguf_without_a_pre_tokenizer_name_is_found(tmp_path: Path) -> None:
     pieces = [*byte_level(("a", "b"))["model"]["vocab"]]
     path = tmp_path / "nameless.gguf"
     path.write_bytes(gguf(model="gpt2", tokens=pieces, merges=["a b"]))
@@ -207,7 +207,7 @@ def quadratic(tokenizer: Tokenizer, character: str) -> tuple[int, float, float]:
     return 80_000, 16.0, 1.0
 
 
-def test_a_clean_folder_has_no_errors_and_no_warnings(tmp_path: Path) -> None:
+def test_valid_folder_has_no_errors_or_warnings(tmp_path: Path) -> None:
     beside = {
         "generation_config.json": {"eos_token_id": 257},
         "config.json": {"vocab_size": 260},

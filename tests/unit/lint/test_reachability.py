@@ -81,13 +81,15 @@ MERGES = st.lists(st.tuples(PARTS, PARTS), min_size=1, max_size=8)
 
 
 @given(MERGES, st.sampled_from(sorted(PATTERNS)))
-def test_verdicts_agree_with_all_short_texts(pairs: list[tuple[bytes, bytes]], pattern: str) -> None:
+def test_verdicts_on_merges_agree_with_all_short_texts(
+    pairs: list[tuple[bytes, bytes]], pattern: str
+) -> None:
     found = check(target_of_bpe(described(pairs, pattern)))
     assert pattern == "custom" or found.undecided == ()
 
 
 @given(MERGES, st.sampled_from(sorted(PATTERNS)))
-def test_so_they_do_for_ranks(pairs: list[tuple[bytes, bytes]], pattern: str) -> None:
+def test_verdicts_on_ranks_agree_with_all_short_texts(pairs: list[tuple[bytes, bytes]], pattern: str) -> None:
     found = check(target_of_bpe(described(pairs, pattern, whole_tokens_first=True)))
     assert pattern == "custom" or found.undecided == ()
 
@@ -101,7 +103,7 @@ PROSE_PARTS = st.sampled_from(sorted({text.encode() for text in PROSE if len(tex
     st.sampled_from(sorted({*PATTERN_NAMES} - {"none", "qwen2"})),
     st.booleans(),
 )
-def test_no_text_contradicts_a_verdict_on_any_named_pattern(
+def test_verdicts_on_named_patterns_agree_with_prose(
     pairs: list[tuple[bytes, bytes]], pattern: str, ranked: bool
 ) -> None:
     check(target_of_bpe(described(pairs, pattern, whole_tokens_first=ranked)), PROSE)
@@ -119,7 +121,9 @@ INCOMPLETE = st.sampled_from(sorted(_CUTS - {b""}))
     st.lists(st.tuples(INCOMPLETE, INCOMPLETE), min_size=1, max_size=10),
     st.sampled_from(["none", "gpt2", "gpt4o"]),
 )
-def test_so_they_do_for_tokens_inside_characters(pairs: list[tuple[bytes, bytes]], pattern: str) -> None:
+def test_verdicts_on_partial_characters_agree_with_all_short_texts(
+    pairs: list[tuple[bytes, bytes]], pattern: str
+) -> None:
     check(target_of_bpe(described(pairs, pattern)), IN_CHARACTERS)
 
 
@@ -132,7 +136,7 @@ SCORES = st.dictionaries(
 
 
 @given(SCORES)
-def test_so_they_do_for_unigram(scores: dict[str, float]) -> None:
+def test_verdicts_on_unigram_agree_with_all_short_texts(scores: dict[str, float]) -> None:
     pieces = {"<unk>": 0.0, "a": -4.0, "b": -3.0, "1": -5.0, " ": -3.0} | scores
     model = {"type": "Unigram", "unk_id": 0, "vocab": [list(item) for item in pieces.items()]}
     target = opened_document(huggingface.document(model))
@@ -146,7 +150,7 @@ WORDS = st.sets(st.sampled_from([text for text in TEXTS if len(text) <= 3 and " 
 
 
 @given(WORDS, WORDS)
-def test_so_they_do_for_wordpiece(first: set[str], inside: set[str]) -> None:
+def test_verdicts_on_wordpiece_agree_with_all_short_texts(first: set[str], inside: set[str]) -> None:
     pieces = ["[UNK]", "a", *sorted(first - {"a"}), *(f"##{piece}" for piece in sorted(inside))]
     model = {
         "type": "WordPiece",
@@ -176,7 +180,7 @@ def cause_of(target: LintTarget, token: bytes) -> tuple[Cause, str]:
     return found.cause, found.evidence
 
 
-def test_merge_order_names_the_merge_that_takes_a_part(tmp_path: Path) -> None:
+def test_evidence_names_the_earlier_merge_that_takes_a_part(tmp_path: Path) -> None:
     target = target_of(byte_level(("b", "c"), ("a", "b"), ("ab", "c"), pre_tokenizer=NO_SPLIT), tmp_path)
     cause, evidence = cause_of(target, b"abc")
     assert cause is Cause.MERGE_ORDER
@@ -187,29 +191,29 @@ def test_merge_order_names_the_merge_that_takes_a_part(tmp_path: Path) -> None:
     assert finding.details["cause"] == "merge-order"
 
 
-def test_a_part_that_is_not_made_is_named_before_a_later_merge(tmp_path: Path) -> None:
+def test_missing_merge_of_a_part_is_named_first(tmp_path: Path) -> None:
     target = target_of(byte_level(("ab", "c"), ("b", "c"), tokens=["ab"], pre_tokenizer=NO_SPLIT), tmp_path)
     assert cause_of(target, b"abc") == (Cause.NO_MERGE, 'no merge makes "ab": its bytes become "a" + "b"')
 
 
-def test_taking_away_the_named_merge_makes_the_token_reachable(tmp_path: Path) -> None:
+def test_token_without_a_conflicting_merge_is_reachable(tmp_path: Path) -> None:
     target = target_of(byte_level(("a", "b"), ("ab", "c"), pre_tokenizer=NO_SPLIT), tmp_path)
     assert outcome_of("unreachable-token", target).findings == ()
 
 
-def test_a_token_without_a_merge_is_named(tmp_path: Path) -> None:
+def test_token_without_a_merge_is_found(tmp_path: Path) -> None:
     target = target_of(byte_level(("a", "b"), tokens=["abc"]), tmp_path)
     assert cause_of(target, b"abc") == (Cause.NO_MERGE, 'no merge makes "abc": its bytes become "ab" + "c"')
 
 
-def test_the_pattern_is_named_where_it_cuts_a_token_everywhere(tmp_path: Path) -> None:
+def test_pattern_that_always_splits_a_token_is_named(tmp_path: Path) -> None:
     target = target_of(byte_level(("a", "1"), pre_tokenizer=GPT2_SPLIT), tmp_path)
     cause, evidence = cause_of(target, b"a1")
     assert cause is Cause.PATTERN
     assert '"a" + "1"' in evidence
 
 
-def test_the_normalizer_is_named_where_it_changes_a_token(tmp_path: Path) -> None:
+def test_normalizer_that_changes_a_token_is_named(tmp_path: Path) -> None:
     decomposed = byte_level(("e", b"\xcc"), (b"e\xcc", b"\x81"), normalizer={"type": "NFC"})
     assert cause_of(target_of(decomposed, tmp_path / "nfc"), "e\u0301".encode())[0] is Cause.NORMALIZER
     upper = byte_level(("A", "B"), normalizer={"type": "Lowercase"})
@@ -217,14 +221,14 @@ def test_the_normalizer_is_named_where_it_changes_a_token(tmp_path: Path) -> Non
     assert (cause, '"A", "B"' in evidence) == (Cause.NORMALIZER, True)
 
 
-def test_an_added_token_hides_what_it_is_found_in(tmp_path: Path) -> None:
+def test_added_token_that_hides_a_token_is_named(tmp_path: Path) -> None:
     spaces = huggingface.added("  ", 260, special=False)
     document = byte_level((" ", " "), ("  ", " "), ("a", "b"), ("c", "d"), added_tokens=[spaces])
     cause, evidence = cause_of(target_of(document, tmp_path), b"   ")
     assert (cause, evidence) == (Cause.ADDED_TOKEN, 'the added token "  " is found in it first')
 
 
-def test_incomplete_tokens_have_witnesses_that_are_texts(tmp_path: Path) -> None:
+def test_incomplete_tokens_have_valid_texts_as_witnesses(tmp_path: Path) -> None:
     document = byte_level((b"\xe4", b"\xb8"), (b"\xbd", b"\xe5"), (b"\xff", b"a"))
     target = target_of(document, tmp_path)
     found = analyse(target)
@@ -236,7 +240,7 @@ def test_incomplete_tokens_have_witnesses_that_are_texts(tmp_path: Path) -> None
     assert ids[b"\xff"] in found.by_design
 
 
-def test_the_piece_of_unknown_characters_is_there_by_design(tmp_path: Path) -> None:
+def test_unknown_piece_is_unused_by_design(tmp_path: Path) -> None:
     target = target_of(huggingface.byte_fallback(), tmp_path)
     verdict = analyse(target).verdict(0)
     assert (verdict["verdict"], verdict["reason"]) == (
@@ -257,7 +261,7 @@ STEPS = {
 
 @pytest.mark.parametrize("pre_tokenizer", STEPS.values(), ids=STEPS)
 @pytest.mark.parametrize("leaving_out", [None, 0x80, 0xBF])
-def test_neighbours_decide_what_ends_inside_a_character(
+def test_token_ending_inside_a_character_depends_on_its_neighbours(
     tmp_path: Path, leaving_out: int | None, pre_tokenizer: dict[str, Any]
 ) -> None:
     ends = [bytes([end]) for end in range(0x80, 0xC0) if end != leaving_out]
@@ -271,7 +275,9 @@ def test_neighbours_decide_what_ends_inside_a_character(
 
 
 @pytest.mark.parametrize("pre_tokenizer", STEPS.values(), ids=STEPS)
-def test_neighbours_are_found_for_whatever_has_a_text(tmp_path: Path, pre_tokenizer: dict[str, Any]) -> None:
+def test_neighbours_are_computed_for_every_reachable_token(
+    tmp_path: Path, pre_tokenizer: dict[str, Any]
+) -> None:
     document = byte_level((b"\xe1", b"\x9e"), (b"\x9e", "x"), ("y", b"\xe1"), pre_tokenizer=pre_tokenizer)
     analysis = Analysis(target_of(document, tmp_path))
     found = analysis.run()
@@ -287,9 +293,7 @@ def test_neighbours_are_found_for_whatever_has_a_text(tmp_path: Path, pre_tokeni
     ("pattern", "expected"),
     [(r"\p{L}+|\s|1", "unreachable"), (r"\p{L}+|\s", "reachable"), (r"\p{L}+|1(?!1)|\s", "reachable")],
 )
-def test_what_stands_between_two_matches_is_a_pretoken_too(
-    tmp_path: Path, pattern: str, expected: str
-) -> None:
+def test_text_between_two_matches_is_a_pretoken(tmp_path: Path, pattern: str, expected: str) -> None:
     split = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
     sequence = {"type": "Sequence", "pretokenizers": [split, NO_SPLIT]}
     added = [huggingface.added("<tool>", 257, special=False)]
@@ -299,7 +303,7 @@ def test_what_stands_between_two_matches_is_a_pretoken_too(
     assert analyse(target).verdict(256)["verdict"] == expected
 
 
-def test_encoding_each_token_alone_mislabels_what_needs_surroundings(tmp_path: Path) -> None:
+def test_some_tokens_are_reachable_only_in_context(tmp_path: Path) -> None:
     target = target_of(byte_level((b"\xe4", b"\xb8")), tmp_path)
     found = analyse(target)
     assert found.only_in_context > 0
@@ -316,14 +320,14 @@ def test_encoding_each_token_alone_mislabels_what_needs_surroundings(tmp_path: P
         (b"\xc0\x80", False),
     ],
 )
-def test_completions_have_the_bytes(piece: bytes, *, expected: bool) -> None:
+def test_completions_contain_the_bytes(piece: bytes, *, expected: bool) -> None:
     texts = list(completions(piece, most=20))
     assert bool(texts) == expected
     assert all(piece in text.encode() for text in texts)
 
 
 @pytest.mark.slow
-def test_completions_are_missing_only_where_no_text_has_the_bytes() -> None:
+def test_completions_are_missing_only_for_impossible_bytes() -> None:
     data = [chr(point).encode() for point in range(0x80, 0x110000) if not 0xD800 <= point < 0xE000]
     whole = {*data}
     beginnings = {each[:size] for each in data for size in range(1, len(each))}
@@ -339,7 +343,7 @@ def test_completions_are_missing_only_where_no_text_has_the_bytes() -> None:
         assert (next(completions(part, most=1), None) is not None) == (part in inside), part
 
 
-def test_the_automaton_takes_every_pretoken() -> None:
+def test_automaton_accepts_every_pretoken() -> None:
     import regex
 
     for pattern in filter(None, PATTERNS.values()):
@@ -350,7 +354,7 @@ def test_the_automaton_takes_every_pretoken() -> None:
     assert automaton_of(r"(a)\1") is None
 
 
-def test_blame_follows_the_parts() -> None:
+def test_merge_failure_names_the_blocking_merge() -> None:
     merges = {
         ("b", "c"): (0.0, "bc"),
         ("a", "b"): (1.0, "ab"),

@@ -26,13 +26,13 @@ TEMPLATE = {
 MERGES = (("a", "b"), ("c", "d"), ("ab", "cd"))
 
 
-def test_the_same_tokenizer_has_no_findings(tmp_path: Path) -> None:
+def test_identical_tokenizer_has_no_findings(tmp_path: Path) -> None:
     target = target_of(byte_level(*MERGES), tmp_path, reference=byte_level(*MERGES))
     for rule in ("swapped-id", "other-token", "changed-merge", "changed-setting", "other-ids"):
         assert findings_of(rule, target) == ()
 
 
-def test_swapped_ids_are_named(tmp_path: Path) -> None:
+def test_swapped_ids_are_found(tmp_path: Path) -> None:
     document = byte_level(*MERGES)
     vocab = document["model"]["vocab"]
     vocab["ab"], vocab["cd"] = vocab["cd"], vocab["ab"]
@@ -52,7 +52,7 @@ def test_many_moved_ids_are_one_finding(tmp_path: Path) -> None:
     assert finding.subject == "259 tokens"
 
 
-def test_tokens_of_one_alone_are_named(tmp_path: Path) -> None:
+def test_tokens_of_only_one_tokenizer_are_found(tmp_path: Path) -> None:
     target = target_of(
         byte_level(*MERGES, tokens=["new"]), tmp_path, reference=byte_level(*MERGES, tokens=["old"])
     )
@@ -60,20 +60,20 @@ def test_tokens_of_one_alone_are_named(tmp_path: Path) -> None:
     assert (added.token_ids, '"old"' in missing.evidence) == ((259,), True)
 
 
-def test_a_merge_in_another_place_is_found(tmp_path: Path) -> None:
+def test_moved_merge_is_found(tmp_path: Path) -> None:
     target = target_of(byte_level(MERGES[1], MERGES[0], MERGES[2]), tmp_path, reference=byte_level(*MERGES))
     [finding] = findings_of("changed-merge", target)
     assert finding.details == {"rank": 0, "added": 0, "missing": 0, "moved": 1}
     assert '"c" + "d"' in finding.evidence
 
 
-def test_a_missing_merge_is_found(tmp_path: Path) -> None:
+def test_missing_merge_is_found(tmp_path: Path) -> None:
     target = target_of(byte_level(*MERGES[:2], tokens=["abcd"]), tmp_path, reference=byte_level(*MERGES))
     [finding] = findings_of("changed-merge", target)
     assert finding.details == {"rank": 2, "added": 0, "missing": 1, "moved": 0}
 
 
-def test_without_a_reference_nothing_is_compared(tmp_path: Path) -> None:
+def test_rules_are_skipped_without_a_reference(tmp_path: Path) -> None:
     assert outcome_of("swapped-id", target_of(byte_level(), tmp_path)).skipped == "it needs --reference"
 
 
@@ -100,9 +100,7 @@ def outcomes(target: LintTarget) -> dict[str, tuple[str, ...]]:
     ],
     ids=["pattern", "nfc", "lowercase", "template", "flag"],
 )
-def test_a_changed_setting_is_found_with_a_text(
-    tmp_path: Path, changed: dict[str, Any], setting: str
-) -> None:
+def test_changed_setting_is_found_with_a_text(tmp_path: Path, changed: dict[str, Any], setting: str) -> None:
     merges = (("a", " "), ("a", "b"), ("A", "A"))
     plain = {"added_tokens": [huggingface.added("<s>", 259)]}
     document, reference = (
@@ -115,7 +113,7 @@ def test_a_changed_setting_is_found_with_a_text(
     assert finding.details["here"] != finding.details["there"]
 
 
-def test_a_setting_that_changes_no_text_is_a_note(tmp_path: Path) -> None:
+def test_setting_that_changes_no_text_is_a_note(tmp_path: Path) -> None:
     flagged = [huggingface.added("<s>", 259, normalized=True)]
     document = byte_level(*MERGES, tokens=["<s>"], added_tokens=flagged)
     reference = byte_level(*MERGES, tokens=["<s>"], added_tokens=[huggingface.added("<s>", 259)])
@@ -123,7 +121,7 @@ def test_a_setting_that_changes_no_text_is_a_note(tmp_path: Path) -> None:
     assert finding.severity is Severity.NOTE
 
 
-def test_changed_scores_are_named(tmp_path: Path) -> None:
+def test_changed_scores_are_found(tmp_path: Path) -> None:
     def unigram(score: float) -> dict[str, Any]:
         vocab = [["<unk>", 0.0], ["a", -1.0], ["b", -1.0], ["ab", score]]
         return huggingface.document({"type": "Unigram", "vocab": vocab, "unk_id": 0})

@@ -41,7 +41,7 @@ def config(**more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_a_clean_folder_gives_nothing(tmp_path: Path, rule: str) -> None:
+def test_valid_folder_has_no_findings(tmp_path: Path, rule: str) -> None:
     beside = config(chat_template=TEMPLATE, add_bos_token=False)
     beside |= {"generation_config.json": {"eos_token_id": [257, 259]}, "config.json": {"vocab_size": 260}}
     assert findings_of(rule, target_of(with_roles(), tmp_path, beside=beside)) == ()
@@ -49,13 +49,13 @@ def test_a_clean_folder_gives_nothing(tmp_path: Path, rule: str) -> None:
 
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("damage", [b"{", b"[1]", b'{"vocab_size": "many", "eos_token_id": [[]]}', b"null"])
-def test_damaged_files_beside_it_do_not_matter(tmp_path: Path, rule: str, damage: bytes) -> None:
+def test_damaged_configuration_files_are_ignored(tmp_path: Path, rule: str, damage: bytes) -> None:
     names = ("config.json", "tokenizer_config.json", "generation_config.json")
     outcome = outcome_of(rule, target_of(with_roles(), tmp_path, beside=dict.fromkeys(names, damage)))
     assert outcome.findings == ()
 
 
-def test_ids_beyond_the_rows_of_the_model_are_found(tmp_path: Path) -> None:
+def test_ids_beyond_the_models_vocabulary_size_are_found(tmp_path: Path) -> None:
     [finding] = findings_of("id-beyond-model", target_of(with_roles(), tmp_path, model_vocab_size=258))
     assert finding.token_ids == (258, 259)
     beside = {"config.json": {"text_config": {"vocab_size": 259}}}
@@ -63,27 +63,27 @@ def test_ids_beyond_the_rows_of_the_model_are_found(tmp_path: Path) -> None:
     assert finding.token_ids == (259,)
 
 
-def test_an_id_of_generation_that_no_token_has_is_found(tmp_path: Path) -> None:
+def test_unknown_id_in_the_generation_config_is_found(tmp_path: Path) -> None:
     beside = {"generation_config.json": {"eos_token_id": 999}}
     [finding] = findings_of("id-beyond-model", target_of(with_roles(), tmp_path, beside=beside))
     assert finding.subject == "eos_token_id 999"
 
 
-def test_holes_in_the_ids_are_found(tmp_path: Path) -> None:
+def test_gaps_in_the_ids_are_found(tmp_path: Path) -> None:
     vocab = {text: id + (id > 99) * 3 for text, id in byte_level()["model"]["vocab"].items()}
     [finding] = findings_of("id-gap", target_of(byte_level(model={"vocab": vocab}), tmp_path))
     assert finding.details == {"ids": [100, 101, 102]}
     assert "100–102" in finding.evidence
 
 
-def test_padding_with_the_end_of_a_text_is_found(tmp_path: Path) -> None:
+def test_pad_token_equal_to_eos_is_found(tmp_path: Path) -> None:
     target = target_of(with_roles(), tmp_path, beside=config(pad_token=EOS))
     [finding] = findings_of("pad-is-eos", target)
     assert EOS in finding.subject
     assert finding.severity is Severity.WARNING
 
 
-def test_padding_that_the_maker_of_a_class_chose_is_a_note(tmp_path: Path) -> None:
+def test_pad_equal_to_eos_by_the_classs_default_is_a_note(tmp_path: Path) -> None:
     text = "<|endoftext|>"
     config = {"tokenizer_class": "CLIPTokenizer", "eos_token": text, "pad_token": text}
     document = byte_level(tokens=[text], added_tokens=[huggingface.added(text, 256)])
@@ -93,26 +93,26 @@ def test_padding_that_the_maker_of_a_class_chose_is_a_note(tmp_path: Path) -> No
     assert "as CLIPTokenizer has it" in finding.evidence
 
 
-def test_a_role_without_a_token_is_found(tmp_path: Path) -> None:
+def test_missing_roles_are_found(tmp_path: Path) -> None:
     beside = {"tokenizer_config.json": {"bos_token": BOS}}
     eos, pad = findings_of("missing-role", target_of(with_roles(), tmp_path, beside=beside))
     assert (eos.severity, pad.severity) == (Severity.WARNING, Severity.NOTE)
 
 
-def test_the_unknown_piece_of_a_model_has_its_role(tmp_path: Path) -> None:
+def test_unknown_piece_of_a_model_has_the_role_unk(tmp_path: Path) -> None:
     roles = {"unk_token": "<unk>", "eos_token": "a", "pad_token": "b"}
     pieces = written([unknown(), *scored({"▁": -1.0, "a": -1.0, "b": -2.0})])
     model_folders.put(tmp_path, {"tokenizer.model": pieces, "tokenizer_config.json": roles})
     assert findings_of("missing-role", target_of(tmp_path, tmp_path)) == ()
 
 
-def test_two_beginnings_from_the_template_are_found(tmp_path: Path) -> None:
+def test_template_with_two_bos_tokens_is_found(tmp_path: Path) -> None:
     [finding] = findings_of("bos-count", target_of(with_roles(BOS, BOS), tmp_path, beside=config()))
     assert finding.severity is Severity.ERROR
     assert "2 times" in finding.evidence
 
 
-def test_what_the_configuration_says_of_the_beginning_is_compared(tmp_path: Path) -> None:
+def test_add_bos_token_that_contradicts_the_template_is_found(tmp_path: Path) -> None:
     target = target_of(with_roles(EOS), tmp_path, beside=config(add_bos_token=True))
     [finding] = findings_of("bos-count", target)
     assert "add_bos_token=true" in finding.evidence
@@ -121,7 +121,7 @@ def test_what_the_configuration_says_of_the_beginning_is_compared(tmp_path: Path
 @pytest.mark.parametrize(
     ("template", "severity"), [(TEMPLATE, Severity.NOTE), ("{{ messages }}", Severity.WARNING)]
 )
-def test_chat_templates_that_write_two_or_none_are_found(
+def test_chat_template_with_two_or_no_bos_tokens_is_found(
     tmp_path: Path, template: str, severity: Severity
 ) -> None:
     target = target_of(with_roles(BOS), tmp_path, beside=config(chat_template=template))
@@ -129,7 +129,7 @@ def test_chat_templates_that_write_two_or_none_are_found(
     assert finding.severity is severity
 
 
-def test_a_turn_that_generation_does_not_end_is_found(tmp_path: Path) -> None:
+def test_turn_end_that_does_not_stop_generation_is_found(tmp_path: Path) -> None:
     beside = config(chat_template=TEMPLATE) | {"generation_config.json": {"eos_token_id": 257}}
     [finding] = findings_of("turn-end-not-eos", target_of(with_roles(), tmp_path, beside=beside))
     assert finding.token_ids == (259,)
@@ -137,14 +137,14 @@ def test_a_turn_that_generation_does_not_end_is_found(tmp_path: Path) -> None:
     assert finding.severity is Severity.WARNING
 
 
-def test_without_a_generation_config_an_ending_is_only_noted(tmp_path: Path) -> None:
+def test_turn_end_without_a_generation_config_is_a_note(tmp_path: Path) -> None:
     target = target_of(with_roles(), tmp_path, beside=config(chat_template=TEMPLATE))
     [finding] = findings_of("turn-end-not-eos", target)
     assert finding.severity is Severity.NOTE
     assert "no generation_config.json says more" in finding.evidence
 
 
-def test_an_ending_that_is_no_token_is_found(tmp_path: Path) -> None:
+def test_turn_end_that_is_no_token_is_found(tmp_path: Path) -> None:
     template = "{{ messages[0].content }}<|eot_id|>"
     target = target_of(with_roles(), tmp_path, beside=config(chat_template=template))
     [finding] = findings_of("turn-end-not-eos", target)
@@ -152,5 +152,5 @@ def test_an_ending_that_is_no_token_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("make", [model_folders.llama3, model_folders.qwen])
-def test_well_known_folders_end_their_turns(tmp_path: Path, make: Any) -> None:
+def test_well_known_folders_stop_at_their_turn_end(tmp_path: Path, make: Any) -> None:
     assert findings_of("turn-end-not-eos", target_of(make(tmp_path / "model"), tmp_path)) == ()

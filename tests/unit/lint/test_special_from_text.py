@@ -27,16 +27,16 @@ def wordpiece(splitter: str) -> dict[str, Any]:
     )
 
 
-def test_a_piece_of_wordpiece_that_white_space_keeps_whole_is_found(tmp_path: Path) -> None:
+def test_special_wordpiece_token_between_spaces_is_found(tmp_path: Path) -> None:
     [finding] = findings_of(RULE, target_of(wordpiece("WhitespaceSplit"), tmp_path))
     assert (finding.token_ids, finding.severity) == ((2,), Severity.ERROR)
 
 
-def test_one_that_the_pre_tokenizer_cuts_is_not(tmp_path: Path) -> None:
+def test_special_wordpiece_token_that_is_split_is_not_found(tmp_path: Path) -> None:
     assert findings_of(RULE, target_of(wordpiece("BertPreTokenizer"), tmp_path)) == ()
 
 
-def test_a_listed_piece_of_unigram_is_a_note(tmp_path: Path) -> None:
+def test_special_unigram_piece_is_a_note(tmp_path: Path) -> None:
     vocab = [["<unk>", 0.0], ["a", -1.0], ["<x>", 0.0]]
     document = huggingface.document({"type": "Unigram", "vocab": vocab, "unk_id": 0}, added_tokens=ADDED)
     [finding] = findings_of(RULE, target_of(document, tmp_path))
@@ -44,9 +44,7 @@ def test_a_listed_piece_of_unigram_is_a_note(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "named"), [("bpe with symbols", ["<sep>"]), ("bpe", [])])
-def test_symbols_of_sentencepiece_that_every_text_gives_are_found(
-    tmp_path: Path, name: str, named: list[str]
-) -> None:
+def test_user_defined_symbols_of_sentencepiece_are_found(tmp_path: Path, name: str, named: list[str]) -> None:
     path = tmp_path / "m.model"
     path.write_bytes(trained(name).description().proto)
     target = target_of(path, tmp_path)
@@ -55,6 +53,6 @@ def test_symbols_of_sentencepiece_that_every_text_gives_are_found(
     assert all(finding.severity is Severity.WARNING for finding in findings)
 
 
-def test_without_special_tokens_nothing_is_checked(tmp_path: Path) -> None:
+def test_rule_is_skipped_without_special_tokens(tmp_path: Path) -> None:
     document = {**wordpiece("WhitespaceSplit"), "added_tokens": []}
     assert outcome_of(RULE, target_of(document, tmp_path)).skipped == "it has no special tokens"

@@ -35,17 +35,17 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 @pytest.mark.parametrize(("power", "ratio"), [(1, 4), (2, 16)])
-def test_growth_is_measured_where_it_can_be(clock: list[float], power: int, ratio: int) -> None:
+def test_time_ratio_of_longer_texts_is_measured(clock: list[float], power: int, ratio: int) -> None:
     found = growth(Costing(clock, power), "a")
     assert found is not None
     assert found[1] == pytest.approx(ratio)
 
 
-def test_what_takes_no_time_is_not_judged(clock: list[float], tmp_path: Path) -> None:
+def test_too_short_times_are_not_judged(clock: list[float], tmp_path: Path) -> None:
     assert growth(target_of(byte_level(), tmp_path).tokenizer, "a") is None
 
 
-def test_only_the_quadratic_one_is_found(clock: list[float], tmp_path: Path) -> None:
+def test_only_quadratic_time_is_found(clock: list[float], tmp_path: Path) -> None:
     target = target_of(byte_level(), tmp_path)
     for power, number in ((1, 0), (2, 10)):
         slow = Costing(clock, power)

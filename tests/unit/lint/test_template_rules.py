@@ -30,7 +30,7 @@ def target(tmp_path: Path, template: str | None, *, beside: dict[str, Any] | Non
     return target_of(document, tmp_path, beside={"tokenizer_config.json": config, **(beside or {})})
 
 
-def test_a_good_template_has_no_findings(tmp_path: Path) -> None:
+def test_valid_template_has_no_findings(tmp_path: Path) -> None:
     linted = target(tmp_path, CHATML)
     for rule in (*(rule.name for rule in RULES), "bos-count", "turn-end-not-eos"):
         assert findings_of(rule, linted) == (), rule
@@ -58,13 +58,13 @@ def test_a_good_template_has_no_findings(tmp_path: Path) -> None:
         ("turn-end-not-eos", CHATML.replace("<|im_end|>", "<|eot_id|>"), "it writes <|eot_id|>, which is not a token"),
     ],
 )  # fmt: skip
-def test_a_fault_is_found(tmp_path: Path, rule: str, template: str, evidence: str) -> None:
+def test_planted_fault_is_found(tmp_path: Path, rule: str, template: str, evidence: str) -> None:
     found = findings_of(rule, target(tmp_path, template))
     assert any(evidence in each.evidence for each in found), found
     assert not any(each.evidence.startswith(each.subject) for each in found)
 
 
-def test_a_template_for_tools_need_not_render_other_conversations(tmp_path: Path) -> None:
+def test_tool_template_need_not_render_other_conversations(tmp_path: Path) -> None:
     tools = "{% for tool in tools %}{{ tool.name }}{% endfor %}" + CHATML
     own = [{"name": "default", "template": CHATML}, {"name": "tool_use", "template": tools}]
     found = findings_of(
@@ -75,7 +75,7 @@ def test_a_template_for_tools_need_not_render_other_conversations(tmp_path: Path
     assert {each.severity for each in found} == {Severity.NOTE}
 
 
-def test_null_is_an_error_where_calls_are_written(tmp_path: Path) -> None:
+def test_null_content_is_an_error_if_tool_calls_are_written(tmp_path: Path) -> None:
     """A template that writes no calls, as Llama 3's, gets only a warning: the lost call is worse than the None."""
     writing = PLAIN.replace("<|im_end|>", "{{ m.tool_calls or '' }}<|im_end|>")
     for template, severity in ((PLAIN, Severity.WARNING), (writing, Severity.ERROR)):
@@ -83,13 +83,13 @@ def test_null_is_an_error_where_calls_are_written(tmp_path: Path) -> None:
         assert finding.severity is severity
 
 
-def test_an_end_that_generation_does_not_know_is_found(tmp_path: Path) -> None:
+def test_turn_end_that_does_not_stop_generation_is_found(tmp_path: Path) -> None:
     linted = target(tmp_path, CHATML, beside={"generation_config.json": {"eos_token_id": 258}})
     [finding] = findings_of("turn-end-not-eos", linted)
     assert finding.token_ids == (257,)
 
 
-def test_without_a_template_the_rules_do_not_apply(tmp_path: Path) -> None:
+def test_rules_are_skipped_without_a_template(tmp_path: Path) -> None:
     linted = target(tmp_path, None)
     assert {outcome_of(rule.name, linted).skipped for rule in RULES} == {"it has no chat template"}
     linted.template = "chatml"
@@ -98,7 +98,7 @@ def test_without_a_template_the_rules_do_not_apply(tmp_path: Path) -> None:
     assert {each.severity for each in refused} == {Severity.NOTE}
 
 
-def test_the_template_of_a_file_is_checked_instead(tmp_path: Path) -> None:
+def test_given_template_file_is_checked_instead(tmp_path: Path) -> None:
     path = tmp_path / "other.jinja"
     path.write_text("{{ messages|length }}" + CHATML, encoding="utf-8")
     linted = target(tmp_path, CHATML)

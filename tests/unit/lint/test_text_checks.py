@@ -47,7 +47,7 @@ def found(text: str) -> list[tuple[str, str]]:
         ("a line \t\r\nb", "trailing-space", " \t"),
     ],
 )
-def test_a_danger_is_found_at_its_place(text: str, check: str, part: str) -> None:
+def test_danger_is_found_with_its_text(text: str, check: str, part: str) -> None:
     assert (check, part) in found(text)
     assert check in REMEDIES
 
@@ -67,16 +67,16 @@ def test_a_danger_is_found_at_its_place(text: str, check: str, part: str) -> Non
         "User <s> < /s > im_end",
     ],
 )
-def test_ordinary_text_has_nothing(text: str) -> None:
+def test_ordinary_text_has_no_findings(text: str) -> None:
     assert found(text) == []
 
 
-def test_other_case_is_a_note_and_other_letters_an_error() -> None:
+def test_different_case_is_a_note_and_look_alikes_an_error() -> None:
     by_text = {text: next(CHECKS.dangers(text)).severity for text in ("</S>", "</\u0455>")}
     assert by_text == {"</S>": Severity.NOTE, "</\u0455>": Severity.ERROR}
 
 
-def test_long_runs_of_spaces_and_marks_take_linear_time() -> None:
+def test_long_runs_take_linear_time() -> None:
     """A quadratic search would take minutes here."""
     assert found(" " * 200_000 + "a") == []
     assert [check for check, _ in found("e" + "\u0301" * 50_000)] == ["not-nfc"]
@@ -87,14 +87,14 @@ def test_without_special_tokens_none_is_found() -> None:
     assert [danger.check for danger in TextChecks([]).dangers("<|im_end|>")] == []
 
 
-def test_look_alikes_are_letters_of_other_scripts() -> None:
+def test_look_alikes_map_non_ascii_to_ascii_letters() -> None:
     assert all(
         not one.isascii() and other.isascii() and other.isalpha() for one, other in LOOK_ALIKES.items()
     )
     assert {LOOK_ALIKES[one] for one in "\u0430\u03bf\u0570\u13aa"} == {"a", "o", "h", "A"}
 
 
-def test_bundled_texts_have_no_error() -> None:
+def test_bundled_texts_have_no_errors() -> None:
     checks = TextChecks(["<|im_end|>", "<|im_start|>"])
     texts = [text for name, text in bundled_texts().items() if not name.startswith("edge")]
     dangers = [danger for text in texts for danger in checks.dangers(text)]

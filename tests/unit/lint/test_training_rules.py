@@ -55,9 +55,7 @@ WORDS = st.dictionaries(st.text("abc", min_size=1, max_size=8), st.integers(1, 9
 
 @settings(max_examples=150)
 @given(WORDS, st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=12))
-def test_any_merges_are_replayed_as_by_the_textbook(
-    words: dict[str, int], picks: list[tuple[int, int]]
-) -> None:
+def test_replay_equals_the_reference(words: dict[str, int], picks: list[tuple[int, int]]) -> None:
     symbols = [97, 98, 99]
     merges = []
     for left, right in picks:
@@ -69,7 +67,7 @@ def test_any_merges_are_replayed_as_by_the_textbook(
 
 
 @given(WORDS)
-def test_what_was_trained_is_the_best_at_every_turn(words: dict[str, int]) -> None:
+def test_trained_merges_are_the_best_at_every_step(words: dict[str, int]) -> None:
     learned = train({word.encode(): count for word, count in words.items()}, num_merges=20)
     merges = [(merge.left, merge.right, 256 + rank) for rank, merge in enumerate(learned)]
     counted = {tuple(word.encode()): count for word, count in words.items()}
@@ -91,7 +89,7 @@ def learned(num_merges: int = 12) -> list[tuple[bytes, bytes]]:
     return pairs
 
 
-def test_an_honest_training_has_no_findings(tmp_path: Path) -> None:
+def test_unmodified_training_has_no_findings(tmp_path: Path) -> None:
     target = target_of(byte_level(*learned()), tmp_path, corpus=[TEXT])
     for rule in ("merge-not-best", "merge-without-count", "merge-count-overflow"):
         assert findings_of(rule, target) == ()
@@ -99,7 +97,7 @@ def test_an_honest_training_has_no_findings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("option", ["superwords", "parity"])
-def test_merges_that_need_not_be_the_best_of_all_text_are_not_replayed(option: str, tmp_path: Path) -> None:
+def test_superword_and_parity_merges_are_not_replayed(option: str, tmp_path: Path) -> None:
     text, texts, dev = "the cat die Katze " * 20, tmp_path / "text", tmp_path / "dev"
     for folder in (texts, dev):
         folder.mkdir()
@@ -116,7 +114,7 @@ def test_merges_that_need_not_be_the_best_of_all_text_are_not_replayed(option: s
     assert option in str(outcome.skipped)
 
 
-def test_a_merge_in_the_wrong_place_is_not_the_best(tmp_path: Path) -> None:
+def test_moved_merge_is_not_the_best(tmp_path: Path) -> None:
     merges = learned()
     late = next(
         rank for rank in range(1, 12) if {*b"".join(merges[rank])} and len(b"".join(merges[rank])) == 2
@@ -128,7 +126,7 @@ def test_a_merge_in_the_wrong_place_is_not_the_best(tmp_path: Path) -> None:
     assert finding.token_ids == (256,)
 
 
-def test_a_merge_that_the_text_never_had_is_an_error(tmp_path: Path) -> None:
+def test_merge_that_never_occurs_in_the_text_is_found(tmp_path: Path) -> None:
     merges = learned()
     merges.insert(5, (b"q", b"x"))
     target = target_of(byte_level(*merges), tmp_path, corpus=[TEXT])
@@ -137,7 +135,7 @@ def test_a_merge_that_the_text_never_had_is_an_error(tmp_path: Path) -> None:
     assert findings_of("merge-not-best", target) == ()
 
 
-def test_counts_beyond_32_bits_are_named(tmp_path: Path) -> None:
+def test_counts_beyond_32_bits_are_found(tmp_path: Path) -> None:
     target = target_of(byte_level(("a", "b")), tmp_path, word_counts={"ab": 2**31})
     [finding] = findings_of("merge-count-overflow", target)
     assert "2,147,483,648 times" in finding.evidence
@@ -145,20 +143,20 @@ def test_counts_beyond_32_bits_are_named(tmp_path: Path) -> None:
     assert findings_of("merge-count-overflow", fewer) == ()
 
 
-def test_another_text_is_reported_from_the_training_text(tmp_path: Path) -> None:
+def test_different_text_is_recognized_as_not_the_training_text(tmp_path: Path) -> None:
     letters = [chr(code) for code in range(97, 123)]
     merges = [(left, right) for left in letters for right in letters][:400]
     target = target_of(byte_level(*merges), tmp_path, corpus=[TEXT])
     assert "not the one it was trained on" in (outcome_of("merge-not-best", target).skipped or "")
 
 
-def test_without_a_corpus_nothing_is_replayed(tmp_path: Path) -> None:
+def test_rule_is_skipped_without_a_corpus(tmp_path: Path) -> None:
     outcome = outcome_of("merge-not-best", target_of(byte_level(("a", "b")), tmp_path))
     assert outcome.skipped == "it needs the training corpus, or --word-counts"
 
 
 @pytest.mark.parametrize("content", ["[1]", "{", '{"a": -1}', '{"a": 1.5}'])
-def test_damaged_word_counts_are_refused(content: str, tmp_path: Path) -> None:
+def test_malformed_word_counts_are_refused(content: str, tmp_path: Path) -> None:
     path = tmp_path / "counts.json"
     path.write_text(content)
     with pytest.raises(ConfigError, match=r"word counts"):
@@ -168,7 +166,7 @@ def test_damaged_word_counts_are_refused(content: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("made", [huggingface.with_suffix, huggingface.byte_level])
-def test_what_the_library_trained_is_replayed_too(made: Callable[[], bytes], tmp_path: Path) -> None:
+def test_trainings_of_the_library_are_replayed(made: Callable[[], bytes], tmp_path: Path) -> None:
     texts = [bundled_texts()[name] for name in ("parallel/en.txt", "parallel/de.txt", "code/python.py")]
     target = target_of(made(), tmp_path, corpus=texts)
     assert findings_of("merge-without-count", target) == ()
@@ -181,19 +179,19 @@ def test_what_the_library_trained_is_replayed_too(made: Callable[[], bytes], tmp
     assert len(found) < 40  # the other findings are merges whose counts the move changed
 
 
-def test_pieces_without_known_pretokens_are_not_replayed(tmp_path: Path) -> None:
+def test_rule_is_skipped_for_unknown_pretokens(tmp_path: Path) -> None:
     outcome = outcome_of("merge-not-best", target_of(huggingface.byte_fallback(), tmp_path, corpus=["ab"]))
     assert outcome.skipped == "its file does not define the pre-tokens that it was trained on"
 
 
-def test_sentencepiece_says_why_it_is_not_replayed(tmp_path: Path) -> None:
+def test_rule_is_skipped_for_sentencepiece_with_a_reason(tmp_path: Path) -> None:
     path = tmp_path / "m.model"
     path.write_bytes(variant("bpe").description().proto)
     outcome = outcome_of("merge-not-best", target_of(path, tmp_path, corpus=["some text"]))
     assert str(outcome.skipped).startswith("up to version 0.2.1, SentencePiece's trainer considers")
 
 
-def test_the_merges_of_sentencepiece_make_its_pieces(tmp_path: Path) -> None:
+def test_merges_of_sentencepiece_produce_its_pieces(tmp_path: Path) -> None:
     path = tmp_path / "m.model"
     model = variant("bpe without prefix")
     path.write_bytes(model.description().proto)
@@ -206,7 +204,7 @@ def test_the_merges_of_sentencepiece_make_its_pieces(tmp_path: Path) -> None:
     assert len(merges) > 50
 
 
-def test_word_counts_of_a_folder_of_counted_words(tmp_path: Path) -> None:
+def test_word_counts_are_read_from_a_counted_folder(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     from tokbench.corpus import open_corpus
     from tokbench.distributed.engines.in_process import InProcessEngine

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_two_forms_of_a_character_are_duplicates(tmp_path: Path) -> None:
+def test_composed_and_decomposed_tokens_are_duplicates(tmp_path: Path) -> None:
     document = byte_level(("a", "b"), tokens=["é", "e\u0301", "ë"])
     [finding] = findings_of("duplicate-token", target_of(document, tmp_path))
     assert finding.token_ids == (257, 258)
@@ -36,13 +36,13 @@ def test_many_duplicates_are_one_finding(tmp_path: Path) -> None:
     assert finding.details["groups"] == [[256, 257], [258, 259], [260, 261], [262, 263]]
 
 
-def test_a_clean_vocabulary_has_no_duplicates(tmp_path: Path) -> None:
+def test_valid_vocabulary_has_no_duplicates(tmp_path: Path) -> None:
     assert (
         findings_of("duplicate-token", target_of(byte_level(("a", "b"), tokens=["é", "e"]), tmp_path)) == ()
     )
 
 
-def test_parts_of_characters_beside_others_are_noted(tmp_path: Path) -> None:
+def test_tokens_across_partial_characters_are_found(tmp_path: Path) -> None:
     document = byte_level((b"\xe4", b"\xb8"), (b" ", b"\xe4"), (b"\xb8", b"\xe4"), ("a", "b"))
     [finding] = findings_of("straddling-token", target_of(document, tmp_path))
     assert finding.token_ids == (257, 258)
@@ -66,19 +66,17 @@ CLEAN = (
 
 
 @pytest.mark.parametrize(("token", "reason"), JUNK.items())
-def test_junk_is_reported_with_a_reason(token: str, reason: str, tmp_path: Path) -> None:
+def test_junk_token_is_found_with_its_reason(token: str, reason: str, tmp_path: Path) -> None:
     [finding] = findings_of("junk-token", target_of(byte_level(tokens=[token, *CLEAN]), tmp_path))
     assert finding.token_ids == (256,)
     assert reason in finding.evidence
 
 
-def test_clean_tokens_are_no_junk(tmp_path: Path) -> None:
+def test_ordinary_tokens_are_not_junk(tmp_path: Path) -> None:
     assert findings_of("junk-token", target_of(byte_level(tokens=CLEAN), tmp_path)) == ()
 
 
-def test_tokens_that_ought_to_be_frequent_and_are_not_used_are_noted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unused_early_merges_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vocabulary_rules, "_LEAST_TOKENS", 10)
     merges = [("a", "b"), ("q", "x"), *((chr(code), "z") for code in range(100, 120))]
     document = byte_level(*merges, without=range(128, 256))
@@ -92,7 +90,7 @@ def test_tokens_that_ought_to_be_frequent_and_are_not_used_are_noted(
     assert "fewer than 10,000" in (outcome_of("unused-token", target).skipped or "")
 
 
-def test_an_unused_token_of_the_first_half_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unused_token_of_the_first_half_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vocabulary_rules, "_LEAST_TOKENS", 10)
     merges = [("q", "x"), *((chr(left), chr(right)) for left in range(97, 113) for right in range(97, 123))]
     target = target_of(byte_level(*merges), tmp_path, corpus=[" ".join("".join(pair) for pair in merges[1:])])
@@ -100,7 +98,7 @@ def test_an_unused_token_of_the_first_half_is_named(tmp_path: Path, monkeypatch:
     assert finding.token_ids == (256,)
 
 
-def test_a_step_to_another_token_is_intermediate(tmp_path: Path) -> None:
+def test_token_used_only_inside_another_is_intermediate(tmp_path: Path) -> None:
     document = byte_level(("t", "h"), ("th", "e"), ("a", "n"))
     target = target_of(document, tmp_path, corpus=["the " * 200 + "an " * 200])
     [finding] = findings_of("intermediate-token", target)
@@ -114,9 +112,7 @@ def test_a_step_to_another_token_is_intermediate(tmp_path: Path) -> None:
     st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=6),
     st.lists(st.integers(0, 9), min_size=10),
 )
-def test_formed_counts_are_those_of_taking_tokens_apart(
-    pairs: list[tuple[int, int]], uses: list[int]
-) -> None:
+def test_formed_counts_equal_those_of_unmerging(pairs: list[tuple[int, int]], uses: list[int]) -> None:
     merges = [(left % (4 + made), right % (4 + made), 4 + made) for made, (left, right) in enumerate(pairs)]
     frequencies = np.array(uses[: 4 + len(merges)], np.int64)
     ways = {made: (left, right) for left, right, made in merges}

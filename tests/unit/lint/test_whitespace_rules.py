@@ -16,13 +16,13 @@ COLLAPSE = {"type": "Replace", "pattern": {"Regex": " +"}, "content": " "}
 DIGITS = [(str(left), str(right)) for left in range(10) for right in range(10)]
 
 
-def test_spaces_that_are_collapsed_are_found(tmp_path: Path) -> None:
+def test_collapsed_spaces_are_found(tmp_path: Path) -> None:
     [finding] = findings_of("lost-white-space", target_of(byte_level(normalizer=COLLAPSE), tmp_path))
     assert '"a  b" as "a b"' in finding.evidence
     assert "a\tb" not in finding.details["texts"]
 
 
-def test_a_decoder_that_loses_more_is_reported_apart(tmp_path: Path) -> None:
+def test_loss_by_the_decoder_is_reported_separately(tmp_path: Path) -> None:
     document = byte_level(("a", "b"))
     document["decoder"] = {"type": "Replace", "pattern": {"String": "b"}, "content": "c"}
     [finding] = findings_of("lost-white-space", target_of(document, tmp_path))
@@ -30,7 +30,7 @@ def test_a_decoder_that_loses_more_is_reported_apart(tmp_path: Path) -> None:
     assert finding.severity is Severity.WARNING
 
 
-def test_the_ends_of_words_that_clip_shows_are_taken_away_by_its_class(tmp_path: Path) -> None:
+def test_clip_word_end_suffixes_are_a_note(tmp_path: Path) -> None:
     document = byte_level(("a", "b</w>"), tokens=["b</w>"], model={"end_of_word_suffix": "</w>"})
     beside = {"tokenizer_config.json": {"tokenizer_class": "CLIPTokenizer"}}
     [finding] = findings_of("lost-white-space", target_of(document, tmp_path, beside=beside))
@@ -38,11 +38,11 @@ def test_the_ends_of_words_that_clip_shows_are_taken_away_by_its_class(tmp_path:
     assert "CLIPTokenizer of transformers removes the end-of-word suffixes" in finding.evidence
 
 
-def test_white_space_that_stays_is_no_finding(tmp_path: Path) -> None:
+def test_preserved_white_space_has_no_finding(tmp_path: Path) -> None:
     assert findings_of("lost-white-space", target_of(byte_level(), tmp_path)) == ()
 
 
-def test_a_special_token_that_takes_spaces_is_found(tmp_path: Path) -> None:
+def test_special_token_that_strips_spaces_is_found(tmp_path: Path) -> None:
     tokens = [huggingface.added("<a>", 256, lstrip=True), huggingface.added("<b>", 257)]
     document = byte_level(tokens=["<a>", "<b>"], added_tokens=tokens)
     [finding] = findings_of("space-at-special-token", target_of(document, tmp_path))
@@ -51,7 +51,7 @@ def test_a_special_token_that_takes_spaces_is_found(tmp_path: Path) -> None:
     assert '"a X" as "aX"' in finding.evidence
 
 
-def test_a_space_before_what_follows_a_special_token_is_found(tmp_path: Path) -> None:
+def test_space_added_after_a_special_token_is_found(tmp_path: Path) -> None:
     document = byte_level(
         (" ", "b"),
         tokens=["<a>"],
@@ -62,12 +62,12 @@ def test_a_space_before_what_follows_a_special_token_is_found(tmp_path: Path) ->
     assert '"aXb" as " aX b"' in finding.evidence
 
 
-def test_without_special_tokens_there_is_nothing_to_try(tmp_path: Path) -> None:
+def test_rule_is_skipped_without_special_tokens(tmp_path: Path) -> None:
     outcome = outcome_of("space-at-special-token", target_of(byte_level(), tmp_path))
     assert outcome.skipped == "it has no special tokens"
 
 
-def test_numbers_of_which_some_are_tokens_are_uneven(tmp_path: Path) -> None:
+def test_partially_covered_numbers_are_uneven(tmp_path: Path) -> None:
     [finding] = findings_of("uneven-digits", target_of(byte_level(*DIGITS[:7]), tmp_path / "some"))
     assert finding.details == {"tokens_by_digits": {"2": 7}}
     assert finding.evidence.startswith("7 of 100 with 2 digits are a token")
@@ -75,7 +75,7 @@ def test_numbers_of_which_some_are_tokens_are_uneven(tmp_path: Path) -> None:
     assert findings_of("uneven-digits", target_of(byte_level(("a", "b")), tmp_path / "none")) == ()
 
 
-def test_indentation_of_single_spaces_is_noted(tmp_path: Path) -> None:
+def test_indentation_by_single_spaces_is_found(tmp_path: Path) -> None:
     [finding] = findings_of("indentation-by-space", target_of(byte_level(), tmp_path / "single"))
     assert finding.details["tokens_by_spaces"]["16"] >= 15
     runs = byte_level((" ", " "), ("  ", "  "), ("    ", "    "))
