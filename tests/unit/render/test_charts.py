@@ -62,7 +62,7 @@ def rgb(color: str) -> tuple[int, int, int]:
 # --- contents -------------------------------------------------------------------------------------
 
 
-def test_compression_has_a_dot_for_each_group_and_tokenizer(comparison: Comparison) -> None:
+def test_compression_chart_has_a_dot_for_each_group_and_tokenizer(comparison: Comparison) -> None:
     found = {(row["group"], row["tokenizer"]): row["value"] for row in rows(compression_chart(comparison))}
     assert found == {
         (group, one.name): one.groups[group]["bytes_per_token"].value
@@ -71,7 +71,7 @@ def test_compression_has_a_dot_for_each_group_and_tokenizer(comparison: Comparis
     }
 
 
-def test_groups_are_in_the_order_in_which_they_can_be_compared(comparison: Comparison) -> None:
+def test_groups_are_sorted_only_if_comparable(comparison: Comparison) -> None:
     """Parallel languages are sorted by the baseline's premium; scripts by name, as their bytes are not comparable."""
     encoding = compression_chart(comparison)["layer"][-1]["encoding"]
     base = comparison.tokenizers[0].fairness
@@ -90,21 +90,21 @@ def test_groups_are_in_the_order_in_which_they_can_be_compared(comparison: Compa
     )
 
 
-def test_the_axis_of_dots_begins_at_zero(comparison: Comparison) -> None:
+def test_axis_of_a_dot_chart_begins_at_zero(comparison: Comparison) -> None:
     charts = [compression_chart(comparison), premium_chart(comparison)]
     for chart in charts:
         assert chart is not None
         assert chart["layer"][-1]["encoding"]["x"]["scale"]["zero"] is True
 
 
-def test_of_very_many_groups_the_largest_are_shown() -> None:
+def test_only_the_largest_of_many_groups_are_shown() -> None:
     texts = {f"g{number:03}": "x" * (number + 1) for number in range(100)}
     spec = compression_chart(compared(named("byte"), texts))
     assert {row["group"] for row in rows(spec)} == {f"g{n:03}" for n in range(100 - MOST_GROUPS, 100)}
     assert "60 largest groups" in spec["title"]["subtitle"]
 
 
-def test_premiums_are_over_the_reference(comparison: Comparison) -> None:
+def test_premiums_are_relative_to_the_reference(comparison: Comparison) -> None:
     spec = premium_chart(comparison)
     assert spec is not None
     for one in comparison.tokenizers:
@@ -115,7 +115,7 @@ def test_premiums_are_over_the_reference(comparison: Comparison) -> None:
     assert spec["layer"][0]["data"]["values"] == [{"value": 1.0}]
 
 
-def test_text_that_is_lost_has_no_dot() -> None:
+def test_lost_text_has_no_dot() -> None:
     """A run of unknown characters is one token, which would look like good compression."""
     kept, lost = ByteTokenizer(), Toy(*string.printable, name="ascii")
     found = compared([kept, lost], TEXTS, parallel=["en", "fr", "he"])
@@ -131,17 +131,17 @@ def test_text_that_is_lost_has_no_dot() -> None:
     assert ("ascii", "he") in {(row["tokenizer"], row["group"]) for row in rows(shares)}
 
 
-def test_without_translations_there_are_no_premiums() -> None:
+def test_without_translations_there_is_no_premium_chart() -> None:
     assert premium_chart(compared(tokenizers(), TEXTS)) is None
 
 
-def test_lengths_are_shares(comparison: Comparison) -> None:
+def test_token_lengths_are_shares(comparison: Comparison) -> None:
     for one in comparison.tokenizers:
         assert token_lengths(one).sum() == pytest.approx(1)
     assert token_lengths(comparison.tokenizers[-1]).tolist() == [0, 1, *([0] * 15)]
 
 
-def test_tokens_that_all_have_one_length_are_named_and_left_out(comparison: Comparison) -> None:
+def test_tokenizers_with_one_token_length_are_omitted_and_named(comparison: Comparison) -> None:
     spec = length_chart(comparison)
     assert spec is not None
     assert "byte" not in {row["tokenizer"] for row in rows(spec)}
@@ -149,14 +149,14 @@ def test_tokens_that_all_have_one_length_are_named_and_left_out(comparison: Comp
     assert length_chart(compared(named("one", "two"), TEXTS)) is None
 
 
-def test_a_tokenizer_looks_the_same_in_every_chart(comparison: Comparison) -> None:
+def test_tokenizer_has_the_same_colour_in_every_chart(comparison: Comparison) -> None:
     specs = [compression_chart(comparison), length_chart(comparison), frequency_chart(comparison)]
     scales = [spec["layer"][-1]["encoding"]["color"]["scale"] for spec in specs if spec is not None]
     assert scales == [scales[0]] * 3
 
 
 @given(st.lists(st.integers(0, 10**6), max_size=3000))
-def test_rank_and_frequency_is_a_falling_line_of_few_points(frequencies: list[int]) -> None:
+def test_rank_frequency_line_falls_and_has_few_points(frequencies: list[int]) -> None:
     points = rank_frequencies(np.array(frequencies, dtype=np.int64))
     seen = sorted((count for count in frequencies if count), reverse=True)
     assert len(points) <= min(200, len(seen))
@@ -169,7 +169,7 @@ def test_rank_and_frequency_is_a_falling_line_of_few_points(frequencies: list[in
         assert share == seen[rank - 1] / sum(seen)
 
 
-def test_a_sweep_marks_its_knee() -> None:
+def test_sweep_chart_marks_the_knee() -> None:
     points = [(1024, 2.0, "all"), (2048, 3.0, "all"), (4096, None, "all"), (1024, 2.5, "code")]
     spec = sweep_chart(points, 2048)
     assert spec["layer"][0]["data"]["values"] == [
@@ -181,7 +181,7 @@ def test_a_sweep_marks_its_knee() -> None:
     assert len(sweep_chart(points, None)["layer"]) == 2
 
 
-def test_a_sweep_marks_the_size_that_it_recommends() -> None:
+def test_sweep_chart_marks_the_recommended_size() -> None:
     points = [(1024, 2.0, "all"), (2048, 3.0, "all"), (4096, 3.1, "all")]
     assert texts_of(sweep_chart(points, 2048, 4096)) == ["knee: 2,048", "recommended: 4,096"]
     assert texts_of(sweep_chart(points, 2048, 1024)) == ["recommended: 1,024", "knee: 2,048"]
@@ -211,7 +211,7 @@ def all_of(comparison: Comparison, frame: Frame) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("frame", [Frame(), Frame(width=350, theme=PAGE)], ids=["file", "page"])
-def test_drawings_are_whole_and_have_a_name(comparison: Comparison, frame: Frame) -> None:
+def test_drawings_are_complete_and_labelled(comparison: Comparison, frame: Frame) -> None:
     specs = all_of(comparison, frame)
     assert len(specs) == 5
     for spec in specs:
@@ -224,7 +224,7 @@ def test_drawings_are_whole_and_have_a_name(comparison: Comparison, frame: Frame
             assert not any(name.startswith("on") or "url(" in value for name, value in element.items())
 
 
-def test_names_of_all_kinds_are_drawn_as_text() -> None:
+def test_hostile_names_are_drawn_as_text() -> None:
     hostile = compared(named(*HOSTILE), dict.fromkeys(HOSTILE, "some text\n" * 6), parallel=HOSTILE)
     for spec in all_of(hostile, Frame()):
         drawing_of_it = svg(spec)
@@ -237,13 +237,13 @@ def test_names_of_all_kinds_are_drawn_as_text() -> None:
     assert "datum.value ? 'x' : 'y'" in texts
 
 
-def test_pictures_have_two_pixels_a_unit(comparison: Comparison) -> None:
+def test_png_has_two_pixels_per_unit(comparison: Comparison) -> None:
     data = png(compression_chart(comparison, frame=Frame(width=400)))
     assert data[:8] == b"\x89PNG\r\n\x1a\n"
     assert struct.unpack(">I", data[16:20])[0] == pytest.approx(800, abs=4)
 
 
-def test_a_files_name_decides_on_the_format(comparison: Comparison) -> None:
+def test_file_name_decides_the_format(comparison: Comparison) -> None:
     spec = compression_chart(comparison)
     assert drawn(spec, Path("a.svg")).startswith(b"<svg ")
     assert drawn(spec, Path("a.PNG")).startswith(b"\x89PNG")
@@ -251,7 +251,7 @@ def test_a_files_name_decides_on_the_format(comparison: Comparison) -> None:
         check_plot_file(Path("a.pdf"))
 
 
-def test_a_missing_library_is_reported_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_library_is_reported_with_its_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layout, "find_spec", lambda name: None)
     for call in (lambda: svg({}), lambda: png({}), lambda: check_plot_file(Path("a.svg"))):
         with pytest.raises(BackendUnavailableError) as refused:
@@ -264,25 +264,25 @@ def test_a_missing_library_is_reported_with_its_remedy(monkeypatch: pytest.Monke
 
 @THEMES
 @pytest.mark.parametrize("eye", EYES)
-def test_series_are_far_apart_for_every_eye(theme: Theme, eye: str) -> None:
+def test_series_colours_differ_for_colour_blind_readers(theme: Theme, eye: str) -> None:
     for one, other in combinations(theme.series, 2):
         assert math.dist(lab(rgb(one), eye), lab(rgb(other), eye)) >= 24
 
 
 @THEMES
-def test_everything_stands_out_from_its_page(theme: Theme) -> None:
+def test_colours_contrast_with_the_page(theme: Theme) -> None:
     page = rgb(theme.background or "")
     assert all(contrast(rgb(color), page) >= 3 for color in theme.series)
     assert all(contrast(rgb(color), page) >= 4.5 for color in (theme.ink, theme.muted))
 
 
-def test_series_differ_without_colour_too() -> None:
+def test_series_differ_without_colour() -> None:
     for looks in (SHAPES, DASHES):
         assert len(set(looks)) == len(looks)
         assert math.gcd(len(looks), len(LIGHT.series)) == 1
 
 
-def test_pages_name_all_colours() -> None:
+def test_page_theme_names_all_colours() -> None:
     names = {PAGE.ink, PAGE.muted, PAGE.grid, *PAGE.series}
     assert names <= {f"var({part.partition(':')[0]})" for part in LIGHT.variables().split(";")}
 
@@ -301,7 +301,7 @@ SIZES = {
     [*((sizes, 350) for sizes in SIZES.values()), (SIZES["close together"], 640)],
     ids=[*SIZES, "wide"],
 )
-def test_labels_of_a_sweep_touch_neither_one_another_nor_a_line(sizes: list[int], width: int) -> None:
+def test_sweep_labels_overlap_neither_labels_nor_lines(sizes: list[int], width: int) -> None:
     half, last = len(sizes) // 2, len(sizes) - 1
     points = [(size, 5 - 4 * 0.5**place, "all text") for place, size in enumerate(sizes)]
     points += [(size, 1 + 0.1 * (place % 2), "a group that stays low") for place, size in enumerate(sizes)]
@@ -320,7 +320,7 @@ def test_labels_of_a_sweep_touch_neither_one_another_nor_a_line(sizes: list[int]
             assert not [at for line in lines(drawing) for at in line if label.is_over(*at)], marks
 
 
-def test_labels_of_a_comparison_do_not_touch(comparison: Comparison) -> None:
+def test_comparison_labels_do_not_overlap(comparison: Comparison) -> None:
     texts = {f"a group of a long name, {number}": "the hat " * number for number in range(1, 13)}
     many = compared(named(*(f"a-tokenizer-of-a-long-name-{number}" for number in range(5))), texts)
     charts = (compression_chart, premium_chart, length_chart, frequency_chart)
@@ -333,7 +333,7 @@ def test_labels_of_a_comparison_do_not_touch(comparison: Comparison) -> None:
 
 @pytest.mark.parametrize("width", [350, 560, 640])
 @pytest.mark.parametrize("most", [0.97, 2.2, 5.5, 10.4, 130.0])
-def test_numbers_of_an_axis_have_a_space_between_them(most: float, width: int) -> None:
+def test_axis_labels_have_space_between_them(most: float, width: int) -> None:
     found = [{"group": "one", "tokenizer": "mine", "value": most}]
     titles = {"title": "title", "subtitle": "of it", "unit": "bytes"}
     spec = layout.dots(Frame(width), found, groups=["one"], names=["mine"], **titles)
@@ -342,7 +342,7 @@ def test_numbers_of_an_axis_have_a_space_between_them(most: float, width: int) -
     assert all(0 <= label.left <= label.right <= width for label in labels(drawing))
 
 
-def test_labels_that_touch_are_found() -> None:
+def test_overlapping_labels_are_detected() -> None:
     drawing = '<svg xmlns="http://www.w3.org/2000/svg"><g transform="translate(5,5)">{}</g></svg>'
     text = '<text transform="translate({},0)" font-size="10px">four</text>'
     assert touching(drawing.format(text.format(0) + text.format(19))) == [("four", "four")]

@@ -20,11 +20,11 @@ def _narrow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "20")
 
 
-def test_a_fold_leaves_no_space_after(capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrapped_line_has_no_trailing_space(capsys: pytest.CaptureFixture[str]) -> None:
     rows = shown("one two three four five six", "", "a\nb", "x" * 30, capsys=capsys)
     assert rows == ["one two three four", "five six", "", "a", "b", "x" * 20, "x" * 10, ""]
 
 
-def test_a_file_has_none_either() -> None:
+def test_wrapped_line_in_a_file_has_no_trailing_space() -> None:
     text = as_text(lambda console: console.print(Text("word " * 100)))
     assert text == "\n".join([("word " * 32).rstrip()] * 3 + [("word " * 4).rstrip(), ""])

@@ -10,11 +10,11 @@ from tokbench.render.figures import amount, rate
 
 
 @pytest.mark.parametrize(("number", "shown"), [(0, "0 tokens"), (1, "1 token"), (2, "2 tokens")])
-def test_one_thing_is_in_the_singular(number: int, shown: str) -> None:
+def test_count_of_one_is_singular(number: int, shown: str) -> None:
     assert counted(number, "token") == shown
 
 
-def test_what_was_passed_over_is_reported_of_one_and_of_several() -> None:
+def test_skipped_text_is_reported_in_singular_and_plural() -> None:
     one = Problems(replaced_bytes=1, skipped_documents=3, long_documents=1, textless_documents=1)
     assert str(one) == (
         "1 byte that is not UTF-8 was replaced by U+FFFD; 1 document that is not UTF-8 was left out; "
@@ -28,18 +28,18 @@ def test_what_was_passed_over_is_reported_of_one_and_of_several() -> None:
 
 
 @pytest.mark.parametrize("num_bytes", [0, 1, 12, 99_999])
-def test_so_little_text_has_no_rate(num_bytes: int) -> None:
+def test_small_text_has_no_rate(num_bytes: int) -> None:
     assert rate(num_bytes, 0.01) is None
 
 
 @pytest.mark.parametrize("seconds", [0.001, 0.1, 1.0, 60.0, 3600.0])
-def test_a_rate_is_never_shown_as_nothing(seconds: float) -> None:
+def test_rate_is_never_rounded_to_zero(seconds: float) -> None:
     shown = rate(200_000, seconds)
     assert shown is not None
     assert float(shown.split()[0].replace(",", "")) > 0
 
 
-def test_amounts_of_files_are_never_shown_as_nothing() -> None:
+def test_amount_is_never_rounded_to_zero() -> None:
     assert [amount(size, digits=2) for size in (1, 999, 1_500, 95_000, 250_000)] == [
         "1 B",
         "999 B",

@@ -40,7 +40,7 @@ def looks(text: str) -> str:
         ("\ufffd", "\ufffd"),
     ],
 )
-def test_each_character_has_its_look(text: str, shown: str) -> None:
+def test_each_character_has_its_glyph(text: str, shown: str) -> None:
     assert looks(text) == shown
 
 
@@ -60,13 +60,13 @@ def test_each_character_has_its_look(text: str, shown: str) -> None:
         ("🏳\ufe0f\u200d🌈", 2),
     ],
 )
-def test_a_whole_emoji_is_one_picture(picture: str, width: int) -> None:
+def test_emoji_sequence_is_one_glyph(picture: str, width: int) -> None:
     (glyph,) = glyphs_of(picture.encode())
     assert (glyph.text, glyph.width, glyph.stand_in) == (picture, width, False)
     assert glyph.room >= glyph.width
 
 
-def test_a_flag_of_tags_is_one_picture() -> None:
+def test_tag_sequence_flag_is_one_glyph() -> None:
     england = "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
     assert [glyph.text for glyph in glyphs_of(england.encode())] == [england]
 
@@ -83,11 +83,11 @@ def test_a_flag_of_tags_is_one_picture() -> None:
         ("\u200d".join("😀" * 5), "⟨ZWJ⟩".join("😀" * 5)),
     ],
 )
-def test_nothing_hides_after_a_character(text: str, shown: str) -> None:
+def test_invisible_trailing_characters_are_shown(text: str, shown: str) -> None:
     assert looks(text) == shown
 
 
-def test_the_room_of_a_family_is_that_of_its_members() -> None:
+def test_width_reserved_for_a_family_is_that_of_its_members() -> None:
     (glyph,) = glyphs_of(FAMILY.encode())
     assert (glyph.width, glyph.room) == (2, 6)
 
@@ -101,7 +101,7 @@ def test_the_room_of_a_family_is_that_of_its_members() -> None:
         (b"\xff\xc3\xa9", "⟨FF⟩é"),
     ],
 )
-def test_bytes_that_are_no_characters_are_named(data: bytes, shown: str) -> None:
+def test_invalid_bytes_are_named(data: bytes, shown: str) -> None:
     assert "".join(glyph.text for glyph in glyphs_of(data)) == shown
 
 
@@ -121,17 +121,17 @@ def test_byte_fallback_is_spelled_as_in_the_vocabulary() -> None:
         ("कि", "कि"),
     ],
 )
-def test_a_mark_without_its_base_gets_a_dotted_circle(text: str, shown: str) -> None:
+def test_mark_without_a_base_has_a_dotted_circle(text: str, shown: str) -> None:
     assert looks(text) == shown
 
 
-def test_hangul_letters_are_a_syllable_where_they_are_whole_and_named_alone() -> None:
+def test_hangul_jamo_form_a_syllable_if_complete() -> None:
     letters = unicodedata.normalize("NFD", "한글")
     assert [glyph.text for glyph in glyphs_of(letters.encode())] == [letters[:3], letters[3:]]
     assert looks("\u1161") == "⟨U+1161⟩"
 
 
-def test_stacked_marks_do_not_grow_without_end() -> None:
+def test_stacked_marks_are_split_over_glyphs() -> None:
     glyphs = glyphs_of(("x" + "\u0301" * 100).encode())
     assert max(len(glyph.text) for glyph in glyphs) <= 7
     assert sum(glyph.text.count("\u0301") for glyph in glyphs) == 100
@@ -149,7 +149,7 @@ def test_stacked_marks_do_not_grow_without_end() -> None:
         (f"a{FAMILY}".encode(), 0, 0, f"a{FAMILY}", ""),
     ],
 )
-def test_parts_of_a_cut_cluster_are_spelled_and_marked(
+def test_parts_of_a_cut_cluster_are_spelled_out_and_marked(
     data: bytes, head: int, tail: int, shown: str, cut: str
 ) -> None:
     glyphs = cut_glyphs(data, head=head, tail=tail)
@@ -162,7 +162,7 @@ def test_only_a_newline_ends_the_line() -> None:
     assert [glyph.text for glyph in glyphs if glyph.ends_line] == ["⏎"]
 
 
-def test_a_strip_gathers_what_looks_alike() -> None:
+def test_strip_joins_glyphs_of_the_same_style() -> None:
     made = strip((*glyphs_of(b"ab c"), sign("⟨?⟩")))
     assert [run.text for run in made.runs] == ["ab", "·", "c", "⟨?⟩"]
     assert (made.width, made.room, made.ends_line, made.breaks_inside) == (7, 7, False, False)
@@ -170,7 +170,7 @@ def test_a_strip_gathers_what_looks_alike() -> None:
     assert strip(()).runs == ()
 
 
-def test_no_character_is_invisible_or_steers_the_terminal() -> None:
+def test_no_glyph_is_invisible_or_controls_the_terminal() -> None:
     """Check the glyphs of most of the BMP and of the emoji blocks: shown, measured, and free of control characters."""
     never = {"Cc", "Cf", "Cs", "Co", "Zs", "Zl", "Zp"}
     for code in (*range(0xD800), *range(0xE000, 0xE010), *range(0xF900, 0x10000), *range(0x1F000, 0x1FB00)):

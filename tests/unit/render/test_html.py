@@ -110,7 +110,7 @@ def pages() -> Any:
 
 
 @pages()
-def test_it_is_well_formed(name: str, request: pytest.FixtureRequest) -> None:
+def test_page_is_well_formed(name: str, request: pytest.FixtureRequest) -> None:
     data = request.getfixturevalue(name)
     assert b"In depth" not in data
     found = Page(data)
@@ -124,7 +124,7 @@ def test_it_is_well_formed(name: str, request: pytest.FixtureRequest) -> None:
 
 
 @pages()
-def test_nothing_is_fetched(name: str, request: pytest.FixtureRequest) -> None:
+def test_page_fetches_nothing(name: str, request: pytest.FixtureRequest) -> None:
     data = request.getfixturevalue(name)
     found = Page(data)
     assert not {"link", "img", "iframe", "object", "embed", "base", "form"} & {tag for tag, _ in found.tags}
@@ -138,7 +138,7 @@ def test_nothing_is_fetched(name: str, request: pytest.FixtureRequest) -> None:
 
 
 @pages()
-def test_nothing_acts_but_its_own_script(name: str, request: pytest.FixtureRequest) -> None:
+def test_page_runs_only_its_own_script(name: str, request: pytest.FixtureRequest) -> None:
     data = request.getfixturevalue(name)
     found = Page(data)
     assert [attrs for tag, attrs in found.tags if tag == "script"] == [
@@ -150,7 +150,7 @@ def test_nothing_acts_but_its_own_script(name: str, request: pytest.FixtureReque
 
 
 @pages()
-def test_the_policy_names_its_script_and_its_style_and_nothing_else(
+def test_content_security_policy_allows_only_its_script_and_style(
     name: str, request: pytest.FixtureRequest
 ) -> None:
     found = Page(request.getfixturevalue(name))
@@ -164,7 +164,7 @@ def test_the_policy_names_its_script_and_its_style_and_nothing_else(
     )
 
 
-def test_names_and_lines_stay_text(hostile: bytes) -> None:
+def test_names_and_lines_are_text(hostile: bytes) -> None:
     text = hostile.decode()
     assert not set(INVISIBLE) & set(text)
     assert "<script>alert" not in text
@@ -177,7 +177,7 @@ def test_names_and_lines_stay_text(hostile: bytes) -> None:
     assert "nul␀bell␇escape␛[31m" in {one["label"] for one in found["samples"]}
 
 
-def test_the_same_comparison_gives_the_same_bytes(
+def test_equal_comparisons_give_equal_bytes(
     comparison: Comparison, samples: tuple[Sample, ...], page: bytes
 ) -> None:
     assert html_report(comparison, samples) == page
@@ -186,7 +186,7 @@ def test_the_same_comparison_gives_the_same_bytes(
 # --- contents -------------------------------------------------------------------------------------
 
 
-def test_every_tokenizer_has_its_row(comparison: Comparison) -> None:
+def test_every_tokenizer_has_a_row(comparison: Comparison) -> None:
     table = summary_table(comparison)
     assert [row[0].text for row in table.rows] == [one.name for one in comparison.tokenizers]
     place = [column.title for column in table.columns].index("bytes/token")
@@ -202,7 +202,7 @@ def test_chosen_metrics_are_the_columns(comparison: Comparison) -> None:
     assert [column.first for column in table.columns][:3] == ["ascending", "descending", "ascending"]
 
 
-def test_rows_are_as_wide_as_their_table(comparison: Comparison) -> None:
+def test_rows_have_as_many_cells_as_the_table_has_columns(comparison: Comparison) -> None:
     every = [
         summary_table(comparison),
         tables.figures_table(comparison),
@@ -218,7 +218,7 @@ def test_rows_are_as_wide_as_their_table(comparison: Comparison) -> None:
         assert {len(row) for row in table.rows} == {len(table.columns)}
 
 
-def test_summary_and_notes_are_there(comparison: Comparison, page: bytes) -> None:
+def test_page_has_summary_and_notes(comparison: Comparison, page: bytes) -> None:
     found = Page(page)
     items = [item.strip() for item in found.texts["li"]]
     assert items == list(comparison.summary)
@@ -234,7 +234,7 @@ def test_every_chart_is_drawn_for_wide_and_narrow_windows(page: bytes) -> None:
     assert len([tag for tag, _ in found.tags if tag == "svg"]) == 8
 
 
-def test_a_sweep_is_shown_where_there_is_one(comparison: Comparison) -> None:
+def test_sweep_is_shown_if_there_is_one(comparison: Comparison) -> None:
     curve = Curve([(1024, 2.0, "all"), (2048, 3.0, "all"), (4096, 3.1, "all")], 2048, 4096)
     page = html_report(comparison, curve=curve).decode()
     for words in ("knee: 2,048", "2,048 (knee)", "recommended: 4,096", "4,096 (recommended)"):
@@ -248,7 +248,7 @@ def test_without_samples_there_is_no_viewer(comparison: Comparison) -> None:
 
 
 @pytest.mark.slow
-def test_a_report_on_the_bundled_texts_is_not_too_big() -> None:
+def test_report_on_the_bundled_texts_is_below_3_mb() -> None:
     corpus = bundled_corpus()
     comparison = compare(corpus, times=False)
     data = html_report(comparison, samples_of(comparison, corpus))
@@ -272,7 +272,7 @@ def rows_of(document: dict[str, Any], number: int) -> list[list[tuple[Any, ...]]
     ]
 
 
-def test_the_viewer_has_every_token(comparison: Comparison, samples: tuple[Sample, ...], page: bytes) -> None:
+def test_viewer_has_every_token(comparison: Comparison, samples: tuple[Sample, ...], page: bytes) -> None:
     document = Page(page).data
     for number, one in enumerate(comparison.tokenizers):
         frequencies = one.evaluation.frequencies
@@ -285,11 +285,11 @@ def test_the_viewer_has_every_token(comparison: Comparison, samples: tuple[Sampl
             assert rank == 1 + np.count_nonzero(frequencies > times)
 
 
-def test_the_viewer_begins_with_the_reference(samples: tuple[Sample, ...], page: bytes) -> None:
+def test_viewer_starts_with_the_reference(samples: tuple[Sample, ...], page: bytes) -> None:
     assert samples[Page(page).data["first"]].group == "en"
 
 
-def test_lines_have_their_direction(samples: tuple[Sample, ...], page: bytes) -> None:
+def test_samples_have_a_text_direction(samples: tuple[Sample, ...], page: bytes) -> None:
     found = {one["group"]: one["direction"] for one in Page(page).data["samples"]}
     assert found == {"en": "ltr", "fr": "ltr", "code": "ltr", "he": "rtl"}
 
@@ -301,7 +301,7 @@ def tokenizer_json_of(comparison: Comparison, segmentation: Segmentation) -> dic
 
 
 @given(HARD_TEXTS)
-def test_nothing_of_a_line_is_lost_or_hidden(comparison: Comparison, text: str) -> None:
+def test_viewer_shows_every_character(comparison: Comparison, text: str) -> None:
     size = len(text.encode())
     document = tokenizer_json_of(comparison, cut_at(text, *range(3, size, 3)))
     [row] = rows_of(document, 0)
@@ -315,7 +315,7 @@ def test_nothing_of_a_line_is_lost_or_hidden(comparison: Comparison, text: str) 
     )
 
 
-def test_text_in_no_token_is_shown_as_such(comparison: Comparison) -> None:
+def test_uncovered_text_is_marked(comparison: Comparison) -> None:
     segmentation = Segmentation(
         "a bé",
         (token(0, 1, "a", id=1), token(2, 4, "b?", id=2, kind=TokenKind.UNKNOWN), token(5, 5, "x", id=3)),

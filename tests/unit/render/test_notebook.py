@@ -52,13 +52,13 @@ def tokenizer() -> Any:
 
 
 @given(odd_segmentations())
-def test_every_token_of_a_segmentation_is_there(segmentation: Segmentation) -> None:
+def test_html_has_every_token_of_a_segmentation(segmentation: Segmentation) -> None:
     found = Elements(tokbench.as_html(segmentation))
     assert found.open == []
     assert sum(label.startswith("id ") for label in found.labels) == len(segmentation.tokens)
 
 
-def test_nothing_of_a_text_or_a_name_is_read_as_markup() -> None:
+def test_texts_and_names_are_not_read_as_markup() -> None:
     words = in_words(*HOSTILE.split(" "))
     for result in (words, VizResult(words.text, (view(words, name=HOSTILE),))):
         html = tokbench.as_html(result)
@@ -66,7 +66,7 @@ def test_nothing_of_a_text_or_a_name_is_read_as_markup() -> None:
         assert not re.search("[\0-\x08\x0b-\x1f]|(?:src|href)=|url\\(|@import", html)
 
 
-def test_of_a_long_text_the_first_tokens_are_drawn() -> None:
+def test_only_the_first_tokens_of_a_long_text_are_drawn() -> None:
     words = in_words(*["né "] * 2500)
     for result in (words, VizResult(words.text, (view(words),))):
         html = tokbench.as_html(result)
@@ -77,7 +77,7 @@ def test_of_a_long_text_the_first_tokens_are_drawn() -> None:
     assert "shown" not in words_of(tokbench.as_html(in_words("a")))
 
 
-def test_a_tokenizer_shows_a_text(tokenizer: Any) -> None:
+def test_tokenizer_can_show_a_text(tokenizer: Any) -> None:
     result = tokenizer.viz("the cat", steps=True)
     assert result.views[0].segmentation == tokenizer.segment("the cat")
     assert repr(result) == f"<7 characters: bpe-273 {len(tokenizer.encode('the cat'))} tokens>"
@@ -87,7 +87,7 @@ def test_a_tokenizer_shows_a_text(tokenizer: Any) -> None:
     assert "tokens: bpe-273" in words_of(both._repr_html_())
 
 
-def test_what_is_computed_is_shown_as_tables(tokenizer: Any) -> None:
+def test_results_are_shown_as_tables(tokenizer: Any) -> None:
     corpus = tokbench.open_corpus("corpora/code")
     compared = tokbench.compare(corpus, tokenizers=[tokenizer], times=False)
     swept = tokbench.sweep(corpus, sizes=[260, 300])

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pytest
 
 
-def test_what_is_to_be_copied_is_not_folded(
+def test_code_in_a_note_is_not_wrapped(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "20")

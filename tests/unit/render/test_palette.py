@@ -27,7 +27,7 @@ def background(palette: Palette, kind: TokenKind, turn: int, *, absent: bool = F
 
 
 @PALETTES
-def test_neighbours_of_any_kind_have_different_backgrounds(palette: Palette) -> None:
+def test_adjacent_tokens_have_different_backgrounds(palette: Palette) -> None:
     looks = [*product(TokenKind, (False, True))]
     for (kind, absent), (next_kind, next_absent), turn in product(looks, looks, range(30)):
         here = background(palette, kind, turn, absent=absent)
@@ -46,7 +46,7 @@ def test_all_parts_of_a_token_have_one_background(palette: Palette) -> None:
 
 
 @pytest.mark.parametrize("eye", EYES)
-def test_neighbours_in_the_cycle_are_far_apart_for_every_eye(eye: str) -> None:
+def test_adjacent_backgrounds_differ_for_colour_blind_readers(eye: str) -> None:
     cycle = [background(CUBE, TokenKind.NORMAL, turn) for turn in range(5)]
     for turn in range(5):
         assert math.dist(lab(cycle[turn], eye), lab(cycle[turn - 1], eye)) >= 34.5
@@ -66,7 +66,7 @@ def test_text_has_contrast_on_every_background() -> None:
 
 
 @PALETTES
-def test_marked_kinds_differ_in_more_than_colour(palette: Palette) -> None:
+def test_marked_kinds_differ_by_more_than_colour(palette: Palette) -> None:
     assert palette.look(TokenKind.SPECIAL, turn=0).text.bold
     assert palette.look(TokenKind.UNKNOWN, turn=0).text.bold
     assert palette.look(TokenKind.BYTE, turn=0).text.italic
@@ -85,6 +85,8 @@ def test_marked_kinds_differ_in_more_than_colour(palette: Palette) -> None:
         ("truecolor", True, None),
     ],
 )
-def test_the_console_decides(color_system: str | None, no_color: bool, expected: Palette | None) -> None:
+def test_palette_depends_on_the_console(
+    color_system: str | None, no_color: bool, expected: Palette | None
+) -> None:
     console = Console(file=io.StringIO(), force_terminal=True, color_system=color_system, no_color=no_color)
     assert palette_for(console) is expected

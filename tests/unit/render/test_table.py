@@ -47,7 +47,7 @@ def printed(table: Table, write: object = write_table, *, width: int = 100) -> l
     return [line.rstrip() for line in text.getvalue().splitlines() if line.strip()]
 
 
-def test_a_terminal_shows_heads_marks_and_bars_but_no_details() -> None:
+def test_terminal_table_has_headers_marks_and_bars_but_no_details() -> None:
     head, rule, first, second = printed(TABLE)
     assert head.split() == ["of", "tokens", "share"]
     assert set(rule.strip()) == {"─"}
@@ -56,7 +56,7 @@ def test_a_terminal_shows_heads_marks_and_bars_but_no_details() -> None:
 
 
 @pytest.mark.parametrize("width", [20, 24, 30, 60])
-def test_columns_that_do_not_fit_go_below_and_bars_are_left_out(width: int) -> None:
+def test_columns_that_do_not_fit_move_below_and_bars_are_omitted(width: int) -> None:
     lines = printed(TABLE, width=width)
     assert max(map(cell_len, lines)) <= width
     text = " ".join(lines)
@@ -65,20 +65,20 @@ def test_columns_that_do_not_fit_go_below_and_bars_are_left_out(width: int) -> N
     assert ("█" in text) == (width >= 60)
 
 
-def test_a_grid_has_no_heads() -> None:
+def test_grid_has_no_headers() -> None:
     lines = printed(TABLE, write_grid)
     assert len(lines) == 2
     assert lines[0].split()[:2] == ["first", "1,234"]
 
 
-def test_rows_of_one_head_are_condensed_to_a_line() -> None:
+def test_rows_with_the_same_first_cell_are_condensed() -> None:
     heads = (text_column("group"), text_column("word"), Column("tokens"), Column("times", is_detail=True))
     words = [("de", "lang", 4, 1), ("de", "kurz", 2, 9), ("en", "long", 3, 1)]
     rows = [(text_cell(a), text_cell(b), count_cell(c), count_cell(d)) for a, b, c, d in words]
     assert printed(table_of_rows("", heads, rows), write_condensed) == ["de  lang 4   kurz 2", "en  long 3"]
 
 
-def test_a_section_stands_apart() -> None:
+def test_section_is_separated_by_an_empty_line() -> None:
     text = io.StringIO()
     write_table(replace(TABLE, sections=frozenset({1})), console=Console(file=text, width=100))
     lines = text.getvalue().splitlines()
@@ -86,7 +86,7 @@ def test_a_section_stands_apart() -> None:
     assert second == first + 2
 
 
-def test_documents_have_everything_with_the_best_in_bold() -> None:
+def test_markdown_and_latex_have_all_columns_and_bold_best_values() -> None:
     assert markdown_table(TABLE).splitlines() == [
         "Sizes",
         "",
@@ -100,7 +100,7 @@ def test_documents_have_everything_with_the_best_in_bold() -> None:
     assert r"second\_one & 5 & \textbf{20 \%*} & 8 \\" in latex
 
 
-def test_only_the_form_that_is_asked_for_is_made() -> None:
+def test_only_the_requested_format_is_built() -> None:
     def unwanted() -> list[str]:
         raise AssertionError
 
@@ -114,7 +114,7 @@ def test_only_the_form_that_is_asked_for_is_made() -> None:
     assert result_forms(json=dict, csv=unwanted, parts=unwanted)["json"]() == b"{}\n"
 
 
-def test_what_is_not_known_is_a_dash_and_unknown_columns_go() -> None:
+def test_unknown_value_is_a_dash_and_empty_columns_are_dropped() -> None:
     some = value_column("some", [None, 1.5], "{:.2f}".format)
     none = value_column("none", [None, None], "{:.2f}".format)
     assert [cell.text for cell in some.cells] == [NONE, "1.50"]
@@ -122,7 +122,7 @@ def test_what_is_not_known_is_a_dash_and_unknown_columns_go() -> None:
     assert known_columns(some, none) == [some]
 
 
-def test_a_table_of_no_rows_has_its_columns() -> None:
+def test_empty_table_keeps_its_columns() -> None:
     table = table_of_rows("", (text_column("a"), Column("b")), [])
     assert table.rows == []
     assert [column.title for column in table.columns] == ["a", "b"]

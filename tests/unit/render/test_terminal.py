@@ -32,18 +32,18 @@ def rows(text: str | Text, *, width: int, label: int = 0) -> list[str]:
         ("", [""]),
     ],
 )
-def test_rows_end_between_words_and_tokens(text: str, expected: list[str]) -> None:
+def test_rows_break_between_words_and_tokens(text: str, expected: list[str]) -> None:
     assert rows(text, width=20) == expected
 
 
-def test_rows_after_the_first_begin_where_the_text_does() -> None:
+def test_continuation_rows_are_indented_to_the_text() -> None:
     assert rows("label  one two three four five six", width=30, label=7) == [
         "label  one two three four five",
         "       six",
     ]
 
 
-def test_tokens_of_colours_are_not_cut() -> None:
+def test_coloured_tokens_are_not_split() -> None:
     text = Text.assemble(("antidis", "red"), ("establishment", "blue"), ("arianism", "red"))
     assert rows(text, width=20) == ["antidisestablishment", "arianism"]
 

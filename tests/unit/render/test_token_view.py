@@ -23,17 +23,17 @@ def coloured(segmentation: Segmentation, *, width: int = 80, ids: bool = False) 
     return list(token_lines(segmentation, width=width, palette=CUBE, ids=ids))
 
 
-def test_boundaries_are_seen_without_colour() -> None:
+def test_boundaries_are_visible_without_colour() -> None:
     assert shown(in_words("Hello", ",", " wörld", "!")) == ["Hello│,│·wörld│!"]
 
 
-def test_colour_needs_no_separators() -> None:
+def test_coloured_tokens_have_no_separators() -> None:
     (line,) = coloured(in_words("Hello", ",", " wörld", "!"))
     assert plain(line) == "Hello,·wörld!"
     assert len({segment.style.bgcolor for segment in line.rows[0].segments if segment.style}) == 4
 
 
-def test_nothing_is_shown_of_nothing() -> None:
+def test_empty_segmentation_has_no_lines() -> None:
     assert shown(Segmentation("", ())) == []
 
 
@@ -48,40 +48,40 @@ def test_lines_wrap_between_tokens() -> None:
     ]
 
 
-def test_a_token_wider_than_the_line_is_broken_between_characters() -> None:
+def test_token_wider_than_the_line_is_split_between_characters() -> None:
     assert shown(in_words("ab", "한" * 12, "cd"), width=20) == ["ab│", "한" * 9, "한" * 3 + "│cd"]
 
 
-def test_a_broken_token_keeps_its_colour() -> None:
+def test_split_token_keeps_its_colour() -> None:
     lines = coloured(in_words("x" * 50), width=20)
     assert [plain(line) for line in lines] == ["x" * 20, "x" * 20, "x" * 10]
     assert len({segment.style for line in lines for segment in line.rows[0].segments}) == 1
 
 
-def test_a_newline_ends_the_line_after_its_glyph() -> None:
+def test_newline_ends_the_line_after_its_glyph() -> None:
     assert shown(in_words("if x", ":\n", "\t", "y")) == ["if·x│:⏎│", "→│y"]
     assert shown(in_words("a\n\n  b", "c")) == ["a⏎", "⏎", "··b│c"]
     assert shown(in_words("a", "\n")) == ["a│⏎"]
 
 
-def test_the_line_says_where_the_text_s_line_ends() -> None:
+def test_line_knows_whether_it_ends_a_text_line() -> None:
     lines = token_lines(in_words("x" * 15, "y" * 15, "\n", "z"), width=20)
     assert [line.ends_text_line for line in lines] == [False, True, False]
 
 
-def test_ids_stand_beneath_their_tokens() -> None:
+def test_ids_are_below_their_tokens() -> None:
     segmentation = Segmentation(
         "Hi 世界!", (token(0, 2, id=12345), token(2, 9, id=7), token(9, 10, id=4294967295))
     )
     assert shown(segmentation, ids=True) == ["Hi   │·世界│!         ", "12345│7    │4294967295"]
 
 
-def test_ids_stay_apart_without_separators() -> None:
+def test_ids_are_separated_without_separators() -> None:
     (line,) = coloured(in_words("a", "b", " long"), ids=True)
     assert plain(line) == "a b ·long\n0 1 2    "
 
 
-def test_the_id_of_a_broken_token_stands_beneath_its_beginning() -> None:
+def test_id_of_a_split_token_is_below_its_start() -> None:
     assert shown(in_words("x" * 25, "y"), width=20, ids=True) == [
         "x" * 19,
         f"{'0':19}",
@@ -90,19 +90,19 @@ def test_the_id_of_a_broken_token_stands_beneath_its_beginning() -> None:
     ]
 
 
-def test_characters_cut_over_tokens_have_their_own_boundary() -> None:
+def test_boundary_inside_a_character_has_its_own_separator() -> None:
     assert shown(cut_at("a안b", 1, 3, 4)) == ["a│⟨EC⟩⟨95⟩╎⟨88⟩│b"]
     assert shown(cut_at("e\u0301!", 1, 3)) == ["e╎◌\u0301│!"]
     assert shown(cut_at("🇩🇪", 4)) == ["⟨RI-D⟩╎⟨RI-E⟩"]
 
 
-def test_an_emoji_in_one_token_is_a_picture_and_is_spelled_where_it_is_cut() -> None:
+def test_emoji_is_spelled_out_only_if_it_is_cut() -> None:
     assert shown(in_words("a", FAMILY)) == [f"a│{FAMILY}"]
     assert shown(cut_at(FAMILY, 7)) == ["👩⟨ZWJ⟩╎👩⟨ZWJ⟩👧"]
     assert shown(cut_at(f"x{FAMILY}y", 12)) == ["x👩⟨ZWJ⟩👩╎⟨ZWJ⟩👧y"]
 
 
-def test_a_cut_character_is_underlined_from_end_to_end() -> None:
+def test_cut_character_is_underlined_completely() -> None:
     (line,) = coloured(cut_at("a안b", 1, 3))
     underlined = [
         segment.text for segment in line.rows[0].segments if segment.style and segment.style.underline
@@ -110,7 +110,7 @@ def test_a_cut_character_is_underlined_from_end_to_end() -> None:
     assert underlined == ["⟨EC⟩⟨95⟩", "⟨88⟩"]
 
 
-def test_emoji_that_some_terminals_draw_wide_leave_room() -> None:
+def test_emoji_of_uncertain_width_reserve_space() -> None:
     assert shown(in_words("x" * 14, FAMILY, "y"), width=20) == ["x" * 14 + "│", f"{FAMILY}│y"]
 
 
@@ -123,7 +123,7 @@ def test_emoji_that_some_terminals_draw_wide_leave_room() -> None:
         (TokenKind.BYTE, "a│⟨0xC3⟩⟨0xA9⟩│b"),
     ],
 )
-def test_each_kind_is_marked(kind: TokenKind, expected: str) -> None:
+def test_each_token_kind_is_marked(kind: TokenKind, expected: str) -> None:
     tokens = (token(0, 1), token(1, 3, "é", kind=kind), token(3, 4))
     assert shown(Segmentation("aéb", tokens)) == [expected]
 
@@ -133,12 +133,12 @@ def test_byte_fallback_of_a_newline_ends_the_line() -> None:
     assert shown(Segmentation("a\nb", tokens)) == ["a│⟨0x0A⟩│", "b"]
 
 
-def test_a_closing_bracket_stays_on_the_line_of_what_it_closes() -> None:
+def test_closing_bracket_stays_on_the_line_of_its_token() -> None:
     tokens = (token(0, 4, kind=TokenKind.SPECIAL), token(5, 6))
     assert shown(Segmentation("<s>\n\nb", tokens)) == ["⟪<s>⏎⟫│", "⟦⏎⟧│", "b"]
 
 
-def test_a_token_that_covers_nothing_shows_its_piece() -> None:
+def test_token_with_an_empty_span_shows_its_piece() -> None:
     tokens = (
         token(0, 0, "<s>", kind=TokenKind.SPECIAL),
         token(0, 0, "▁"),
@@ -149,11 +149,11 @@ def test_a_token_that_covers_nothing_shows_its_piece() -> None:
     assert shown(Segmentation("Hi", tokens)) == ["⟪<s>⟫│▁│Hi│⟨empty⟩│⟨?⟩<unk>"]
 
 
-def test_a_token_shows_the_text_that_it_covers_rather_than_its_piece() -> None:
+def test_token_shows_its_covered_text_instead_of_its_piece() -> None:
     assert shown(Segmentation("Ｈi", (token(0, 4, "hi"),))) == ["Ｈi"]
 
 
-def test_text_in_no_token_is_shown_apart() -> None:
+def test_uncovered_text_is_shown_in_brackets() -> None:
     tokens = (token(1, 3), token(4, 6))
     segmentation = Segmentation(" ab cd\n", tokens)
     assert shown(segmentation) == ["⟦·⟧│ab│⟦·⟧│cd│⟦⏎⟧"]
@@ -162,26 +162,26 @@ def test_text_in_no_token_is_shown_apart() -> None:
     assert bare == ["·", "·", "⏎"]
 
 
-def test_a_text_without_tokens_is_shown_all_the_same() -> None:
+def test_text_without_tokens_is_shown() -> None:
     assert shown(Segmentation("a b", ())) == ["⟦a·b⟧"]
 
 
-def test_overlapping_tokens_each_show_what_they_cover() -> None:
+def test_overlapping_tokens_show_their_covered_text() -> None:
     assert shown(Segmentation("éx", (token(0, 2), token(0, 2), token(2, 3)))) == ["é│é│x"]
 
 
-def test_separators_are_none_of_the_text_s_own_characters() -> None:
+def test_separators_do_not_occur_in_the_text() -> None:
     assert shown(in_words("│", "a")) == ["│┃a"]
     assert separators_for("╎") == SEPARATORS[1]
     assert separators_for("".join(map("".join, SEPARATORS))) == SEPARATORS[-1]
 
 
-def test_a_narrow_terminal_still_holds_the_widest_name() -> None:
+def test_narrow_terminal_fits_the_widest_glyph() -> None:
     rows = shown(in_words("\U0010ffff" * 3, "x"), width=1)
     assert "".join(rows) == "⟨U+10FFFF⟩" * 3 + "│x"
     assert max(map(len, rows)) <= MIN_WIDTH
 
 
-def test_lines_come_before_the_text_is_laid_out_to_its_end() -> None:
+def test_lines_are_generated_lazily() -> None:
     lines = token_lines(in_words(*["word "] * 100_000), width=40)
     assert plain(next(lines)).startswith("word·│word·│")

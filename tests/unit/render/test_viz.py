@@ -43,7 +43,7 @@ def two_views(text: str = "if x:\n\ty") -> VizResult:
     return VizResult(text=text, views=(words, pairs))
 
 
-def test_one_tokenizer() -> None:
+def test_one_tokenizer_is_shown() -> None:
     segmentation = in_words("Hello", ",", " wörld", "!")
     result = VizResult(text=segmentation.text, views=(view(segmentation),))
     assert rendered(result) == (
@@ -69,7 +69,7 @@ def test_several_tokenizers_are_stacked_and_compared() -> None:
     )
 
 
-def test_side_by_side_a_line_of_the_text_begins_in_all_columns_at_once() -> None:
+def test_side_by_side_columns_start_text_lines_together() -> None:
     text = "a" * 60 + "\nb\nc"
     result = VizResult(
         text=text,
@@ -103,13 +103,13 @@ def test_side_by_side_with_ids_keeps_the_columns() -> None:
     ]
 
 
-def test_columns_that_are_too_narrow_are_stacked_and_the_last_line_says_so() -> None:
+def test_too_narrow_columns_are_stacked_with_a_note() -> None:
     output = rendered(two_views(), width=80, layout="side-by-side")
     assert output.splitlines()[-1] == "shown stacked: side by side takes 83 columns, and there are 80"
     assert output.startswith(rendered(two_views(), width=80))
 
 
-def test_one_tokenizer_has_nothing_beside_it() -> None:
+def test_side_by_side_with_one_tokenizer_is_stacked() -> None:
     segmentation = in_words("a", "b")
     result = VizResult(text="ab", views=(view(segmentation),))
     assert rendered(result, layout="side-by-side") == rendered(result)
@@ -135,13 +135,13 @@ def test_no_more_than_five_cut_characters_are_listed() -> None:
     assert output.splitlines()[-1] == "  … and 2 others"
 
 
-def test_one_cut_character_is_one() -> None:
+def test_one_cut_character_is_singular() -> None:
     segmentation = cut_at("é", 1)
     assert "1 character is cut:\n" in rendered(VizResult(text="é", views=(view(segmentation),)))
 
 
 @pytest.mark.parametrize("positions", [range(1, 9000, 2), [5001]], ids=["many parts", "long parts"])
-def test_a_monstrous_cluster_is_listed_in_brief(positions: Iterable[int]) -> None:
+def test_long_cut_cluster_is_abbreviated(positions: Iterable[int]) -> None:
     segmentation = cut_at("e" + "\u0301" * 5000, *positions)
     output = rendered(VizResult(text=segmentation.text, views=(view(segmentation),)))
     _, _, listed = output.partition("1 character is cut:")
@@ -149,34 +149,34 @@ def test_a_monstrous_cluster_is_listed_in_brief(positions: Iterable[int]) -> Non
     assert "and 4,993 more" in " ".join(listed.split())
 
 
-def test_text_in_no_token_is_counted() -> None:
+def test_uncovered_bytes_are_counted() -> None:
     segmentation = Segmentation("a b ", (token(0, 1), token(2, 3)))
     output = rendered(VizResult(text="a b ", views=(view(segmentation),)))
     assert output.splitlines()[-1] == "2 bytes of the text are in no token"
 
 
-def test_an_empty_text_says_so_and_has_no_ratio() -> None:
+def test_empty_text_is_labelled_and_has_no_ratio() -> None:
     result = VizResult(text="", views=(view(Segmentation("", ())), view(Segmentation("", ()), name="other")))
     rows = rendered(result).splitlines()
     assert rows[1:3] == ["(empty text)", "0 characters · 0 bytes · 0 tokens"]
     assert rows[-1] == "tokens: mine 0 · other 0"
 
 
-def test_a_tokenizer_s_name_is_text_too() -> None:
+def test_tokenizer_name_is_escaped() -> None:
     result = VizResult(text="a", views=(view(in_words("a"), name="[red]\x1b[31m\u202e" + "x" * 100),))
     header = rendered(result).splitlines()[0]
     assert header.startswith("── [red]␛[31m⟨RLO⟩xxx")
     assert len(header) == 60
 
 
-def test_a_narrow_console_loses_nothing() -> None:
+def test_narrow_console_loses_nothing() -> None:
     rows = rendered(two_views(), width=5).splitlines()
     assert all(len(row) <= 20 for row in rows)
     texts = "".join(row for row in rows if not row.startswith("──"))
     assert texts.count("if") == texts.count("x") == 2 and texts.count("y") >= 2
 
 
-def test_colour_comes_from_the_console_alone() -> None:
+def test_colour_depends_on_the_console_only() -> None:
     result = two_views()
     assert "\x1b" not in rendered(result, color_system=None)
     assert "\x1b[" in rendered(result, force_terminal=True, color_system="truecolor")
@@ -185,7 +185,7 @@ def test_colour_comes_from_the_console_alone() -> None:
     assert "38;5" not in rendered(result, force_terminal=True, color_system="truecolor", no_color=True)
 
 
-def test_the_text_s_own_escapes_never_reach_the_terminal() -> None:
+def test_escapes_in_the_text_never_reach_the_terminal() -> None:
     segmentation = in_words("\x1b[31m", "[bold]", "\x9b2J", "\u202e")
     result = VizResult(text=segmentation.text, views=(view(segmentation),))
     output = rendered(result)
@@ -193,7 +193,7 @@ def test_the_text_s_own_escapes_never_reach_the_terminal() -> None:
     assert not set(output) & set("\x1b\x9b\u202e")
 
 
-def test_a_long_text_is_written_in_parts() -> None:
+def test_long_text_is_written_in_parts() -> None:
     class Writes(io.StringIO):
         sizes: list[int]
 
@@ -211,7 +211,7 @@ def test_a_long_text_is_written_in_parts() -> None:
     assert file.getvalue().count("word·") == 50_000
 
 
-def test_the_document_holds_everything() -> None:
+def test_json_has_every_field() -> None:
     tokens = (
         token(0, 0, "<s>", kind=TokenKind.SPECIAL, id=1),
         token(0, 1, "a", id=2),
@@ -246,7 +246,7 @@ def test_the_document_holds_everything() -> None:
     }
 
 
-def test_the_document_of_nothing_has_no_ratio() -> None:
+def test_json_of_an_empty_text_has_no_ratio() -> None:
     document = VizResult(text="", views=(view(Segmentation("", ())),)).to_json()
     assert document["tokenizers"][0]["bytes_per_token"] is None
     assert document["tokenizers"][0]["segments"] == []

@@ -53,7 +53,7 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
 
-def test_a_page_labels_each_token_and_opens_what_it_closes() -> None:
+def test_page_labels_each_token_and_closes_its_elements() -> None:
     page = viz_page([shown(in_words("Hi", " x\n", "y"))])
     read = Page(page)
     assert read.open == []
@@ -68,7 +68,7 @@ def test_a_page_labels_each_token_and_opens_what_it_closes() -> None:
 
 
 @pytest.mark.parametrize("ids", [False, True])
-def test_nothing_of_a_text_is_read_as_markup(ids: bool) -> None:
+def test_text_is_not_read_as_markup(ids: bool) -> None:
     words = in_words(*re.findall("..?", HOSTILE, re.DOTALL))
     page = viz_page([shown(words, source=HOSTILE)], ids=ids)
     assert {"script", "a", "img", "link", "iframe"}.isdisjoint(Page(page).opened)
@@ -78,14 +78,14 @@ def test_nothing_of_a_text_is_read_as_markup(ids: bool) -> None:
     assert ElementTree.fromstring(picture).tag == f"{SVG}svg"
 
 
-def test_neither_fetches_anything() -> None:
+def test_page_and_picture_fetch_nothing() -> None:
     one = shown(in_words("see ", "https://example.org/x.js"))
     assert b"default-src 'none'" in viz_page([one])
     for written in (viz_page([one]), viz_picture([one], columns=80)):
         assert not re.search(rb"(?:src|href)=|url\(|@import|@font-face", written)
 
 
-def test_ids_stand_there_where_they_are_asked_for() -> None:
+def test_ids_are_shown_if_requested() -> None:
     text = shown(Segmentation("ab", (token(0, 1, "a", id=4711), token(1, 2, "b", id=4712))))
     assert viz_page([text], ids=True).count(b'class="id">471') == 2
     assert b'class="id"' not in viz_page([text])
@@ -93,7 +93,7 @@ def test_ids_stand_there_where_they_are_asked_for() -> None:
     assert "4711" not in drawn(viz_picture([text], columns=80))
 
 
-def test_kinds_and_cut_characters_stand_out() -> None:
+def test_kinds_and_cut_characters_are_marked() -> None:
     special = Segmentation("<|x|>", (token(0, 5, "<|x|>", kind=TokenKind.SPECIAL),))
     page = viz_page([shown(special)]).decode()
     assert 'class="token special c0"' in page
@@ -104,7 +104,7 @@ def test_kinds_and_cut_characters_stand_out() -> None:
     assert "U+00E9 LATIN SMALL LETTER E WITH ACUTE" in unescape(cut)
 
 
-def test_several_texts_and_tokenizers_are_all_there() -> None:
+def test_several_texts_and_tokenizers_are_shown() -> None:
     both = [shown(in_words("a", "b"), in_words("ab"), source=f"file{number}") for number in range(2)]
     page = viz_page(both, beside=True).decode()
     wanted = {"<h2>": 2, "<h3>": 4, "views beside": 2, "tokens: t1 1 · t0 2": 2}
@@ -114,7 +114,7 @@ def test_several_texts_and_tokenizers_are_all_there() -> None:
 
 
 @given(odd_segmentations())
-def test_whatever_the_spans_are_both_are_well_formed(segmentation: Segmentation) -> None:
+def test_any_spans_give_a_well_formed_page_and_picture(segmentation: Segmentation) -> None:
     text = shown(segmentation)
     page = Page(viz_page([text], ids=True))
     assert page.open == []
@@ -122,7 +122,7 @@ def test_whatever_the_spans_are_both_are_well_formed(segmentation: Segmentation)
     ElementTree.fromstring(viz_picture([text], columns=40, ids=True))
 
 
-def test_nothing_in_a_picture_begins_or_ends_in_a_space_that_viewers_may_drop() -> None:
+def test_picture_has_no_leading_or_trailing_spaces_in_text_elements() -> None:
     words = shown(in_words("a", "    b", " ccccc", "  d  e"), source="many   spaces")
     picture = ElementTree.fromstring(viz_picture([words] * 2, columns=60, ids=True))
     elements = list(picture.iter(f"{SVG}text"))
@@ -132,7 +132,7 @@ def test_nothing_in_a_picture_begins_or_ends_in_a_space_that_viewers_may_drop() 
         assert float(element.attrib["textLength"]) == 9 * cell_len(element.text)
 
 
-def test_a_picture_is_as_wide_as_its_columns_allow() -> None:
+def test_picture_width_depends_on_the_columns() -> None:
     words = shown(in_words(*["word "] * 60))
     widths, heights = zip(
         *(
