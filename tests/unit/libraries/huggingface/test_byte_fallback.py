@@ -35,7 +35,7 @@ def document(kind: str) -> bytes:
 
 
 @pytest.mark.parametrize("kind", ["BPE", "Unigram"])
-def test_characters_without_a_token_become_bytes(kind: str) -> None:
+def test_characters_without_a_token_become_byte_tokens(kind: str) -> None:
     tokenizer = HuggingFaceTokenizer(document(kind), name="mine", backend="bpe")
     peer = tokenizers.Tokenizer.from_buffer(document(kind))
     expected = peer.encode("a漢\n", add_special_tokens=False).ids
@@ -45,7 +45,7 @@ def test_characters_without_a_token_become_bytes(kind: str) -> None:
     assert list(tokenizer.info.special_tokens) == ["<s>"]
 
 
-def test_the_spelling_of_a_byte_is_text_unless_special_tokens_are_looked_for(tmp_path) -> None:
+def test_spelling_of_a_byte_token_is_text_unless_special_tokens_are_encoded(tmp_path) -> None:
     path = tmp_path / "tokenizer.json"
     path.write_bytes(document("BPE"))
     texts = ["<0x41>", "a<0x41>漢"]
@@ -60,7 +60,7 @@ def test_the_spelling_of_a_byte_is_text_unless_special_tokens_are_looked_for(tmp
         )
 
 
-def test_bytes_of_an_end_of_word_suffix_are_nowhere_beyond_the_text() -> None:
+def test_bytes_of_an_end_of_word_suffix_have_empty_spans() -> None:
     """The library spells the suffix in bytes, too, and says that they are after the text."""
     made = orjson.loads(document("BPE"))
     made["model"]["end_of_word_suffix"] = "</w>"

@@ -107,9 +107,7 @@ def opened(data: bytes) -> tuple[HuggingFaceTokenizer, tokenizers.Tokenizer]:
 
 @pytest.mark.parametrize("decoder", DECODERS)
 @given(normalizer=st.sampled_from(list(NORMALIZERS)), ids=ids, size=st.integers(1, 3))
-def test_any_ids_decode_as_the_library_decodes_them(
-    decoder: str, normalizer: str, ids: list[int], size: int
-) -> None:
+def test_any_ids_decode_as_in_the_library(decoder: str, normalizer: str, ids: list[int], size: int) -> None:
     tokenizer, peer = opened(made(DECODERS[decoder], normalizer=NORMALIZERS[normalizer]))
     data = tokenizer.decode_bytes(ids)
     expected = peer.decode(ids, skip_special_tokens=False) if ids else ""
@@ -122,7 +120,7 @@ def test_any_ids_decode_as_the_library_decodes_them(
     assert "".join([*parts, streaming.finish()]) == tokenizer.decode(ids)
 
 
-def test_a_special_token_of_spaces_inside_a_text_is_streamed_whole() -> None:
+def test_special_token_of_spaces_is_streamed_completely() -> None:
     tokenizer, peer = opened(made(DECODERS["strips many"], normalizer=None))
     streaming = StreamingDecoder(tokenizer)
     ids = [VOCAB[piece] for piece in ("▁", "▁▁", "a", "▁▁", "▁▁", "b")]
@@ -131,7 +129,7 @@ def test_a_special_token_of_spaces_inside_a_text_is_streamed_whole() -> None:
     assert "".join(shown) == tokenizer.decode(ids) == peer.decode(ids, skip_special_tokens=False)
 
 
-def test_a_normalized_special_token_keeps_the_space_that_it_took() -> None:
+def test_normalized_special_token_keeps_its_space() -> None:
     """Llama 2's normalizer turns " <s>" into "▁<s>", which matches the token; tokenizers 0.22 loses the space."""
     made = json.loads(byte_fallback())
     for token in made["added_tokens"]:
@@ -143,7 +141,7 @@ def test_a_normalized_special_token_keeps_the_space_that_it_took() -> None:
     assert tokenizer.decode(ids) == peer.decode(ids, skip_special_tokens=False)
 
 
-def test_a_special_token_in_letters_of_the_byte_alphabet_is_decoded_as_bytes(tmp_path: Path) -> None:
+def test_special_token_of_byte_alphabet_letters_decodes_as_bytes(tmp_path: Path) -> None:
     made = json.loads(byte_level())
     made["pre_tokenizer"]["add_prefix_space"] = False
     made["post_processor"] = None

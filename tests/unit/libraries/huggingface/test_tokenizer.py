@@ -61,7 +61,7 @@ def peer(data: bytes) -> tokenizers.Tokenizer:
 
 
 @given(text=marked_texts)
-def test_special_tokens_encoded_have_the_ids_of_the_library(
+def test_encoding_with_special_tokens_equals_the_librarys(
     tokenizer: HuggingFaceTokenizer, peer: tokenizers.Tokenizer, text: str
 ) -> None:
     expected = peer.encode(text, add_special_tokens=False).ids
@@ -71,14 +71,14 @@ def test_special_tokens_encoded_have_the_ids_of_the_library(
 
 
 @given(text=texts.filter(lambda text: not any(mark in text for mark in MARKED)))
-def test_a_text_without_special_tokens_has_the_ids_of_the_library(
+def test_encoding_without_special_tokens_equals_the_librarys(
     tokenizer: HuggingFaceTokenizer, peer: tokenizers.Tokenizer, text: str
 ) -> None:
     assert tokenizer.encode(text) == peer.encode(text, add_special_tokens=False).ids
 
 
 @given(text=marked_texts)
-def test_no_text_becomes_a_special_token(tokenizer: HuggingFaceTokenizer, text: str) -> None:
+def test_special_tokens_are_ordinary_text_by_default(tokenizer: HuggingFaceTokenizer, text: str) -> None:
     specials = set(tokenizer.info.special_tokens.values())
     segmentation = tokenizer.segment(text)
     assert specials.isdisjoint(segmentation.ids)
@@ -87,7 +87,7 @@ def test_no_text_becomes_a_special_token(tokenizer: HuggingFaceTokenizer, text: 
 
 
 @pytest.mark.parametrize("make", [unigram, word_level])
-def test_the_switch_of_the_library_would_not_do(make: object) -> None:
+def test_encode_special_tokens_of_the_library_does_not_suffice(make: object) -> None:
     data = make()  # type: ignore[operator]
     peer = tokenizers.Tokenizer.from_buffer(data)
     peer.encode_special_tokens = True
@@ -95,7 +95,7 @@ def test_the_switch_of_the_library_would_not_do(make: object) -> None:
     assert 2 not in opened(data).encode("</s>")
 
 
-def test_a_special_token_that_is_a_letter_stays_one_in_text() -> None:
+def test_special_token_of_one_letter_is_text_by_default() -> None:
     made = json.loads(byte_level())
     made["added_tokens"].append(added("!", made["model"]["vocab"]["!"]))
     tokenizer = opened(dump(made))
@@ -106,7 +106,7 @@ def test_a_special_token_that_is_a_letter_stays_one_in_text() -> None:
     assert [token.kind for token in ended] == [TokenKind.NORMAL, TokenKind.SPECIAL]
 
 
-def test_no_merge_makes_a_special_token() -> None:
+def test_merges_do_not_produce_a_special_token() -> None:
     vocab = {piece: id for id, piece in enumerate(["<", "s", ">", "<s", "<s>"])}
     made = document(
         {"type": "BPE", "vocab": vocab, "merges": ["< s", "<s >"]}, added_tokens=[added("<s>", 4)]
@@ -115,7 +115,7 @@ def test_no_merge_makes_a_special_token() -> None:
     assert opened(dump(made)).encode("<s>", special=SpecialPolicy.ENCODE) == [4]
 
 
-def test_a_text_that_asks_for_an_unknown_token_there_is_not() -> None:
+def test_text_that_needs_a_missing_unknown_token_is_refused() -> None:
     model = {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "[UNK]"}
     made = opened(dump(document(model, pre_tokenizer={"type": "Whitespace"})))
     assert made.encode("a a") == [0, 0]
@@ -127,7 +127,7 @@ def test_a_text_that_asks_for_an_unknown_token_there_is_not() -> None:
         assert "of its words and characters alone" in str(raised.value.hint)
 
 
-def test_added_tokens_that_are_not_special_are_found_in_every_text() -> None:
+def test_added_tokens_that_are_not_special_match_in_every_text() -> None:
     made = json.loads(byte_level())
     made["added_tokens"].append(added("def f", 600, special=False))
     tokenizer = opened(dump(made))
@@ -137,7 +137,7 @@ def test_added_tokens_that_are_not_special_are_found_in_every_text() -> None:
     assert tokenizer.info.lossless
 
 
-def test_what_the_file_would_cut_pad_or_drop_is_not() -> None:
+def test_truncation_padding_and_dropout_of_the_file_are_ignored() -> None:
     made = json.loads(byte_level())
     made["truncation"] = {"direction": "Right", "max_length": 2, "strategy": "LongestFirst", "stride": 0}
     made["padding"] = {
@@ -158,7 +158,7 @@ def test_what_the_file_would_cut_pad_or_drop_is_not() -> None:
 
 
 @given(text=marked_texts, special=st.sampled_from([SpecialPolicy.TEXT, SpecialPolicy.ENCODE]))
-def test_spans_are_ordered_apart_and_in_range(
+def test_spans_are_ordered_disjoint_and_in_range(
     tokenizer: HuggingFaceTokenizer, text: str, special: SpecialPolicy
 ) -> None:
     spans = [token.span for token in tokenizer.segment(text, special=special).tokens]
@@ -168,14 +168,14 @@ def test_spans_are_ordered_apart_and_in_range(
 
 
 @given(text=marked_texts)
-def test_what_is_lossless_tiles_the_text(text: str) -> None:
+def test_tokens_of_a_lossless_tokenizer_partition_the_text(text: str) -> None:
     tokenizer, data = opened(byte_level()), text.encode()
     tokens = tokenizer.segment(text).tokens
     assert all(token.piece == data[token.span.start : token.span.stop] for token in tokens)
     assert b"".join(token.piece for token in tokens) == data == tokenizer.decode_bytes(tokenizer.encode(text))
 
 
-def test_each_byte_of_a_fallback_has_a_place_of_its_own() -> None:
+def test_each_byte_of_a_byte_fallback_has_its_own_span() -> None:
     tokens = opened(byte_fallback()).segment("ab €é").tokens
     assert [(token.piece, token.span, token.kind) for token in tokens] == [
         (b" ab", Span(0, 2), TokenKind.NORMAL),
@@ -187,7 +187,7 @@ def test_each_byte_of_a_fallback_has_a_place_of_its_own() -> None:
     ]
 
 
-def test_a_piece_put_before_a_word_stands_nowhere() -> None:
+def test_prefix_piece_has_an_empty_span() -> None:
     tokens = opened(unigram()).segment("é 안the ﬁ").tokens
     assert [(token.piece, token.span, token.kind) for token in tokens] == [
         (b" ", Span(0, 0), TokenKind.NORMAL),
@@ -202,7 +202,7 @@ def test_a_piece_put_before_a_word_stands_nowhere() -> None:
     ]
 
 
-def test_unknown_and_special_are_reported_apart() -> None:
+def test_unknown_and_special_tokens_have_different_kinds() -> None:
     tokenizer = opened(wordpiece())
     tokens = tokenizer.segment("☃ [SEP] [UNK]", special=SpecialPolicy.ENCODE).tokens
     unknown, sep = TokenKind.UNKNOWN, TokenKind.SPECIAL
@@ -211,7 +211,7 @@ def test_unknown_and_special_are_reported_apart() -> None:
     assert tokenizer.token_id(b"[UNK]") == 1
 
 
-def test_pieces_are_bytes_and_are_found_by_them_or_by_their_spelling() -> None:
+def test_tokens_are_found_by_bytes_or_by_spelling() -> None:
     tokenizer = opened(wordpiece())
     vocabulary = json.loads(wordpiece())["model"]["vocab"]
     assert tokenizer.token_bytes(vocabulary["##er"]) == b"er"
@@ -223,11 +223,11 @@ def test_pieces_are_bytes_and_are_found_by_them_or_by_their_spelling() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "a", "é€", "a😀é", "\u0301"])
-def test_byte_offsets_are_those_of_each_character(text: str) -> None:
+def test_byte_offsets_follow_the_characters(text: str) -> None:
     assert list(byte_offsets(text)) == [len(text[:end].encode()) for end in range(len(text) + 1)]
 
 
-def test_a_character_that_was_rewritten_belongs_to_its_last_token() -> None:
+def test_rewritten_character_belongs_to_its_last_token() -> None:
     # "한" as three jamo, none of which is in the text
     pieces = ["ᄒ".encode(), "ᅡ".encode(), "ᆫ".encode()]
     assert own_spans("한".encode(), [(0, 3)] * 3, pieces) == [Span(0, 0), Span(0, 0), Span(0, 3)]
@@ -237,7 +237,7 @@ def test_a_character_that_was_rewritten_belongs_to_its_last_token() -> None:
 
 
 @pytest.mark.parametrize("call", ["encode", "segment", "encode_batch"])
-def test_a_special_token_raises_when_asked_to(call: str) -> None:
+def test_special_token_raises_if_requested(call: str) -> None:
     tokenizer = opened(unigram())
     argument = ["é</s>"] if call == "encode_batch" else "é</s>"
     with pytest.raises(SpecialTokenError) as caught:
@@ -245,7 +245,7 @@ def test_a_special_token_raises_when_asked_to(call: str) -> None:
     assert (caught.value.token, caught.value.span) == ("</s>", Span(2, 6))
 
 
-def test_a_special_token_that_the_library_would_not_find_does_not_raise() -> None:
+def test_special_token_that_the_library_would_not_match_does_not_raise() -> None:
     made = json.loads(word_level())
     made["added_tokens"][2]["single_word"] = True
     tokenizer = opened(dump(made))
@@ -256,14 +256,14 @@ def test_a_special_token_that_the_library_would_not_find_does_not_raise() -> Non
 
 
 @given(text=marked_texts)
-def test_decoding_is_that_of_the_library(
+def test_decoding_equals_the_librarys(
     tokenizer: HuggingFaceTokenizer, peer: tokenizers.Tokenizer, text: str
 ) -> None:
     ids = peer.encode(text, add_special_tokens=False).ids
     assert tokenizer.decode(ids) == peer.decode(ids, skip_special_tokens=False)
 
 
-def test_half_a_character_keeps_its_bytes() -> None:
+def test_incomplete_character_keeps_its_bytes() -> None:
     tokenizer = opened(byte_fallback())
     assert tokenizer.decode_bytes([3 + 0xE2, 3 + 0x82]) == b"\xe2\x82"
 
@@ -292,7 +292,7 @@ def test_half_a_character_keeps_its_bytes() -> None:
         ),
     ],
 )
-def test_pieces_are_joined_only_where_the_decoder_does_no_more(
+def test_pieces_are_joined_only_for_known_decoders(
     decoder: dict[str, object] | None, expected: JoinedPieces | None
 ) -> None:
     assert joined_pieces(document({"type": "BPE", "vocab": {}, "merges": []}, decoder=decoder)) == expected
@@ -301,7 +301,7 @@ def test_pieces_are_joined_only_where_the_decoder_does_no_more(
 # Information about the tokenizer
 
 
-def test_only_what_cannot_lose_anything_is_called_lossless() -> None:
+def test_lossless_is_claimed_only_if_certain() -> None:
     whole = json.loads(byte_level())
     vocabulary = whole["model"]["vocab"]
     assert is_lossless(whole, vocabulary)
@@ -324,7 +324,7 @@ def test_only_what_cannot_lose_anything_is_called_lossless() -> None:
     assert not is_lossless(whole, {piece: id for piece, id in vocabulary.items() if piece != "Ġ"})
 
 
-def test_it_says_what_it_is(data: bytes) -> None:
+def test_tokenizer_has_info_and_description(data: bytes) -> None:
     tokenizer = opened(data)
     assert tokenizer.info.kernel == f"tokenizers {tokenizers.__version__}"
     assert tokenizer.info.backend == "huggingface"
@@ -333,7 +333,7 @@ def test_it_says_what_it_is(data: bytes) -> None:
         tokenizer.save("anywhere")
 
 
-def test_the_template_is_that_of_the_file() -> None:
+def test_template_is_that_of_the_file() -> None:
     made = json.loads(wordpiece())
     made["post_processor"] = {"type": "BertProcessing", "sep": ["[SEP]", 3], "cls": ["[CLS]", 2]}
     tokenizer = opened(dump(made))
@@ -347,7 +347,7 @@ def test_the_template_is_that_of_the_file() -> None:
         tokenizer.with_template("the", "[SEP]", special=SpecialPolicy.RAISE)
 
 
-def test_the_parts_of_a_document_are_read_whatever_their_shape() -> None:
+def test_document_parts_are_read_in_every_shape() -> None:
     made = document(
         {"type": "BPE", "vocab": {}, "merges": [], "end_of_word_suffix": "</w>"},
         added_tokens=[added("a", 1), added("a", 1), added("b", 2, special=False)],
@@ -384,13 +384,13 @@ def test_the_parts_of_a_document_are_read_whatever_their_shape() -> None:
     ],
     ids=lambda value: None,
 )
-def test_a_bad_file_is_an_error_with_its_name(data: bytes, message: str) -> None:
+def test_damaged_file_is_refused_by_name(data: bytes, message: str) -> None:
     with pytest.raises(ModelFormatError, match=message) as caught:
         HuggingFaceTokenizer(data, name="mine", backend="huggingface", source="some/tokenizer.json")
     assert str(caught.value).startswith("some/tokenizer.json: expected ")
 
 
-def test_a_special_token_of_one_character_that_is_no_piece() -> None:
+def test_special_token_of_one_character_outside_the_vocabulary_is_valid() -> None:
     document = json.loads(byte_level())
     size = len(document["model"]["vocab"])
     document["added_tokens"].append(added("☃", size))

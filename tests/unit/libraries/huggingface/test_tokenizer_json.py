@@ -23,7 +23,7 @@ from tokbench.libraries.huggingface.tokenizer_json import is_read_by_python_alon
         (rb'{"NaN": 1, "\u0120Infinity": 2, "a": "\u00e9"}', False),
     ],
 )
-def test_what_python_alone_reads(data: bytes, expected: bool) -> None:
+def test_documents_that_need_pythons_json_parser_are_recognized(data: bytes, expected: bool) -> None:
     assert is_read_by_python_alone(data) is expected
 
 
@@ -44,7 +44,7 @@ def merges_and_specials(draw: st.DrawFn) -> tuple[list[tuple[str, str]], set[str
     spelling=st.sampled_from(["text", "list", "pair"]),
     prefix=st.sampled_from(["", None, "<"]),
 )
-def test_no_merge_is_left_that_takes_or_makes_a_special_token(
+def test_plain_variant_has_no_merges_with_special_tokens(
     given_merges: tuple[list[tuple[str, str]], set[str]], spelling: str, prefix: str | None
 ) -> None:
     merges, specials = given_merges

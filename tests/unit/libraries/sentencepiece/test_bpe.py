@@ -92,13 +92,13 @@ def models(draw: st.DrawFn) -> bytes:
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @given(proto=models(), texts=st.lists(TEXTS, max_size=4))
-def test_models_of_all_kinds(kernel: str, proto: bytes, texts: list[str]) -> None:
+def test_any_model_encodes_as_in_the_library(kernel: str, proto: bytes, texts: list[str]) -> None:
     if not left_because(parse_model(proto)):
         check(proto, texts, kernel)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_unknown_characters_that_keys_of_two_make_are_one_piece(kernel: str) -> None:
+def test_adjacent_unknown_characters_of_one_replacement_are_one_piece(kernel: str) -> None:
     pieces = [unknown(), *(ModelPiece(text, 0.0, PieceType.NORMAL) for text in ("▁", "i", "k", "a"))]
     normalizer = {"precompiled_charsmap": charsmap("nmt_nfkc")}
     proto = written(pieces, trainer={"model_type": ModelType.BPE}, normalizer=normalizer)
@@ -109,13 +109,13 @@ def test_unknown_characters_that_keys_of_two_make_are_one_piece(kernel: str) -> 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("name", BPE_VARIANTS)
 @given(texts=st.lists(TEXTS, max_size=4))
-def test_trained_models(kernel: str, name: str, texts: list[str]) -> None:
+def test_trained_models_encode_as_in_the_library(kernel: str, name: str, texts: list[str]) -> None:
     check(variant(name).proto, texts, kernel)
 
 
 @pytest.mark.parametrize("name", BPE_VARIANTS)
 @pytest.mark.skipif(not is_installed(bpe.COMPILED), reason="takes long in Python")
-def test_bundled_texts_and_every_code_point(name: str) -> None:
+def test_bundled_texts_and_every_code_point_encode_as_in_the_library(name: str) -> None:
     points = [chr(point) for point in range(1, 0x110000) if not 0xD800 <= point < 0xE000]
     blocks = ["".join(points[start : start + 4096]) for start in range(0, len(points), 4096 * 16)]
     assigned = " a".join(points[:0x3000])
@@ -136,14 +136,14 @@ HOSTILE = {
 @pytest.mark.skipif(not is_installed(bpe.COMPILED), reason="takes long in Python")
 @pytest.mark.parametrize("kind", HOSTILE)
 @pytest.mark.parametrize("name", ["bpe", "bpe folded"])
-def test_a_megabyte_of_one_kind(kind: str, name: str) -> None:
+def test_megabyte_of_repeated_text_encodes_as_in_the_library(kind: str, name: str) -> None:
     check(variant(name).proto, [HOSTILE[kind]()], "native")
 
 
 @pytest.mark.real
 @pytest.mark.slow
 @pytest.mark.skipif(not is_installed(bpe.COMPILED), reason="takes long in Python")
-def test_a_real_model_on_long_documents(shared: Path) -> None:
+def test_real_model_encodes_long_documents_as_in_the_library(shared: Path) -> None:
     proto = (shared / "vocab" / "mistral" / "tokenizer.model.v1").read_bytes()
     files = sorted(shared.glob("corpora/code/*.txt")) + sorted(shared.glob("corpora/parallel_ntrex/*.txt"))
     texts = [
@@ -162,20 +162,20 @@ def bpe_model(*pieces: ModelPiece, **options: Any) -> bytes:
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_equal_scores_go_to_the_left(kernel: str) -> None:
+def test_equal_scores_merge_from_the_left(kernel: str) -> None:
     proto = bpe_model(*normal({"▁": 0, "a": 0, "b": 0, "ab": -1, "ba": -1, "aba": -1, "▁ab": -1}))
     check(proto, ["ab", "aba", "abab", "bab", "babab" * 20], kernel)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_a_piece_that_is_not_used_is_taken_apart(kernel: str) -> None:
+def test_unused_piece_is_split_again(kernel: str) -> None:
     unused = normal({"abc": -2, "abcabc": -3}, PieceType.UNUSED)
     proto = bpe_model(*normal({"▁": 0, "a": 0, "b": 0, "c": 0, "ab": -1}), *unused)
     assert not left_because(parse_model(proto))
     check(proto, ["abc", "abcabc", "cabcabcabc"], kernel)
 
 
-def test_one_that_can_be_merged_in_two_ways_is_left_to_the_library() -> None:
+def test_unused_piece_with_two_merges_is_left_to_the_library() -> None:
     unused = normal({"abc": -3}, PieceType.UNUSED)
     proto = bpe_model(*normal({"a": 0, "b": 0, "c": 0, "ab": -1, "bc": -2}), *unused)
     assert "two ways" in left_because(parse_model(proto))
@@ -185,17 +185,17 @@ def test_one_that_can_be_merged_in_two_ways_is_left_to_the_library() -> None:
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_a_piece_of_characters_that_are_no_pieces(kernel: str) -> None:
+def test_piece_of_characters_without_pieces_encodes_as_in_the_library(kernel: str) -> None:
     check(bpe_model(*normal({"▁": 0, "xy": -1, "xyz": -2})), ["xyz", "xyzx yx zz", "z xy z", "  "], kernel)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_unknown_characters_side_by_side_are_one_piece_across_spaces_that_are_unknown(kernel: str) -> None:
+def test_adjacent_unknown_characters_are_one_piece(kernel: str) -> None:
     check(bpe_model(*normal({"a": 0})), ["x y", "xx  yy a zz", "a", " ", "x" * 70 + " " + "y" * 70], kernel)
 
 
 @pytest.mark.skipif(not is_installed(bpe.COMPILED), reason="not compiled")
-def test_bad_arguments_are_refused() -> None:
+def test_invalid_arguments_are_refused() -> None:
     from tokbench.native._character_bpe import Encoder
 
     flags = (

@@ -52,7 +52,7 @@ def trained(backend: str, texts: Any = None, **options: Any) -> SentencePieceTok
         ({"options": ("seed_sentencepieces_file=x",)}, "no option", ""),
     ],
 )
-def test_options_that_cannot_be_used_are_refused(options: dict[str, Any], message: str, hint: str) -> None:
+def test_invalid_options_are_refused(options: dict[str, Any], message: str, hint: str) -> None:
     for config_type in (SentencePieceConfig, UnigramConfig):
         with pytest.raises(ConfigError, match=message) as caught:
             config_type(**options)
@@ -82,7 +82,7 @@ def test_options_reach_the_library() -> None:
 @pytest.mark.parametrize(
     ("name", "first"), [("llama2", ["<unk>", "<s>", "</s>"]), ("t5", ["<pad>", "</s>", "<unk>"])]
 )
-def test_presets_train_the_shape_they_are_named_for(name: str, first: list[str]) -> None:
+def test_presets_train_the_named_model_type(name: str, first: list[str]) -> None:
     preset = load_preset(name)
     config = build_config(get_backend(preset.backend).config_type, preset.options, where="the preset")
     assert config.vocab_size == 32000
@@ -92,7 +92,7 @@ def test_presets_train_the_shape_they_are_named_for(name: str, first: list[str])
 
 
 @pytest.mark.real
-def test_the_preset_of_llama_is_the_configuration_of_its_kind(shared: Path) -> None:
+def test_llama_preset_equals_the_options_of_a_real_model(shared: Path) -> None:
     """Mistral's model was trained with Llama's options: all of them but those of a single run equal the preset's."""
     real = parse_model((shared / "vocab" / "mistral" / "tokenizer.model.v1").read_bytes())
     ours = trained("sentencepiece", **(dict(load_preset("llama2").options) | {"vocab_size": 600})).model

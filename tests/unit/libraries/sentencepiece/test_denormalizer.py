@@ -93,7 +93,7 @@ def opened(proto: bytes) -> tuple[SentencePieceTokenizer, sentencepiece.Sentence
 
 @pytest.mark.parametrize("name", TRAININGS)
 @given(text=any_text)
-def test_texts_decode_as_the_library_decodes_them(name: str, rules: Path, text: str) -> None:
+def test_encoded_texts_decode_as_in_the_library(name: str, rules: Path, text: str) -> None:
     tokenizer, peer = opened(trained(name, rules))
     ids = peer.encode(text)
     assert tokenizer.encode(text) == ids
@@ -102,7 +102,7 @@ def test_texts_decode_as_the_library_decodes_them(name: str, rules: Path, text: 
 
 @pytest.mark.parametrize("name", TRAININGS)
 @given(data=st.data())
-def test_any_ids_decode_as_the_library_decodes_them(name: str, rules: Path, data: st.DataObject) -> None:
+def test_any_ids_decode_as_in_the_library(name: str, rules: Path, data: st.DataObject) -> None:
     tokenizer, peer = opened(trained(name, rules))
     ordinary = sorted(set(range(tokenizer.info.vocab_size)) - set(tokenizer.info.special_tokens.values()))
     ids = data.draw(st.lists(st.sampled_from(ordinary), max_size=8))
@@ -113,7 +113,7 @@ def test_any_ids_decode_as_the_library_decodes_them(name: str, rules: Path, data
     assert "".join([*map(streaming.feed, ids), streaming.finish()]) == tokenizer.decode(ids)
 
 
-def test_each_text_after_a_control_symbol_is_changed_by_itself(rules: Path) -> None:
+def test_text_after_a_control_symbol_is_denormalized_separately(rules: Path) -> None:
     tokenizer, peer = opened(trained("bpe", rules))
     symbol = tokenizer.info.special_tokens["<|a|>"]
     ids = [symbol, *peer.encode("a cat"), symbol, *peer.encode(".")]
@@ -121,7 +121,7 @@ def test_each_text_after_a_control_symbol_is_changed_by_itself(rules: Path) -> N
     assert tokenizer.decoding is Decoding.WHOLE
 
 
-def test_bytes_that_are_no_character_stay(rules: Path) -> None:
+def test_invalid_bytes_are_unchanged(rules: Path) -> None:
     tokenizer, _ = opened(trained("bpe", rules))
     ids = [tokenizer.token_id(piece) or 0 for piece in (b"a", b"\xe2", b"\x82", b"a", b"\xf0")]
     assert tokenizer.decode_bytes(ids) == b"A\xe2\x82A\xf0"
@@ -131,7 +131,7 @@ def test_bytes_that_are_no_character_stay(rules: Path) -> None:
 @pytest.mark.parametrize("flags", [{"add_dummy_prefix": True}, {"remove_extra_whitespaces": True}], ids=str)
 @pytest.mark.parametrize("escape_whitespaces", [False, True])
 @given(ids=st.lists(st.integers(1, 260), max_size=5))
-def test_options_of_the_table_are_kept_to(
+def test_denormalizer_options_are_followed(
     rules: Path, flags: dict[str, bool], escape_whitespaces: bool, ids: list[int]
 ) -> None:
     table = parse_model(trained("bpe", rules)).denormalizer["precompiled_charsmap"]
@@ -148,7 +148,7 @@ def test_options_of_the_table_are_kept_to(
     assert tokenizer.decode(half) == peer.decode(half)  # space handling after an incomplete character
 
 
-def test_options_without_a_table_change_nothing() -> None:
+def test_denormalizer_options_without_a_table_do_nothing() -> None:
     pieces = [unknown(), *scored({"▁": -1, "▁a": -2})]
     tokenizer, peer = opened(written(pieces, denormalizer={"name": "none", "add_dummy_prefix": True}))
     assert tokenizer.decode([2, 2]) == peer.decode([2, 2]) == "a a"
@@ -156,14 +156,16 @@ def test_options_without_a_table_change_nothing() -> None:
 
 
 @pytest.mark.parametrize("target", ["tokenizers", "transformers", "llama2c"])
-def test_formats_that_cannot_change_text_refuse(rules: Path, tmp_path: Path, target: str) -> None:
+def test_conversion_to_formats_without_denormalizer_is_refused(
+    rules: Path, tmp_path: Path, target: str
+) -> None:
     tokenizer, _ = opened(trained("llama", rules))
     with pytest.raises(ConversionError, match="changes text when it decodes"):
         convert(tokenizer, to=target, out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
-def test_a_binary_file_and_a_model_keep_it(rules: Path, tmp_path: Path) -> None:
+def test_tokbin_and_sentencepiece_keep_the_denormalizer(rules: Path, tmp_path: Path) -> None:
     path = tmp_path / "mine.model"
     path.write_bytes(trained("unigram", rules))
     tokenizer = tokbench.load(path)

@@ -83,7 +83,9 @@ def check(proto: bytes, text: bytes, kernel: str) -> None:
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @given(text=TEXTS, rule=st.sampled_from(RULES), flags=st.tuples(*[st.booleans()] * (len(OPTIONS) + 2)))
-def test_any_bytes(kernel: str, text: bytes, rule: str, flags: tuple[bool, ...]) -> None:
+def test_any_bytes_are_normalized_as_by_the_library(
+    kernel: str, text: bytes, rule: str, flags: tuple[bool, ...]
+) -> None:
     suffix, symbols, *others = flags
     options = dict(zip(OPTIONS, others, strict=True))
     check(model(rule, suffix=suffix, symbols=symbols, **options), text, kernel)
@@ -94,7 +96,7 @@ def test_any_bytes(kernel: str, text: bytes, rule: str, flags: tuple[bool, ...])
     "text",
     ["", " ", "\t \u3000", " a  b ", "a \u200b b", "\u200b", "¨", "a¨ ¨", "x ▁ ", " x", "y  y "],
 )
-def test_spaces_at_both_ends_and_between(kernel: str, text: str) -> None:
+def test_spaces_are_normalized_as_by_the_library(kernel: str, text: str) -> None:
     for rule, suffix, symbols, *flags in product(
         ("identity", "nmt_nfkc"), *[(False, True)] * (2 + len(OPTIONS))
     ):
@@ -106,7 +108,7 @@ def test_spaces_at_both_ends_and_between(kernel: str, text: str) -> None:
     "rule",
     ["nmt_nfkc", *(pytest.param(rule, marks=pytest.mark.slow) for rule in RULES if rule != "nmt_nfkc")],
 )
-def test_every_character_in_use_between_letters_and_after_a_mark(rule: str) -> None:
+def test_every_character_is_normalized_as_by_the_library(rule: str) -> None:
     if not is_installed(MODULES["native"]):
         pytest.skip("takes long in Python")
     proto = model(rule, suffix=False, symbols=False, **dict.fromkeys(OPTIONS, True))
@@ -116,7 +118,7 @@ def test_every_character_in_use_between_letters_and_after_a_mark(rule: str) -> N
         assert normalizer(proto, "native").normalize(text) == peer(proto).normalize(text)
 
 
-def test_a_place_where_more_keys_begin_one_another_than_the_library_sees() -> None:
+def test_more_matching_prefixes_than_the_library_checks_are_limited_alike() -> None:
     symbols = ["a" * size for size in range(1, 70)]
     proto = written(
         [unknown(), *(ModelPiece(text, 0.0, PieceType.USER_DEFINED) for text in symbols)],
@@ -158,7 +160,7 @@ def test_damaged_tables_are_refused(kernel: str, number: int) -> None:
 
 @pytest.mark.skipif(not is_installed(MODULES["native"]), reason="not compiled")
 @given(data=st.data())
-def test_tables_with_changed_units_are_refused_or_give_the_same_in_both(data: st.DataObject) -> None:
+def test_changed_tables_are_refused_or_give_the_same_text(data: st.DataObject) -> None:
     whole = bytearray(charsmap("nfkc"))
     for _ in range(data.draw(st.integers(1, 4))):
         place = 4 + 4 * data.draw(st.integers(0, 255))

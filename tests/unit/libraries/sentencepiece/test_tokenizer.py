@@ -43,7 +43,7 @@ def shown(tokenizer: SentencePieceTokenizer, text: str) -> list[tuple[bytes, str
 
 
 @pytest.mark.parametrize("name", VARIANTS)
-def test_ids_and_text_are_those_of_the_library(name: str) -> None:
+def test_ids_and_text_equal_the_librarys(name: str) -> None:
     tokenizer = variant(name)
     peer = library(tokenizer)
     lines = [line for text in bundled_texts().values() for line in text.splitlines()[:12]]
@@ -55,7 +55,7 @@ def test_ids_and_text_are_those_of_the_library(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["bpe", "unigram as t5"])
-def test_any_ids_decode_as_the_library_decodes_them(name: str) -> None:
+def test_any_ids_decode_as_in_the_library(name: str) -> None:
     tokenizer = variant(name)
     peer = library(tokenizer)
     ordinary = sorted(set(range(tokenizer.info.vocab_size)) - set(tokenizer.info.special_tokens.values()))
@@ -73,14 +73,14 @@ def test_any_ids_decode_as_the_library_decodes_them(name: str) -> None:
 # --- spans, pieces and kinds ------------------------------------------------------------------
 
 
-def test_the_dummy_prefix_is_part_of_a_piece_or_covers_nothing() -> None:
+def test_dummy_prefix_joins_a_piece_or_has_an_empty_span() -> None:
     tokenizer = open_model(written([unknown(), *scored({"▁": -4, "▁a": -1, "b": -2})]), name="mine")
     assert shown(tokenizer, "ab") == [(b" a", "a"), (b"b", "b")]
     assert shown(tokenizer, "b") == [(b" ", ""), (b"b", "b")]
     assert shown(tokenizer, " b") == [(b" ", ""), (b" ", " "), (b"b", "b")]
 
 
-def test_each_byte_of_a_byte_fallback_covers_its_own() -> None:
+def test_each_byte_of_a_byte_fallback_has_its_own_span() -> None:
     tokens = variant("bpe").segment("a😀b").tokens
     fallback = [token for token in tokens if token.kind is TokenKind.BYTE]
     assert [(token.piece, token.span) for token in fallback] == [
@@ -91,7 +91,7 @@ def test_each_byte_of_a_byte_fallback_covers_its_own() -> None:
     ]
 
 
-def test_the_bytes_of_a_character_that_normalization_changed_share_what_it_came_from() -> None:
+def test_bytes_of_a_normalized_character_share_its_span() -> None:
     tokenizer = variant("bpe folded")
     # NFKC turns U+337F into four characters, which share one place in the text.
     tokens = [token for token in tokenizer.segment("a㍿b").tokens if token.kind is TokenKind.BYTE]
@@ -100,14 +100,14 @@ def test_the_bytes_of_a_character_that_normalization_changed_share_what_it_came_
     assert tokens[-1].span == Span(1, 4)
 
 
-def test_unknown_characters_side_by_side_are_one_piece() -> None:
+def test_adjacent_unknown_characters_are_one_token() -> None:
     tokenizer = variant("unigram without bytes")
     (token,) = [each for each in tokenizer.segment("a日本語b").tokens if each.kind is TokenKind.UNKNOWN]
     assert token.span == Span(1, 10)
     assert token.piece == tokenizer.token_bytes(token.id) == " ⁇ ".encode()
 
 
-def test_white_space_that_was_removed_belongs_to_the_space_that_stayed() -> None:
+def test_removed_white_space_is_in_the_span_of_the_kept_space() -> None:
     tokenizer = open_model(
         written(
             [unknown(), *scored({"▁": -4, "▁a": -1, "▁b": -2})], normalizer={"remove_extra_whitespaces": True}
@@ -118,7 +118,7 @@ def test_white_space_that_was_removed_belongs_to_the_space_that_stayed() -> None
     assert tokenizer.decode(tokenizer.encode("  a   b ")) == "a b"
 
 
-def test_user_defined_symbols_are_special_by_kind_and_found_in_every_text() -> None:
+def test_user_defined_symbols_have_kind_special_and_match_in_every_text() -> None:
     tokenizer = variant("bpe with symbols")
     tokens = tokenizer.segment("x<sep>y").tokens
     assert [(token.piece, token.kind) for token in tokens if token.kind is TokenKind.SPECIAL] == [
@@ -127,7 +127,7 @@ def test_user_defined_symbols_are_special_by_kind_and_found_in_every_text() -> N
     assert "<sep>" not in tokenizer.info.special_tokens
 
 
-def test_a_text_that_names_a_byte_piece_is_text() -> None:
+def test_spelling_of_a_byte_piece_is_text() -> None:
     tokenizer = variant("bpe")
     assert all(token.kind is TokenKind.NORMAL for token in tokenizer.segment("<0x0A><unk>").tokens)
     assert tokenizer.decode(tokenizer.encode("<0x0A><unk>")) == "<0x0A><unk>"
@@ -136,14 +136,14 @@ def test_a_text_that_names_a_byte_piece_is_text() -> None:
 # --- special tokens ---------------------------------------------------------------------------
 
 
-def test_a_text_never_becomes_a_control_symbol_by_itself() -> None:
+def test_control_symbols_are_ordinary_text_by_default() -> None:
     tokenizer = variant("bpe")
     assert tokenizer.info.special_tokens == {"<s>": 1, "</s>": 2}
     assert {1, 2}.isdisjoint(tokenizer.encode("<s>hi</s>"))
     assert tokenizer.decode(tokenizer.encode("<s>hi</s>")) == "<s>hi</s>"
 
 
-def test_control_symbols_become_their_ids_when_asked_for() -> None:
+def test_control_symbols_are_encoded_if_requested() -> None:
     tokenizer = variant("bpe as llama")
     text = "<s>hello<|a|> world[X]</s>"
     ids = tokenizer.encode(text, special=SpecialPolicy.ENCODE)
@@ -156,7 +156,7 @@ def test_control_symbols_become_their_ids_when_asked_for() -> None:
 # --- tokens ----------------------------------------------------------------------------------
 
 
-def test_entries_are_bytes_and_found_by_them() -> None:
+def test_tokens_are_found_by_their_bytes() -> None:
     tokenizer = variant("bpe")
     assert tokenizer.token_id(b"er") == library(tokenizer).piece_to_id("er") > 0
     assert tokenizer.token_id(b" the") == library(tokenizer).piece_to_id("▁the")
@@ -168,7 +168,7 @@ def test_entries_are_bytes_and_found_by_them() -> None:
         tokenizer.token_bytes(700)
 
 
-def test_normal_entries_have_scores() -> None:
+def test_only_normal_pieces_have_scores() -> None:
     tokenizer = variant("unigram")
     peer = library(tokenizer)
     id = peer.piece_to_id("▁")
@@ -179,7 +179,7 @@ def test_normal_entries_have_scores() -> None:
         tokenizer.score(700)
 
 
-def test_capabilities_are_those_of_the_algorithm() -> None:
+def test_capabilities_depend_on_the_algorithm() -> None:
     bpe, unigram = variant("bpe"), variant("unigram")
     assert isinstance(bpe, SentencePieceBpeTokenizer)
     assert isinstance(unigram, UnigramTokenizer)
@@ -189,7 +189,7 @@ def test_capabilities_are_those_of_the_algorithm() -> None:
         assert tokenizer.description() == SentencePieceModel(tokenizer.proto, {"<s>": 1, "</s>": 2})
 
 
-def test_models_of_words_and_characters_are_opened_too() -> None:
+def test_word_and_character_models_open() -> None:
     for model_type in (3, 4):
         proto = written(
             [unknown(), *scored({"▁a": -1, "▁": -2, "b": -3})], trainer={"model_type": model_type}
@@ -200,7 +200,7 @@ def test_models_of_words_and_characters_are_opened_too() -> None:
         assert tokenizer.encode("a b") == library(tokenizer).encode("a b")
 
 
-def test_a_model_that_only_the_library_refuses_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_model_that_only_the_library_refuses_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(**_: object) -> None:
         raise RuntimeError("INTERNAL: some check of a newer version")
 
@@ -211,7 +211,7 @@ def test_a_model_that_only_the_library_refuses_is_refused(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize("name", ["bpe", "unigram"])
-def test_a_lone_surrogate_is_an_error(name: str) -> None:
+def test_lone_surrogate_is_refused(name: str) -> None:
     tokenizer = variant(name)
     with pytest.raises(TextError):
         tokenizer.sample("a\ud800", seed=1)
@@ -248,7 +248,7 @@ def pieces_of(tokenizer: SentencePieceTokenizer, ids: list[int]) -> tuple[str, .
     return tuple(tokenizer.model.pieces[id].text for id in ids)
 
 
-def test_the_n_best_are_the_best_of_all() -> None:
+def test_n_best_equals_the_best_of_all_segmentations() -> None:
     tokenizer = unigram_by_hand()
     expected = sorted(map(score_of, ways("▁aab")), reverse=True)
     assert len(expected) == 6
@@ -262,7 +262,7 @@ def test_the_n_best_are_the_best_of_all() -> None:
         assert [each.score for each in tokenizer.n_best("aab", n=n)] == pytest.approx(expected[:n])
 
 
-def test_of_nothing_there_is_one_segmentation() -> None:
+def test_empty_text_has_one_segmentation() -> None:
     (only,) = unigram_by_hand().n_best("", n=3)
     assert only.segmentation.tokens == ()
     assert only.score == 0
@@ -276,7 +276,7 @@ def chances(alpha: float, among: list[tuple[str, ...]]) -> dict[tuple[str, ...],
 
 @pytest.mark.parametrize("alpha", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("nbest_size", [None, -1, 4])
-def test_unigram_samples_are_drawn_by_their_probability(alpha: float, nbest_size: int | None) -> None:
+def test_unigram_samples_follow_their_probabilities(alpha: float, nbest_size: int | None) -> None:
     tokenizer = unigram_by_hand()
     by_score = sorted(ways("▁aab"), key=score_of, reverse=True)
     expected = chances(alpha, by_score[:nbest_size] if nbest_size == 4 else by_score)
@@ -291,7 +291,7 @@ def test_unigram_samples_are_drawn_by_their_probability(alpha: float, nbest_size
         assert abs(found[pieces] - draws * chance) < 4.5 * deviation
 
 
-def test_bpe_dropout_leaves_out_each_merge_with_its_probability() -> None:
+def test_bpe_dropout_drops_merges_with_the_given_probability() -> None:
     proto = written([unknown(), *scored({"ab": 0, "▁": -1, "a": -2, "b": -3})], trainer={"model_type": 2})
     tokenizer = open_model(proto, name="mine")
     assert isinstance(tokenizer, SentencePieceBpeTokenizer)
@@ -302,7 +302,7 @@ def test_bpe_dropout_leaves_out_each_merge_with_its_probability() -> None:
     assert len(tokenizer.sample("abab", seed=1, alpha=1.0)) == 5
 
 
-def test_unused_pieces_are_merged_through_and_never_stay() -> None:
+def test_unused_pieces_are_merged_through_but_never_returned() -> None:
     pieces = [
         unknown(),
         ModelPiece("ab", 0, PieceType.UNUSED),
@@ -315,7 +315,7 @@ def test_unused_pieces_are_merged_through_and_never_stay() -> None:
         assert tokenizer.sample(text, seed=0, alpha=0.0) == tokenizer.encode(text)
 
 
-def test_samples_are_repeated_by_their_seed_and_differ_between_seeds() -> None:
+def test_samples_repeat_with_their_seed() -> None:
     text = "the quick brown fox jumps over the lazy dog"
     for name in ("bpe", "unigram", "unigram as t5"):
         tokenizer = variant(name)
@@ -328,7 +328,7 @@ def test_samples_are_repeated_by_their_seed_and_differ_between_seeds() -> None:
 @pytest.mark.parametrize(
     "arguments", [{"alpha": -0.1}, {"alpha": math.nan}, {"nbest_size": 0}, {"nbest_size": -2}]
 )
-def test_impossible_samples_are_refused(arguments: dict[str, float]) -> None:
+def test_invalid_sampling_options_are_refused(arguments: dict[str, float]) -> None:
     with pytest.raises(ConfigError):
         variant("unigram").sample("a", seed=1, **arguments)
     with pytest.raises(ConfigError):
@@ -344,7 +344,7 @@ def test_impossible_samples_are_refused(arguments: dict[str, float]) -> None:
 
 @pytest.mark.real
 @pytest.mark.parametrize("name", ["mistral/tokenizer.model.v1", "t5-base/spiece.model"])
-def test_real_models_keep_to_the_rules(shared: Path, name: str) -> None:
+def test_real_models_encode_and_decode_as_in_the_library(shared: Path, name: str) -> None:
     proto = (shared / "vocab" / name).read_bytes()
     tokenizer = open_model(proto, name="real")
     peer = library(tokenizer)
@@ -366,7 +366,7 @@ def test_real_models_keep_to_the_rules(shared: Path, name: str) -> None:
 
 
 @pytest.mark.real
-def test_a_real_model_samples_what_it_can_say(shared: Path) -> None:
+def test_real_model_can_sample(shared: Path) -> None:
     proto = (shared / "vocab" / "t5-base" / "spiece.model").read_bytes()
     tokenizer = open_model(proto, name="t5")
     assert isinstance(tokenizer, UnigramTokenizer)

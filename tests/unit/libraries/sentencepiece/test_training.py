@@ -43,7 +43,7 @@ def trained(backend: str, texts: Any = None, **options: Any) -> SentencePieceTok
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_the_model_is_what_the_library_trains_by_itself(backend: str) -> None:
+def test_model_equals_that_of_a_plain_library_call(backend: str) -> None:
     """The pieces and scores are those that the library gives without our process, spool and pipe.
 
     Unigram scores are rounded afterwards.
@@ -79,7 +79,7 @@ def test_threads_and_repetition_do_not_change_the_model(backend: str) -> None:
     assert len(protos) == 1
 
 
-def test_the_seed_draws_the_lines() -> None:
+def test_seed_determines_the_sampled_lines() -> None:
     def drawn_by(seed: int) -> SentencePieceTokenizer:
         return trained("sentencepiece", vocab_size=450, input_sentence_size=60, seed=seed)
 
@@ -91,7 +91,7 @@ def test_the_seed_draws_the_lines() -> None:
     assert note.endswith(" lines were drawn at random")
 
 
-def test_every_line_is_drawn_as_often_as_another() -> None:
+def test_lines_are_sampled_uniformly() -> None:
     lines = [bytes([value]) for value in range(10)]
     draws = [list(drawn(lines, size=3, total=10, seed=seed)) for seed in range(2000)]
     assert all(len(draw) == 3 and draw == sorted(draw) for draw in draws)
@@ -100,21 +100,21 @@ def test_every_line_is_drawn_as_often_as_another() -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_size_that_was_not_chosen_fits_the_text(backend: str) -> None:
+def test_default_size_depends_on_the_text(backend: str) -> None:
     tokenizer = trained(backend, ["some words and more words, so that there is a text"] * 3)
     assert tokenizer.training is not None
     assert tokenizer.training.requested_vocab_size is None
     assert 270 < tokenizer.info.vocab_size <= 512
 
 
-def test_the_default_size_leaves_room_beyond_the_characters() -> None:
+def test_default_size_exceeds_the_number_of_characters() -> None:
     assert fitted_size(0, reserved=300) == 512
     assert fitted_size(30_000, reserved=300) == 4096
     assert fitted_size(1_000, reserved=4_000) == 8192
     assert fitted_size(10**9, reserved=300) == 65_536
 
 
-def test_the_record_tells_what_was_learned() -> None:
+def test_training_record_has_the_counts() -> None:
     tokenizer = trained("sentencepiece", vocab_size=700)
     bpe, unigram = tokenizer.training, trained("unigram", vocab_size=700).training
     assert bpe is not None
@@ -132,13 +132,13 @@ def test_the_record_tells_what_was_learned() -> None:
 # --- the input --------------------------------------------------------------------------------
 
 
-def test_documents_are_cut_at_special_tokens_and_what_the_library_would_drop() -> None:
+def test_documents_are_split_at_special_tokens_and_line_ends() -> None:
     lines = Lines(["one<x>two\r\n\nthree▅four", "", "fi\0ve"], ["<x>"])
     assert list(lines) == [b"one", b"two", b"three", b"four", b"fi\0ve"]
     assert (lines.documents, lines.lines, lines.notes()) == (2, 5, ())
 
 
-def test_long_lines_are_cut_or_left_out_and_counted() -> None:
+def test_long_lines_are_split_or_skipped_and_counted() -> None:
     long = "word " * 30_000
     cut = Lines([long])
     parts = list(cut)
@@ -151,7 +151,7 @@ def test_long_lines_are_cut_or_left_out_and_counted() -> None:
     assert left_out.notes() == ("1 line was left out as longer than max_sentence_length=100",)
 
 
-def test_the_notes_reach_the_record() -> None:
+def test_notes_on_lines_reach_the_training_record() -> None:
     tokenizer = trained("sentencepiece", ["x " * 100_000, "some words"], vocab_size=270)
     assert tokenizer.training is not None
     assert tokenizer.training.notes == ("1 line of more than 65,536 bytes was cut at a space",)
@@ -165,7 +165,7 @@ def test_special_tokens_are_not_trained_on() -> None:
     assert not any("z" in piece.text for piece in tokenizer.model.pieces[4:])
 
 
-def test_an_error_of_the_corpus_comes_through() -> None:
+def test_corpus_error_is_raised_unchanged() -> None:
     def documents() -> Iterator[str]:
         yield from training_text()
         raise CorpusError("the disk is gone")
@@ -174,7 +174,7 @@ def test_an_error_of_the_corpus_comes_through() -> None:
         trained("sentencepiece", documents())
 
 
-def test_progress_is_reported_in_the_thread_that_started() -> None:
+def test_progress_is_reported_in_the_calling_thread() -> None:
     import threading
 
     told: list[tuple[str, int, int | None, str]] = []
@@ -190,7 +190,7 @@ def test_progress_is_reported_in_the_thread_that_started() -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_the_library_is_not_heard(backend: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_library_prints_nothing(backend: str, capfd: pytest.CaptureFixture[str]) -> None:
     trained(backend, vocab_size=600)
     assert capfd.readouterr() == ("", "")
 
@@ -199,7 +199,7 @@ def test_the_library_is_not_heard(backend: str, capfd: pytest.CaptureFixture[str
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_a_vocabulary_that_the_text_cannot_fill_stops_early_and_says_so(backend: str) -> None:
+def test_small_text_stops_early_with_a_reason(backend: str) -> None:
     tokenizer = trained(backend, ["to be or not to be"] * 4, vocab_size=5000)
     assert tokenizer.training is not None
     assert tokenizer.training.stopped_early is not None
@@ -207,7 +207,7 @@ def test_a_vocabulary_that_the_text_cannot_fill_stops_early_and_says_so(backend:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_under_a_hard_limit_the_largest_size_is_named_and_works(backend: str) -> None:
+def test_hard_limit_beyond_the_text_is_refused_with_the_largest_size(backend: str) -> None:
     texts, hard = ["to be or not to be"] * 4, ("hard_vocab_limit=true",)
     with pytest.raises(TrainingError, match="cannot fill a vocabulary of 5,000") as caught:
         trained(backend, texts, vocab_size=5000, options=hard)
@@ -218,9 +218,7 @@ def test_under_a_hard_limit_the_largest_size_is_named_and_works(backend: str) ->
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("size", [5, 200, 270])
-def test_a_vocabulary_too_small_for_the_characters_names_the_smallest_and_it_works(
-    backend: str, size: int
-) -> None:
+def test_too_small_vocabulary_is_refused_with_the_smallest_size(backend: str, size: int) -> None:
     with pytest.raises(TrainingError, match=f"a vocabulary of {size} is too small for this text") as caught:
         trained(backend, vocab_size=size)
     assert caught.value.hint is not None
@@ -229,25 +227,25 @@ def test_a_vocabulary_too_small_for_the_characters_names_the_smallest_and_it_wor
 
 
 @pytest.mark.parametrize("texts", [[], [""], ["\n\n  \n"], ["<x><x>"]])
-def test_no_text_is_an_error(texts: list[str]) -> None:
+def test_training_without_text_is_refused(texts: list[str]) -> None:
     with pytest.raises(TrainingError, match="no text"):
         trained("sentencepiece", texts, special_tokens=["<x>"])
 
 
 @pytest.mark.parametrize("texts", [[1], [b"bytes"]])
-def test_what_is_no_iterable_of_texts_is_an_error(texts: Any) -> None:
+def test_documents_of_another_type_are_refused(texts: Any) -> None:
     with pytest.raises(TrainingError, match="needed"):
         trained("sentencepiece", texts)
 
 
-def test_what_the_library_does_not_take_is_an_error_with_its_words() -> None:
+def test_option_that_the_library_refuses_is_reported() -> None:
     with pytest.raises(TrainingError, match="SentencePiece could not train: ") as caught:
         trained("unigram", vocab_size=600, options=("shrinking_factor=7.5",))
     assert "INTERNAL" not in str(caught.value)
     assert ".cc" not in str(caught.value)
 
 
-def test_a_library_that_ends_its_process_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_aborting_library_process_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     def dying(*_: object, **options: Any) -> subprocess.Popen[bytes]:
         code = "import os, sys; sys.stderr.write('F0000 what must not be\\n'); sys.stderr.flush(); os.abort()"
         return real([sys.executable, "-c", code], **options)
@@ -262,7 +260,7 @@ def test_a_library_that_ends_its_process_is_an_error(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("name", ["bpe as llama", "unigram as t5"])
-def test_a_saved_folder_opens_as_what_was_saved_here_and_in_the_library(name: str, tmp_path: Path) -> None:
+def test_saved_folder_opens_here_and_in_the_library(name: str, tmp_path: Path) -> None:
     tokenizer = variant(name)
     tokenizer.save(tmp_path / "mine")
     opened: Any = tokbench.load(tmp_path / "mine")
@@ -274,7 +272,7 @@ def test_a_saved_folder_opens_as_what_was_saved_here_and_in_the_library(name: st
     assert peer.encode("Hello, wörld") == opened.encode("Hello, wörld")
 
 
-def test_a_folder_with_another_model_in_it_is_refused(tmp_path: Path) -> None:
+def test_folder_with_another_model_is_refused(tmp_path: Path) -> None:
     from tokbench.store import read_manifest, write
 
     variant("bpe").save(tmp_path / "mine")
@@ -297,7 +295,7 @@ def test_a_folder_with_another_model_in_it_is_refused(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there")
 @pytest.mark.usefixtures("ctrl_c_works")
-def test_an_interrupt_ends_the_training_soon(tmp_path: Path) -> None:
+def test_interrupt_stops_the_training_soon(tmp_path: Path) -> None:
     text = tmp_path / "text.txt"
     text.write_text("\n".join(f"{i * 7919 % 100003} {i:x} some words {i}" for i in range(200_000)))
     code = (

@@ -41,7 +41,7 @@ def places(steps: Any, lines: list[bytes]) -> list[tuple[int, int | None]]:
         ((400,), {}),  # fewer pieces than wanted from the start
     ],
 )
-def test_rounds_have_a_total_that_is_reached(sizes: tuple[int, ...], options: dict[str, str]) -> None:
+def test_pruning_rounds_reach_their_total(sizes: tuple[int, ...], options: dict[str, str]) -> None:
     each = int(options.get("num_sub_iterations", "2"))
     first, second, *found = places(PruningRounds(400, options), rounds(*sizes, each=each))
     assert first == second == (0, None)
@@ -52,17 +52,17 @@ def test_rounds_have_a_total_that_is_reached(sizes: tuple[int, ...], options: di
     assert all(one < other for one, other in pairwise(shares))
 
 
-def test_where_nothing_is_taken_away_no_total_is_known() -> None:
+def test_without_pruning_no_total_is_known() -> None:
     *_, last = places(PruningRounds(400, {"shrinking_factor": "1.0"}), rounds(2019, 2019))
     assert last == (4, None)
 
 
-def test_pieces_are_added_up_to_a_total() -> None:
+def test_added_pieces_count_towards_the_total() -> None:
     lines = [b"trainer.cc] Added: freq=36 size=20 all=1", b"Added: freq=6 size=40 all=1", b"size=90 freq=1"]
     assert places(AddedPieces(30), lines) == [(0, 30), (0, 30), (20, 30), (40, None), (40, None)]
 
 
-def test_a_unigram_tells_how_far_it_is() -> None:
+def test_unigram_training_reports_its_rounds() -> None:
     told: list[tuple[str, int, int | None, str]] = []
     backend = get_backend("unigram")
     backend.train(TEXTS, backend.config_type(vocab_size=350), progress=lambda *report: told.append(report))

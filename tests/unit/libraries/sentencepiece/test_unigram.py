@@ -129,7 +129,7 @@ def check(proto: bytes, kernel: str, given_texts: list[str]) -> None:
 # --- by hand ----------------------------------------------------------------------------------
 
 
-def test_the_highest_sum_wins_and_the_longer_piece_where_sums_are_the_same() -> None:
+def test_highest_score_wins_and_ties_go_to_the_longer_piece() -> None:
     pieces = {b"a": (1, np.float32(-1)), b"b": (2, np.float32(-2)), b"ab": (3, np.float32(-3))}
     vocabulary = ScoredPieces(pieces, 0, np.float32(-13))
     assert [cut.id for cut in best_cuts(b"ab", vocabulary)] == [3]
@@ -138,7 +138,7 @@ def test_the_highest_sum_wins_and_the_longer_piece_where_sums_are_the_same() -> 
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_what_stands_before_a_word_can_decide_how_it_is_cut(kernel: str) -> None:
+def test_preceding_words_can_change_the_segmentation_of_a_word(kernel: str) -> None:
     scores = {"▁": -20, "▁ab": -1, "▁a": -0.5, "b": -0.499, "▁x": -90.0}
     proto = written([unknown(), *scored(scores)], normalizer={"remove_extra_whitespaces": True})
     alone, after = peer(proto).encode("ab"), peer(proto).encode("x " * 500 + "ab")[-1:]
@@ -147,7 +147,7 @@ def test_what_stands_before_a_word_can_decide_how_it_is_cut(kernel: str) -> None
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_what_stands_before_a_word_can_decide_in_front_of_its_last_unknown_character(kernel: str) -> None:
+def test_preceding_words_can_change_the_segmentation_before_an_unknown_character(kernel: str) -> None:
     scores = {"▁": 25, "▁x": 90.0, "cb": 29.9995}  # an unknown character scores 15
     proto = written([unknown(), *scored(scores)], normalizer={"remove_extra_whitespaces": True})
     alone, after = peer(proto).encode("cbd"), peer(proto).encode("x " * 500 + "cbd")[-3:]
@@ -156,7 +156,7 @@ def test_what_stands_before_a_word_can_decide_in_front_of_its_last_unknown_chara
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_what_stands_before_in_the_word_itself_can_decide(kernel: str) -> None:
+def test_preceding_characters_of_a_word_can_change_its_segmentation(kernel: str) -> None:
     scores = {"▁": -20, "▁x": -35_000, "y": -35_000, "ab": -1, "a": -0.5, "b": -0.4971}
     proto = written([unknown(), *scored(scores)], normalizer={"remove_extra_whitespaces": True})
     assert peer(proto).encode("xyab") == [2, 3, 4]
@@ -165,7 +165,7 @@ def test_what_stands_before_in_the_word_itself_can_decide(kernel: str) -> None:
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_sums_begin_again_beyond_a_hundred_thousand(kernel: str) -> None:
+def test_score_sums_restart_beyond_a_hundred_thousand(kernel: str) -> None:
     scores = {"▁": -20, "▁x": -900.5, "x": -901.25, "xx": -1801.74, "▁ab": -1, "▁a": -0.5, "b": -0.499}
     proto = written([unknown(), *scored(scores)], normalizer={"remove_extra_whitespaces": True})
     check(proto, kernel, [" ".join(["x"] * count + ["ab", "xxx"] * 3) for count in range(105, 116)])
@@ -173,7 +173,7 @@ def test_sums_begin_again_beyond_a_hundred_thousand(kernel: str) -> None:
 
 
 @pytest.mark.skipif(not is_installed(unigram.COMPILED), reason="not compiled")
-def test_the_kernel_tells_how_often_the_sum_decided() -> None:
+def test_kernel_counts_words_decided_by_rounding() -> None:
     scores = {"▁": -20, "▁ab": -1, "▁a": -0.5, "b": -0.48, "▁x": -90.0}
     proto = written([unknown(), *scored(scores)], normalizer={"remove_extra_whitespaces": True})
     ours = new_encoder(proto, "native")
@@ -183,18 +183,18 @@ def test_the_kernel_tells_how_often_the_sum_decided() -> None:
     assert (ours.words, ours.doubtful_words) == (804, 2)
 
 
-def test_a_model_without_normal_pieces_is_left_to_the_library() -> None:
+def test_model_without_normal_pieces_is_left_to_the_library() -> None:
     proto = written([unknown(), ModelPiece("a", 0.0, PieceType.USER_DEFINED)])
     assert unigram.left_because(parse_model(proto)) == "it has no normal pieces, or no unknown one"
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_nul_leads_nowhere(kernel: str) -> None:
+def test_nul_encodes_as_in_the_library(kernel: str) -> None:
     check(trained("as t5"), kernel, ["the\0the", "the\0", "\0the", "a\0b", "th\0\0e"])
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_unknown_characters_that_keys_of_two_make_are_one_piece(kernel: str) -> None:
+def test_adjacent_unknown_characters_of_one_replacement_are_one_piece(kernel: str) -> None:
     scores = {"▁": -2, "i": -1, "k": -3, "a": -1.5}
     proto = written([unknown(), *scored(scores)], normalizer={"precompiled_charsmap": charsmap("nmt_nfkc")})
     assert peer(proto).encode("ki\u0300i\u0301a") == [1, 3, 0, 4]
@@ -202,7 +202,7 @@ def test_unknown_characters_that_keys_of_two_make_are_one_piece(kernel: str) -> 
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_words_are_cut_into_parts_only_where_no_piece_crosses(kernel: str) -> None:
+def test_words_are_split_only_where_no_piece_crosses(kernel: str) -> None:
     scores = {
         "▁": -2,
         "a": -3,
@@ -231,14 +231,14 @@ def test_words_are_cut_into_parts_only_where_no_piece_crosses(kernel: str) -> No
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("name", TRAINED)
 @given(data=st.data())
-def test_trained_models(name: str, kernel: str, data: st.DataObject) -> None:
+def test_trained_models_encode_as_in_the_library(name: str, kernel: str, data: st.DataObject) -> None:
     check(trained(name), kernel, data.draw(st.lists(any_text, max_size=4)))
 
 
 @pytest.mark.skipif(not is_installed(unigram.COMPILED), reason="not compiled")
 @pytest.mark.parametrize("name", TRAINED)
 @given(given_texts=st.lists(any_text, max_size=4))
-def test_places(name: str, given_texts: list[str]) -> None:
+def test_spans_of_the_kernel_equal_those_of_the_library(name: str, given_texts: list[str]) -> None:
     ours, library = opened(name, "auto"), opened(name, "library")
     assert ours._kernel_spans is not None
     placed, defined = (each.encode_spans(given_texts, threads=2) for each in (ours, library))
@@ -259,13 +259,13 @@ def opened(name: str, engine: str) -> Any:
 
 @pytest.mark.skipif(not is_installed(unigram.COMPILED), reason="not compiled")
 @pytest.mark.parametrize("name", CUTS)
-def test_where_texts_are_cut(name: str) -> None:
+def test_cut_rule_follows_from_the_model(name: str) -> None:
     assert new_encoder(trained(name), "native").cut == CUTS[name]
 
 
 @pytest.mark.skipif(not is_installed(unigram.COMPILED), reason="not compiled")
 @pytest.mark.parametrize("name", TRAINED)
-def test_long_texts(name: str) -> None:
+def test_long_texts_encode_as_in_the_library(name: str) -> None:
     text = "\n".join(training_text())
     check(
         trained(name),
@@ -312,7 +312,9 @@ def models(draw: st.DrawFn) -> bytes:
     ),
     repeats=st.sampled_from([1, 2, 40]),
 )
-def test_models_of_few_letters(kernel: str, proto: bytes, words: list[str], repeats: int) -> None:
+def test_models_of_few_letters_encode_as_in_the_library(
+    kernel: str, proto: bytes, words: list[str], repeats: int
+) -> None:
     text = " ".join(words * (repeats if kernel == "native" else 2))
     check(proto, kernel, [text, *words])
 
@@ -320,7 +322,7 @@ def test_models_of_few_letters(kernel: str, proto: bytes, words: list[str], repe
 @pytest.mark.skipif(not is_installed(unigram.COMPILED), reason="not compiled")
 @pytest.mark.parametrize("cut", ["at spaces", "at white space", "before spaces", "nowhere"])
 @given(text=st.text(" ab\t\n\r\v\0日", max_size=300).map(str.encode))
-def test_every_tier_cuts_at_the_same_places(cut: str, text: bytes) -> None:
+def test_every_simd_tier_cuts_at_the_same_places(cut: str, text: bytes) -> None:
     from tokbench.native import _unigram
 
     expected = _unigram.split(text, cut, "scalar").tolist()
@@ -334,7 +336,7 @@ def test_every_tier_cuts_at_the_same_places(cut: str, text: bytes) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(not is_installed(unigram.COMPILED), reason="not compiled")
 @pytest.mark.parametrize("name", ["unigram", "unigram as t5"])
-def test_every_character_in_use_between_letters(name: str) -> None:
+def test_every_character_encodes_as_in_the_library(name: str) -> None:
     proto = variant(name).proto
     characters = characters_in_use()
     step = 4096
@@ -345,6 +347,6 @@ def test_every_character_in_use_between_letters(name: str) -> None:
     check(proto, "native", given_texts)
 
 
-def test_user_defined_symbols_have_scores_by_their_bytes() -> None:
+def test_user_defined_symbols_are_scored_by_their_length_in_bytes() -> None:
     pieces = [ModelPiece("a", -1.5, PieceType.NORMAL), ModelPiece("äb", 0.0, PieceType.USER_DEFINED)]
     assert unigram.scores_in_text(pieces).tolist() == np.array([-1.5, 0.2], np.float32).tolist()

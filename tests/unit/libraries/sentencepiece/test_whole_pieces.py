@@ -67,13 +67,13 @@ def check(proto: bytes, texts: list[str], kernel: str) -> None:
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @given(proto=models(), texts=st.lists(TEXTS, max_size=4))
-def test_models_of_all_kinds(kernel: str, proto: bytes, texts: list[str]) -> None:
+def test_any_model_encodes_as_in_the_library(kernel: str, proto: bytes, texts: list[str]) -> None:
     if not left_because(parse_model(proto)):
         check(proto, texts, kernel)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-def test_worked_examples(kernel: str) -> None:
+def test_worked_examples_encode_as_in_the_library(kernel: str) -> None:
     pieces = [ModelPiece(text, 0.0, PieceType.NORMAL) for text in ("▁a", "▁", "a")]
     of_words = model(ModelType.WORD, pieces, add_dummy_prefix=True, escape_whitespaces=True)
     check(of_words, ["a b c a", "", "  a "], kernel)
@@ -85,7 +85,7 @@ def test_worked_examples(kernel: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [ModelType.WORD, ModelType.CHAR])
-def test_a_file_says_what_runs_it(kind: ModelType, tmp_path) -> None:  # type: ignore[no-untyped-def]
+def test_opened_file_runs_on_the_kernel_or_the_library(kind: ModelType, tmp_path) -> None:  # type: ignore[no-untyped-def]
     path = tmp_path / "small.model"
     path.write_bytes(
         model(kind, [ModelPiece("▁a", 0.0, PieceType.NORMAL), ModelPiece("</s>", 0.0, PieceType.CONTROL)])
@@ -97,7 +97,7 @@ def test_a_file_says_what_runs_it(kind: ModelType, tmp_path) -> None:  # type: i
     assert ours.segment("a b a") == library.segment("a b a")
 
 
-def test_what_is_left_to_the_library() -> None:
+def test_unsupported_models_are_left_to_the_library() -> None:
     control = [ModelPiece("</s>", 0.0, PieceType.CONTROL)]
     assert not left_because(parse_model(model(ModelType.WORD, control, escape_whitespaces=True)))
     bare = model(ModelType.WORD, control, add_dummy_prefix=False, escape_whitespaces=True)
