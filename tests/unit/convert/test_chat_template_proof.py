@@ -28,7 +28,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
-def test_a_template_that_renders_otherwise_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_template_that_renders_differently_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = model_folders.llama3(tmp_path / "llama3")
     tokenizer: Any = tokbench.load(folder)
     assert rendered_differently(folder, tokenizer.tokenizer_config) is None
@@ -50,7 +50,7 @@ def test_a_template_that_renders_otherwise_is_found(tmp_path: Path, monkeypatch:
         ),
     ],
 )
-def test_a_template_without_an_end_is_refused(
+def test_endless_template_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, template: str, seconds: int
 ) -> None:
     monkeypatch.setattr("tokbench.convert.chat_template_proof.SECONDS", seconds)

@@ -95,7 +95,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("name", "target", "reason"), REFUSED)
-def test_what_a_format_cannot_carry_is_refused_before_any_work(
+def test_unsupported_source_is_refused_before_the_proof(
     name: str, target: str, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if target == "transformers":
@@ -109,7 +109,7 @@ def test_what_a_format_cannot_carry_is_refused_before_any_work(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_ids_that_a_rank_file_cannot_say_are_refused() -> None:
+def test_ids_that_contradict_the_merge_order_are_refused() -> None:
     description = trained().description()
     merges = description.merges
     backwards = running(
@@ -124,7 +124,7 @@ def test_ids_that_a_rank_file_cannot_say_are_refused() -> None:
         convert(backwards, to="tiktoken", out="never")
 
 
-def test_unknown_formats_are_named_with_the_nearest_one() -> None:
+def test_unknown_format_suggests_the_nearest_name() -> None:
     with pytest.raises(ConfigError, match="no format 'tiktokn'") as refused:
         target_named("tiktokn")
     assert refused.value.hint == "did you mean 'tiktoken'?"
@@ -142,7 +142,7 @@ def test_unknown_formats_are_named_with_the_nearest_one() -> None:
         ({"to": "transformers", "roles": {"eos": "</s>"}}, "is not a special token"),
     ],
 )
-def test_roles_that_cannot_be_given_are_refused(options: dict[str, Any], found: str) -> None:
+def test_invalid_roles_are_refused(options: dict[str, Any], found: str) -> None:
     with pytest.raises(ConfigError, match=found):
         convert(trained(), out="never", **options)
 
@@ -151,7 +151,7 @@ def test_roles_that_cannot_be_given_are_refused(options: dict[str, Any], found: 
 
 
 @pytest.mark.usefixtures("few_texts")
-def test_a_result_says_what_was_done(tmp_path: Path) -> None:
+def test_result_has_every_field(tmp_path: Path) -> None:
     result = convert(trained(), to="tokbin", out=tmp_path / "deep" / "mine.tokbin")
     assert (result.to, result.backend, result.vocab_size) == ("tokbin", "bpe", 340)
     assert result.files == {"mine.tokbin": (tmp_path / "deep" / "mine.tokbin").stat().st_size}
@@ -164,7 +164,7 @@ def test_a_result_says_what_was_done(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("few_texts")
-def test_what_is_there_is_replaced_only_when_asked(tmp_path: Path) -> None:
+def test_existing_file_is_replaced_only_with_overwrite(tmp_path: Path) -> None:
     out = tmp_path / "mine.tokbin"
     out.write_bytes(b"old")
     with pytest.raises(StoreError, match="exists"):
@@ -175,7 +175,7 @@ def test_what_is_there_is_replaced_only_when_asked(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["mine.tokbin"]
 
 
-def test_a_place_of_the_wrong_kind_is_refused_before_the_proof(
+def test_folder_in_place_of_the_file_is_refused_before_the_proof(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(conversion, "prove", None)
@@ -184,7 +184,7 @@ def test_a_place_of_the_wrong_kind_is_refused_before_the_proof(
 
 
 @pytest.mark.usefixtures("few_texts")
-def test_a_folder_with_files_of_others_is_never_replaced(tmp_path: Path) -> None:
+def test_folder_with_foreign_files_is_never_replaced(tmp_path: Path) -> None:
     pytest.importorskip("transformers")
     out = tmp_path / "folder"
     convert(trained(), to="transformers", out=out)
@@ -198,7 +198,7 @@ def test_a_folder_with_files_of_others_is_never_replaced(tmp_path: Path) -> None
 
 
 @pytest.mark.usefixtures("few_texts")
-def test_a_place_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
+def test_unwritable_place_leaves_no_files(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("text")
     with pytest.raises(StoreError, match="nothing was changed"):
         convert(trained(), to="tokbin", out=tmp_path / "file" / "mine.tokbin")
@@ -223,7 +223,7 @@ def planted(source: Tokenizer, **changes: Any) -> Target:
     return Planted("planted", "differs", "")
 
 
-def test_nothing_is_written_when_the_proof_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_proof_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(TARGETS, "planted", planted(trained()))
     (tmp_path / "old").write_bytes(b"old")
     for out in ("new", "old"):
@@ -238,7 +238,7 @@ def test_nothing_is_written_when_the_proof_fails(tmp_path: Path, monkeypatch: py
     assert (tmp_path / "old").read_bytes() == b"old"
 
 
-def test_a_file_that_its_library_does_not_open_is_refused(
+def test_file_that_its_library_cannot_open_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(TARGETS, "planted", planted(trained(), error=RuntimeError("no such thing")))
@@ -250,7 +250,7 @@ def test_a_file_that_its_library_does_not_open_is_refused(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_two_tokenizers_are_compared_by_the_names_they_are_given() -> None:
+def test_compared_tokenizers_have_their_given_names() -> None:
     proof = compare(trained(), trained("gpt2"), names=("one", "other"))
     assert not proof.agrees
     assert (proof.first, proof.second) == ("one", "other")
@@ -261,7 +261,7 @@ def test_two_tokenizers_are_compared_by_the_names_they_are_given() -> None:
 
 
 @pytest.mark.usefixtures("few_texts")
-def test_token_bytes_are_the_lengths_of_the_entries(tmp_path: Path) -> None:
+def test_token_bytes_are_the_token_lengths(tmp_path: Path) -> None:
     source = running(ranked(gap=7))
     result = convert(source, to="token_bytes", out=tmp_path / "bytes.npy")
     lengths = np.load(tmp_path / "bytes.npy")
@@ -276,12 +276,12 @@ def test_token_bytes_are_the_lengths_of_the_entries(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("few_texts")
-def test_token_bytes_of_a_tokenizer_that_loses_text_say_so(tmp_path: Path) -> None:
+def test_token_bytes_of_a_lossy_tokenizer_have_a_note(tmp_path: Path) -> None:
     result = convert(source_named("wordpiece"), to="token_bytes", out=tmp_path / "bytes.npy")
     assert "not lossless" in result.notes[0]
 
 
-def test_wrong_token_bytes_are_refused(tmp_path: Path) -> None:
+def test_malformed_token_bytes_are_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "wrong.npy", np.zeros((2, 2)))
     with pytest.raises(ModelFormatError, match=r"expected uint32\[vocab_size\]"):
         read_token_bytes(tmp_path / "wrong.npy")
@@ -291,7 +291,7 @@ def test_wrong_token_bytes_are_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("few_texts")
-def test_tokbin_scores_are_those_of_the_ranks(tmp_path: Path) -> None:
+def test_tokbin_scores_follow_the_ranks(tmp_path: Path) -> None:
     convert(trained(), to="tokbin", out=tmp_path / "mine.tokbin")
     data = (tmp_path / "mine.tokbin").read_bytes()
     tokenizer = tokbench.opening.tokbin.open_tokbin(tmp_path / "mine.tokbin")
@@ -301,7 +301,7 @@ def test_tokbin_scores_are_those_of_the_ranks(tmp_path: Path) -> None:
     assert struct.unpack_from("<I", data, 20) == (82,)
 
 
-def test_roles_are_known_from_the_tokenizer() -> None:
+def test_roles_are_taken_from_the_tokenizer() -> None:
     def roles(name: str) -> dict[str, str]:
         tokenizer = source_named(name)
         return known_roles(Source(tokenizer=tokenizer, description=tokenizer.description()))
@@ -313,7 +313,7 @@ def test_roles_are_known_from_the_tokenizer() -> None:
     assert roles("word-level") == {}
 
 
-def test_roles_of_the_template_of_a_document_are_known(tmp_path: Path) -> None:
+def test_roles_are_taken_from_the_template(tmp_path: Path) -> None:
     specials = {text: 256 + place for place, text in enumerate(("<s>", "</s>", "<pad>"))}
     data = dump_byte_level_bpe(
         tokens=[bytes([byte]) for byte in range(256)], merges=[], special_tokens=specials, pattern=r"\s|\S+"

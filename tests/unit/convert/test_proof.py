@@ -70,22 +70,22 @@ def difference(first: Tokenizer, second: Tokenizer | Peer, **options: Any) -> Di
         ("東京 and 大阪", "京大", "京大"),
     ],
 )
-def test_what_is_not_needed_is_left_out(text: str, needed: str, smallest: str) -> None:
+def test_shrinking_removes_unneeded_characters(text: str, needed: str, smallest: str) -> None:
     assert shrink(text, lambda shorter: set(needed) <= set(shorter)) == smallest
 
 
-def test_neighbours_that_need_one_another_stay() -> None:
+def test_shrinking_keeps_needed_neighbours() -> None:
     assert shrink("some of the words", lambda text: "the" in text) == "the"
 
 
-def test_the_question_is_never_asked_of_the_empty_text() -> None:
+def test_shrinking_never_tries_the_empty_text() -> None:
     asked: list[str] = []
     assert len(shrink("abc", lambda text: not asked.append(text))) == 1  # type: ignore[func-returns-value]
     assert "" not in asked
     assert shrink("", lambda text: True) == ""
 
 
-def test_a_long_text_is_given_up_on_in_time() -> None:
+def test_shrinking_a_long_text_is_bounded() -> None:
     asked: list[int] = []
 
     def differs(text: str) -> bool:
@@ -97,7 +97,7 @@ def test_a_long_text_is_given_up_on_in_time() -> None:
 
 
 @given(texts, texts, st.data())
-def test_needed_characters_are_all_that_is_left(before: str, after: str, data: st.DataObject) -> None:
+def test_shrinking_keeps_only_the_needed_characters(before: str, after: str, data: st.DataObject) -> None:
     text = before + "x" + after
     needed = set(data.draw(st.lists(st.sampled_from(text), max_size=4))) | {"x"}
     smallest = shrink(text, lambda shorter: needed <= set(shorter))
@@ -105,7 +105,7 @@ def test_needed_characters_are_all_that_is_left(before: str, after: str, data: s
 
 
 @given(st.text(alphabet="ab", max_size=60), st.integers(2, 5))
-def test_no_single_character_of_the_result_can_be_left_out(text: str, modulus: int) -> None:
+def test_shrunk_text_is_minimal(text: str, modulus: int) -> None:
     def differs(shorter: str) -> bool:
         return shorter.count("a") % modulus == 1 and "b" in shorter
 
@@ -119,7 +119,7 @@ def test_no_single_character_of_the_result_can_be_left_out(text: str, modulus: i
 # --- planted differences ----------------------------------------------------------------------
 
 
-def test_the_same_twice_agrees() -> None:
+def test_equal_tokenizers_agree() -> None:
     proof = prove(trained(), peer_of(running(described())))
     assert proof.agrees
     assert proof.vocabulary_tokens == trained().info.vocab_size
@@ -128,21 +128,21 @@ def test_the_same_twice_agrees() -> None:
     assert proof.token_occurrences > 100_000
 
 
-def test_a_swapped_merge_is_found() -> None:
+def test_swapped_merges_are_found() -> None:
     found = difference(merging(b"th", b"he"), merging(b"th", b"he", backwards=True))
     assert (found.way, found.text) == ("encode", "the")
     assert (found.expected, found.expected_tokens) == ((256, ord("e")), (b"th", b"e"))
     assert (found.found, found.found_tokens) == ((ord("t"), 257), (b"t", b"he"))
 
 
-def test_pieces_that_changed_places_are_each_spelled_as_their_tokenizer_has_them() -> None:
+def test_swapped_ids_are_shown_with_their_own_pieces() -> None:
     found = difference(merging(b"th", b"he"), merging(b"he", b"th"))
     assert len(found.text) == 2
     assert found.expected != found.found
     assert found.expected_tokens == found.found_tokens == (found.text.encode(),)
 
 
-def test_a_lost_merge_is_found() -> None:
+def test_missing_merge_is_found() -> None:
     merges = described().merges or ()
     place = next(index for index, merge in enumerate(merges) if merge[2] == merges[-1][2])
     found = difference(trained(), running(changed(merges=merges[:place])))
@@ -150,12 +150,12 @@ def test_a_lost_merge_is_found() -> None:
     assert found.text.encode() == trained().token_bytes(merges[-1][2])
 
 
-def test_a_changed_piece_is_found() -> None:
+def test_changed_piece_is_found() -> None:
     found = difference(merging(b"th", b"he"), merging(b"th", b"hx"))
     assert (found.way, found.text) == ("encode", "he")
 
 
-def test_a_changed_piece_that_no_text_shows_is_found() -> None:
+def test_changed_piece_that_no_text_contains_is_found() -> None:
     tokens = (*BYTES, b"\xff\xfe")
     source = ByteLevelBpe(tokens=tokens, merges=((255, 254, 256),), pattern=None, pattern_name="none")
     other = replace(source, tokens=(*BYTES, b"\xff\xfd"), merges=((255, 253, 256),))
@@ -164,7 +164,7 @@ def test_a_changed_piece_that_no_text_shows_is_found() -> None:
     assert found.text.startswith("id 256")
 
 
-def test_tokens_beyond_the_last_and_missing_ones_are_found() -> None:
+def test_additional_and_missing_tokens_are_found() -> None:
     more = difference(merging(b"\xff\xfe"), merging(b"\xff\xfe", b"\xff\xfd"))
     assert (more.way, more.text, more.expected, more.found) == ("token", "id 257", None, b"\xff\xfd")
     fewer = difference(merging(b"\xff\xfe", b"\xff\xfd"), merging(b"\xff\xfe"))
@@ -172,7 +172,7 @@ def test_tokens_beyond_the_last_and_missing_ones_are_found() -> None:
 
 
 @pytest.mark.parametrize("pattern", ["gpt2", "gpt4o", "none", r"\w+|\W"])
-def test_another_pattern_is_found(pattern: str) -> None:
+def test_different_pattern_is_found(pattern: str) -> None:
     other = described(pattern)
     mixed = replace(described(), pattern=other.pattern, pattern_name=other.pattern_name)
     found = difference(trained(), running(mixed))
@@ -180,27 +180,27 @@ def test_another_pattern_is_found(pattern: str) -> None:
     assert len(found.text) <= 5
 
 
-def test_a_lost_special_token_is_found_and_kept_whole() -> None:
+def test_missing_special_token_is_found() -> None:
     fewer = {text: id for text, id in described().special_tokens.items() if text != SPECIALS[1]}
     found = difference(trained(), running(changed(special_tokens=fewer)))
     assert (found.way, found.text) == ("encode special", SPECIALS[1])
     assert found.expected == (trained().info.special_tokens[SPECIALS[1]],)
 
 
-def test_a_special_token_too_many_is_found() -> None:
+def test_additional_special_token_is_found() -> None:
     more = dict(described().special_tokens) | {"<|x|>": 340}
     found = difference(trained(), running(changed(special_tokens=more)))
     assert (found.way, found.text) == ("encode special", "<|x|>")
 
 
-def test_special_tokens_that_changed_places_are_found() -> None:
+def test_swapped_special_tokens_are_found() -> None:
     (one, first), (other, second) = described().special_tokens.items()
     found = difference(trained(), running(changed(special_tokens={one: second, other: first})))
     assert found.way == "encode special"
     assert found.text in (one, other)
 
 
-def test_a_special_token_found_in_every_text_is_found() -> None:
+def test_special_token_matched_in_ordinary_text_is_found() -> None:
     source = trained()
     peer = replace(peer_of(source), encode=peer_of(source).encode_special)
     found = difference(source, peer)
@@ -208,14 +208,14 @@ def test_a_special_token_found_in_every_text_is_found() -> None:
     assert found.text in SPECIALS
 
 
-def test_another_decoding_is_found() -> None:
+def test_different_decoding_is_found() -> None:
     source = trained()
     peer = replace(peer_of(source), decode=lambda ids: source.decode(ids).replace("q", "k"))
     found = difference(source, peer)
     assert (found.way, found.text, found.expected, found.found) == ("decode", "q", "q", "k")
 
 
-def test_a_decoding_that_drops_incomplete_characters_is_found() -> None:
+def test_dropping_incomplete_characters_in_decoding_is_not_a_difference() -> None:
     source = trained()
     peer = replace(peer_of(source), decode=lambda ids: source.decode_bytes(ids).decode(errors="ignore"))
     assert prove(source, peer, texts=["whole characters"]).agrees
@@ -223,7 +223,7 @@ def test_a_decoding_that_drops_incomplete_characters_is_found() -> None:
     assert difference(source, lossy).text == " "
 
 
-def test_a_normalizer_too_many_or_too_few_is_found() -> None:
+def test_additional_or_missing_normalizer_is_found() -> None:
     plain = changed("qwen2", normalization=None, pattern_name="custom")
     for first, second in ((trained("qwen2"), running(plain)), (running(plain), trained("qwen2"))):
         found = difference(first, second)
@@ -231,7 +231,7 @@ def test_a_normalizer_too_many_or_too_few_is_found() -> None:
         assert len(found.text) <= 2
 
 
-def test_other_options_of_a_sentencepiece_model_are_found() -> None:
+def test_different_options_of_a_sentencepiece_model_are_found() -> None:
     pieces = [unknown(), *scored({"▁": -1.0, "a": -2.0, "b": -2.0, "ab": -1.5})]
     source = open_model(written(pieces), name="mine", backend="unigram")
     without_prefix = written(pieces, normalizer={"add_dummy_prefix": False})
@@ -242,7 +242,7 @@ def test_other_options_of_a_sentencepiece_model_are_found() -> None:
     assert found.text == "ab"
 
 
-def test_another_normalizer_of_a_tokenizer_json_is_found() -> None:
+def test_different_normalizer_of_a_tokenizer_json_is_found() -> None:
     document = json.loads(huggingface.wordpiece())
     document["normalizer"]["lowercase"] = False
     opened = [
@@ -258,7 +258,7 @@ def test_another_normalizer_of_a_tokenizer_json_is_found() -> None:
 # --- what is compared -------------------------------------------------------------------------
 
 
-def test_an_error_is_an_outcome_like_any_other() -> None:
+def test_error_counts_as_a_result() -> None:
     def encode(text: str) -> list[int]:
         if "\0" in text:
             raise TextError("there is a NUL")
@@ -270,7 +270,7 @@ def test_an_error_is_an_outcome_like_any_other() -> None:
     assert found.found_tokens == ()
 
 
-def test_two_that_refuse_what_is_unknown_agree(tmp_path: Path) -> None:
+def test_two_tokenizers_that_refuse_the_same_texts_agree(tmp_path: Path) -> None:
     made = tokenizers.Tokenizer(tokenizers.models.WordPiece({"a": 0, "##b": 1}, unk_token="[UNK]"))
     made.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
     made.save(str(tmp_path / "tokenizer.json"))
@@ -282,7 +282,7 @@ def test_two_that_refuse_what_is_unknown_agree(tmp_path: Path) -> None:
     assert str(found.expected).startswith("error: ")
 
 
-def test_a_peer_is_not_asked_for_what_it_excludes() -> None:
+def test_peer_is_not_given_excluded_texts() -> None:
     asked: list[str] = []
 
     def encode(text: str) -> Sequence[int]:
@@ -299,14 +299,14 @@ def test_a_peer_is_not_asked_for_what_it_excludes() -> None:
     assert not set("".join(asked)) & set("\0q")
 
 
-def test_ids_that_a_peer_decodes_in_its_own_way_are_not_compared() -> None:
+def test_ids_that_a_peer_decodes_differently_are_excluded() -> None:
     source = trained()
     peer = replace(peer_of(source), decode=lambda ids: source.decode(ids).replace("q", ""))
     assert prove(source, replace(peer, undecoded=frozenset([ord("q")])), texts=["q", "aqa", "b"]).agrees
     assert not prove(source, peer, texts=["q"]).agrees
 
 
-def test_a_peer_that_always_finds_special_tokens_is_compared_so() -> None:
+def test_peer_that_always_matches_special_tokens_is_compared() -> None:
     source = trained()
     peer = replace(peer_of(source), encode=None)
     assert prove(source, peer).agrees
@@ -314,7 +314,7 @@ def test_a_peer_that_always_finds_special_tokens_is_compared_so() -> None:
     assert difference(source, never).way == "encode special"
 
 
-def test_the_result_is_a_document() -> None:
+def test_proof_has_a_json_form() -> None:
     other = peer_of(merging(b"th", b"he", backwards=True), name="other")
     proof = prove(merging(b"th", b"he"), other, seed=7)
     document = json.loads(json.dumps(proof.to_json()))
@@ -326,16 +326,16 @@ def test_the_result_is_a_document() -> None:
 
 
 @pytest.mark.parametrize("way", ["encode", "encode special", "decode"])
-def test_a_difference_in_words_is_short(way: str) -> None:
+def test_difference_is_described_briefly(way: str) -> None:
     assert "'ab'" in in_words(Disagreement(way, "ab", (1,), (2,)))
     assert len(in_words(Disagreement(way, "ab" * 5000, (1,), (2,)))) < 200
 
 
-def test_a_difference_in_a_token_names_it() -> None:
+def test_difference_in_a_token_names_its_id() -> None:
     assert "id 3" in in_words(Disagreement("token", "id 3", b"\xff", None))
 
 
-def test_progress_is_reported_as_texts_are_done() -> None:
+def test_progress_is_reported_in_texts() -> None:
     told: list[tuple[object, ...]] = []
     prove(merging(b"th"), peer_of(merging(b"th")), progress=lambda *progress: told.append(progress))
     assert [done for _, done, _, _ in told][:3] == [0, 1000, 2000]
@@ -344,7 +344,7 @@ def test_progress_is_reported_as_texts_are_done() -> None:
 # --- the texts --------------------------------------------------------------------------------
 
 
-def test_the_texts_hold_what_they_say() -> None:
+def test_generated_texts_cover_special_tokens_and_scripts() -> None:
     generated = list(generated_texts(["<end>"], seed=3))
     assert generated == list(generated_texts(["<end>"], seed=3))
     assert generated != list(generated_texts(["<end>"], seed=4))
@@ -358,18 +358,18 @@ def test_the_texts_hold_what_they_say() -> None:
     assert all(text == text.encode().decode() for text in special_texts(["<a>", "<b>"], seed=0))
 
 
-def test_a_token_that_is_not_there_is_none() -> None:
+def test_missing_token_has_no_bytes() -> None:
     assert token_bytes_of(trained(), 97) == b"a"
     assert token_bytes_of(trained(), 10_000) is None
     assert token_bytes_of(running(ranked(gap=7)), 339) is None
 
 
-def test_differences_are_found_by_any_seed() -> None:
+def test_differences_are_found_with_any_seed() -> None:
     first, second = merging(b"th", b"he"), merging(b"th", b"he", backwards=True)
     assert {difference(first, second, seed=seed).text for seed in range(3)} == {"the"}
 
 
-def test_of_a_very_long_token_the_beginning_is_compared() -> None:
+def test_only_the_beginning_of_a_very_long_token_is_compared() -> None:
     sizes: list[int] = []
     runs = [b"a" * (1 << power) for power in range(1, 15)]
     merges = [(97, 97, 256), *((id, id, id + 1) for id in range(256, 256 + len(runs) - 1))]

@@ -72,7 +72,7 @@ def opened(tmp_path: Path) -> Callable[..., Any]:
 
 @pytest.mark.parametrize("engine", ["native", "library"])
 @pytest.mark.parametrize("processor", [LLAMA, BERT, ROBERTA, None])
-def test_tokenizers_does_what_the_source_does(
+def test_tokenizers_file_gives_the_inputs_of_its_source(
     opened: Callable[..., Any], tmp_path: Path, processor: Any, engine: str
 ) -> None:
     source = opened(processor, engine=engine, flags=("lstrip",), **CUT, **FILL)
@@ -94,7 +94,9 @@ def test_tokenizers_does_what_the_source_does(
 
 
 @pytest.mark.parametrize("processor", [LLAMA, ROBERTA])
-def test_transformers_does_it_when_asked(opened: Callable[..., Any], tmp_path: Path, processor: Any) -> None:
+def test_transformers_folder_gives_the_inputs_of_its_source(
+    opened: Callable[..., Any], tmp_path: Path, processor: Any
+) -> None:
     transformers = pytest.importorskip("transformers")
     source = opened(processor, flags=("lstrip", "normalized"), **CUT, **FILL)
     result = convert(source, to="transformers", out=tmp_path / "folder")
@@ -120,7 +122,7 @@ def test_transformers_does_it_when_asked(opened: Callable[..., Any], tmp_path: P
     assert document["source"]["template"] == document["target"]["template"]
 
 
-def test_tokens_that_take_white_space_after_them_go_to_transformers_as_they_are(tmp_path: Path) -> None:
+def test_rstrip_tokens_are_converted_to_transformers(tmp_path: Path) -> None:
     """As in Phi-3's file: special tokens, and an end-of-text token that is not special."""
     transformers = pytest.importorskip("transformers")
     document = json.loads(huggingface.byte_fallback())
@@ -137,7 +139,7 @@ def test_tokens_that_take_white_space_after_them_go_to_transformers_as_they_are(
     assert tokenizer(text)["input_ids"] == source.encode(text, special=SpecialPolicy.ENCODE)
 
 
-def test_a_tokbin_has_the_template_and_the_flags(opened: Callable[..., Any], tmp_path: Path) -> None:
+def test_tokbin_keeps_template_and_flags(opened: Callable[..., Any], tmp_path: Path) -> None:
     source = opened(LLAMA, flags=("rstrip",), **CUT, **FILL)
     convert(source, to="tokbin", out=tmp_path / "out.tokbin")
     tokenizer: Any = tokbench.load(tmp_path / "out.tokbin")
@@ -149,7 +151,7 @@ def test_a_tokbin_has_the_template_and_the_flags(opened: Callable[..., Any], tmp
 
 
 @pytest.mark.parametrize("target", ["tiktoken", "token_bytes"])
-def test_what_a_format_cannot_hold_is_reported(
+def test_template_and_flags_without_equivalent_are_reported(
     opened: Callable[..., Any], tmp_path: Path, target: str
 ) -> None:
     source = opened(ROBERTA, flags=("lstrip",), **CUT, **FILL)
@@ -164,7 +166,7 @@ def test_what_a_format_cannot_hold_is_reported(
         assert any("it is matched differently there" in limit for limit in result.proof.limits)
 
 
-def test_tokens_that_listed_merges_do_not_lead_to_are_taken_whole_there(tmp_path: Path) -> None:
+def test_whole_tokens_that_merges_do_not_reach_are_kept(tmp_path: Path) -> None:
     """As in Llama 3's file: "he" merges first, so that "th" and "e" never merge to "the"."""
     made = [(0x68, 0x65, 256), (0x74, 0x68, 257), (257, 0x65, 258)]
     source = running(
@@ -182,7 +184,7 @@ def test_tokens_that_listed_merges_do_not_lead_to_are_taken_whole_there(tmp_path
     assert theirs.encode("the").ids == [258]
 
 
-def test_a_template_that_writes_nothing_is_no_news(opened: Callable[..., Any], tmp_path: Path) -> None:
+def test_empty_template_needs_no_note(opened: Callable[..., Any], tmp_path: Path) -> None:
     result = convert(opened(template([0], [0, 1])), to="tokenizers", out=tmp_path / "out.json")
     assert not any("encode() writes" in note for note in result.notes)
     assert not any(
@@ -191,7 +193,7 @@ def test_a_template_that_writes_nothing_is_no_news(opened: Callable[..., Any], t
     )
 
 
-def test_a_vocabulary_of_bert_is_opened_with_its_template(tmp_path: Path) -> None:
+def test_template_of_a_bert_vocabulary_is_reported(tmp_path: Path) -> None:
     bare = json.loads(huggingface.wordpiece())
     (tmp_path / "tokenizer.json").write_text(json.dumps(bare))
     result = convert(load(tmp_path / "tokenizer.json"), to="vocab.txt", out=tmp_path / "vocab.txt")
@@ -207,7 +209,7 @@ def test_a_vocabulary_of_bert_is_opened_with_its_template(tmp_path: Path) -> Non
     assert (tmp_path / "again.txt").read_bytes() == (tmp_path / "vocab.txt").read_bytes()
 
 
-def test_a_model_of_bert_is_reported_which_text_is_which(tmp_path: Path) -> None:
+def test_bert_folder_gives_type_ids_in_transformers(tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers")
     (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\ncat\n")
     convert(load(tmp_path / "vocab.txt"), to="transformers", out=tmp_path / "folder")
@@ -217,7 +219,7 @@ def test_a_model_of_bert_is_reported_which_text_is_which(tmp_path: Path) -> None
     assert found["token_type_ids"] == [0, 0, 0, 0, 1, 1]
 
 
-def test_two_tokenizers_are_compared_by_their_bare_ids(opened: Callable[..., Any]) -> None:
+def test_compare_uses_ids_without_templates(opened: Callable[..., Any]) -> None:
     one, other = opened(LLAMA), opened(None)
     proof = compare(one, other)
     assert proof.agrees
@@ -239,7 +241,7 @@ def test_two_tokenizers_are_compared_by_their_bare_ids(opened: Callable[..., Any
         ("padding", {**FILL["padding"], "pad_id": 0}, "ids", "gives a model other ids"),
     ],
 )
-def test_what_a_file_loses_is_found(  # noqa: PLR0917 -- fixtures and cases
+def test_lost_post_processing_fails_the_proof(  # noqa: PLR0917 -- fixtures and cases
     opened: Callable[..., Any],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -265,7 +267,7 @@ def test_what_a_file_loses_is_found(  # noqa: PLR0917 -- fixtures and cases
     assert not (tmp_path / "never.json").exists()
 
 
-def test_a_lost_flag_is_found(
+def test_lost_flag_fails_the_proof(
     opened: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("transformers")
@@ -283,7 +285,7 @@ def test_a_lost_flag_is_found(
     assert failed.value.proof.disagreement.text == " <mask>"
 
 
-def test_a_pair_that_differs_is_shown_in_its_smallest_form(
+def test_difference_in_pairs_is_shrunk(
     opened: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     right = to_tokenizers.tokenizer_json_of
@@ -307,7 +309,7 @@ def test_a_pair_that_differs_is_shown_in_its_smallest_form(
     assert f"{found.text!r} with {found.pair!r}" in in_words(found)
 
 
-def test_a_library_that_panics_differs(
+def test_panic_of_the_library_is_a_difference(
     opened: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     right = to_tokenizers.tokenizer_json_of
@@ -324,9 +326,7 @@ def test_a_library_that_panics_differs(
     assert str(failed.value.proof.disagreement.found).startswith("error: ")
 
 
-def test_what_stands_beside_a_vocabulary_decides_of_the_padding(
-    opened: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_padding_follows_the_tokenizer_config(opened: Callable[..., Any], tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers")
     opened(ROBERTA, **CUT, **FILL)
     beside = {"bos_token": "<s>", "pad_token": "<mask>", "padding_side": "right", "truncation_side": "left"}
@@ -340,7 +340,7 @@ def test_what_stands_beside_a_vocabulary_decides_of_the_padding(
     assert tokenizer.model_max_length == 512
 
 
-def test_a_token_that_no_template_writes_is_reported(opened: Callable[..., Any], tmp_path: Path) -> None:
+def test_ineffective_add_bos_and_add_eos_are_reported(opened: Callable[..., Any], tmp_path: Path) -> None:
     """transformers follows the tokenizer.json if there is one, and not add_bos_token."""
     transformers = pytest.importorskip("transformers")
     opened(template([0, "</s>"], [0, 1]))
@@ -359,7 +359,7 @@ def test_a_token_that_no_template_writes_is_reported(opened: Callable[..., Any],
 # --- special tokens as text -------------------------------------------------------------------
 
 
-def test_special_tokens_stay_text_where_that_is_asked_for(tmp_path: Path) -> None:
+def test_special_as_text_is_written_for_transformers(tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers")
     text = "the <|end|> cat"
     plain = convert(trained(), to="transformers", out=tmp_path / "plain")
@@ -374,6 +374,6 @@ def test_special_tokens_stay_text_where_that_is_asked_for(tmp_path: Path) -> Non
     )
 
 
-def test_a_format_that_cannot_say_it_refuses() -> None:
+def test_special_as_text_without_an_equivalent_is_refused() -> None:
     with pytest.raises(ConfigError, match="cannot say that the texts of special tokens are ordinary text"):
         convert(trained(), to="tokenizers", out="never", special_as_text=True)

@@ -40,12 +40,12 @@ def model(pieces: dict[str, float], **trainer: Any) -> SentencePieceFile:
 # --- to tokenizers ----------------------------------------------------------------------------
 
 
-def test_scores_become_the_one_merge_that_makes_each_piece() -> None:
+def test_scores_become_one_merge_for_each_piece() -> None:
     found = merge_order(model({"ab": -1.0, "abc": -2.0, "bc": -3.0, "a": -9.0, "b": -9.0, "c": -9.0}))
     assert found == [("a", "b"), ("ab", "c"), ("b", "c")]
 
 
-def test_a_run_of_one_character_may_have_one_score() -> None:
+def test_pieces_of_one_repeated_character_may_share_a_score() -> None:
     assert merge_order(model({"aa": 0.0, "aaa": 0.0, "a": -1.0})) == [("aa", "a"), ("a", "a")]
 
 
@@ -56,12 +56,12 @@ def test_a_run_of_one_character_may_have_one_score() -> None:
         ({"ab": -1.0, "a": -2.0}, "'b' in the piece 'ab' is no piece itself"),
     ],
 )
-def test_scores_that_give_no_order_are_refused(pieces: dict[str, float], found: str) -> None:
+def test_scores_without_a_unique_order_are_refused(pieces: dict[str, float], found: str) -> None:
     with pytest.raises(ConversionError, match=found):
         merge_order(model(pieces))
 
 
-def test_what_is_not_merged_by_itself_is_refused() -> None:
+def test_unused_pieces_and_other_model_types_are_refused() -> None:
     pieces = [unknown(), ModelPiece("ab", -1.0, PieceType.UNUSED), *scored({"a": -2.0, "b": -2.0})]
     with pytest.raises(ConversionError, match="an unused piece"):
         dump_sentencepiece(parse_model(written(pieces, trainer=BPE)))
@@ -87,7 +87,7 @@ def there_and_back(name: str) -> tuple[Tokenizer, Tokenizer]:
 
 
 @pytest.mark.parametrize("name", ["bpe", "bpe as llama", "bpe without prefix"])
-def test_the_pieces_come_back(name: str) -> None:
+def test_roundtrip_keeps_the_pieces(name: str) -> None:
     before, after = parse_model(variant(name).proto), parse_model(there_and_back(name)[1].proto)  # type: ignore[attr-defined]
     assert [(piece.text, piece.type) for piece in after.pieces] == [
         (piece.text, piece.type) for piece in before.pieces
@@ -99,7 +99,7 @@ def test_the_pieces_come_back(name: str) -> None:
 
 
 @given(texts)
-def test_there_and_back_any_text_has_the_same_ids(text: str) -> None:
+def test_roundtrip_encodes_any_text_alike(text: str) -> None:
     source, result = there_and_back("bpe as llama")
     assert result.encode(text) == source.encode(text)
     assert result.decode(result.encode(text)) == source.decode(source.encode(text))
@@ -111,7 +111,7 @@ def changed(**parts: Any) -> dict[str, Any]:
     return document | parts  # type: ignore[no-any-return]
 
 
-def test_a_tokenizer_json_by_hand_becomes_a_model() -> None:
+def test_tokenizer_json_becomes_a_model_as_worked_by_hand() -> None:
     pieces = parse_model(back(changed())).pieces
     by_text = {piece.text: piece for piece in pieces}
     assert (by_text["ab"].score, by_text["▁ab"].score, by_text["é"].score) == (0.0, -1.0, -2.0)
@@ -149,12 +149,12 @@ def merges(*pairs: str) -> dict[str, Any]:
         ({"added_tokens": [*SPECIALS, huggingface.added("ab", 263)]}, "a merge makes 'ab', which is no"),
     ],
 )
-def test_what_sentencepiece_does_not_do_is_refused(parts: dict[str, Any], found: str) -> None:
+def test_settings_without_a_sentencepiece_equivalent_are_refused(parts: dict[str, Any], found: str) -> None:
     with pytest.raises(ConversionError, match=found):
         back(changed(**parts))
 
 
-def test_half_a_byte_fallback_is_refused() -> None:
+def test_incomplete_byte_fallback_is_refused() -> None:
     document = changed()
     vocab = document["model"]["vocab"]
     vocab["never"] = vocab.pop("<0x07>")
@@ -201,7 +201,7 @@ def as_llama() -> Tokenizer:
     return source
 
 
-def test_the_file_begins_as_llama2c_reads_it() -> None:
+def test_file_has_the_header_of_llama2c() -> None:
     data = dump_llama2c(parse_model(variant("bpe").proto))
     entries = Llama2cTokenizer(data).entries
     assert struct.unpack_from("<ifi", data) == (max(map(len, entries)), 0.0, len("<unk>"))
@@ -211,7 +211,7 @@ def test_the_file_begins_as_llama2c_reads_it() -> None:
 
 
 @given(texts.filter(lambda text: SPACE not in text and "\0" not in text))
-def test_it_encodes_as_sentencepiece_does(text: str) -> None:
+def test_llama2c_encodes_as_sentencepiece(text: str) -> None:
     data = dump_llama2c(parse_model(variant("bpe").proto))
     ids = as_llama().encode(text)
     assert Llama2cTokenizer(data).encode(text) == ids
@@ -250,7 +250,7 @@ def dumped(pieces: list[ModelPiece], **options: Any) -> bytes:
         ),
     ],
 )
-def test_what_llama2c_does_otherwise_is_refused(
+def test_settings_without_a_llama2c_equivalent_are_refused(
     pieces: list[ModelPiece], options: dict[str, Any], found: str
 ) -> None:
     assert dumped(pieces_of())
@@ -259,12 +259,12 @@ def test_what_llama2c_does_otherwise_is_refused(
 
 
 @pytest.mark.parametrize("size", [3, 5, 11, 13])
-def test_a_cut_file_is_refused(size: int) -> None:
+def test_truncated_file_is_refused(size: int) -> None:
     with pytest.raises(ModelFormatError):
         Llama2cTokenizer(dumped(pieces_of())[:size])
 
 
-def test_a_token_longer_than_the_longest_is_refused() -> None:
+def test_token_longer_than_the_stated_maximum_is_refused() -> None:
     data = bytearray(dumped(pieces_of()))
     struct.pack_into("<i", data, 0, 2)
     with pytest.raises(ModelFormatError, match="a token of at most 2 bytes"):

@@ -48,7 +48,7 @@ def encoding_of(path: Path, notes: Sequence[str]) -> tiktoken.Encoding:
 
 
 @pytest.mark.usefixtures("short_proofs")
-def test_a_special_token_with_a_flag_does_not_make_it_another_kind_of_tokenizer(tmp_path: Path) -> None:
+def test_special_token_with_a_flag_converts_with_a_note(tmp_path: Path) -> None:
     """RoBERTa's <mask> takes the space before it, which does not affect ordinary text."""
     source = tokenizer_with(added("<mask>", 0, lstrip=True))
     result = convert(source, to="tiktoken", out=tmp_path / "mine.tiktoken")
@@ -64,7 +64,7 @@ def test_a_special_token_with_a_flag_does_not_make_it_another_kind_of_tokenizer(
     )
 
 
-def test_the_flag_is_what_the_proof_leaves_out_and_nothing_else(tmp_path: Path) -> None:
+def test_proof_excludes_only_texts_affected_by_the_flag(tmp_path: Path) -> None:
     source = tokenizer_with(added("<mask>", 0, lstrip=True))
     product = target_named("tiktoken").make(Source(tokenizer=source, description=source.description()))
     path = tmp_path / "mine.tiktoken"
@@ -82,7 +82,7 @@ def test_the_flag_is_what_the_proof_leaves_out_and_nothing_else(tmp_path: Path) 
     )
 )
 @pytest.mark.usefixtures("short_proofs")
-def test_added_tokens_that_are_not_special_are_named_to_tiktoken(
+def test_added_tokens_that_are_not_special_become_special_in_tiktoken(
     parts: list[str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """Whisper's time stamps are matched after the other added tokens, which makes no difference to these texts."""
@@ -108,7 +108,7 @@ def _timed(factory: pytest.TempPathFactory) -> tuple[Path, tuple[str, ...]]:
     return _TIMED[0]
 
 
-def test_a_pattern_of_its_own_goes_along(tmp_path: Path) -> None:
+def test_custom_pattern_is_converted(tmp_path: Path) -> None:
     split = {
         "type": "Split",
         "pattern": {"Regex": r"\p{N}|[^\p{N}]+"},
@@ -143,7 +143,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("tokens", "parts", "reason"), REFUSED)
-def test_the_refusal_names_what_tiktoken_cannot_do(
+def test_refusal_names_the_unsupported_setting(
     tokens: list[dict[str, Any]], parts: dict[str, Any], reason: str, tmp_path: Path
 ) -> None:
     with pytest.raises(ConversionError, match=reason) as refused:
@@ -156,13 +156,13 @@ def test_the_refusal_names_what_tiktoken_cannot_do(
     ("name", "kind"),
     [("bpe as llama", "SentencePiece bpe model"), ("unigram as t5", "SentencePiece unigram model")],
 )
-def test_a_sentencepiece_model_is_called_one(name: str, kind: str, tmp_path: Path) -> None:
+def test_refusal_names_a_sentencepiece_model(name: str, kind: str, tmp_path: Path) -> None:
     with pytest.raises(ConversionError, match=f"byte-level BPE only, and this is a {kind}"):
         convert(variant(name), to="tiktoken", out=tmp_path / "out")
 
 
 @given(texts=st.sets(st.text("ab<>", min_size=1, max_size=4), max_size=4))
-def test_texts_overlap_where_some_text_has_them_share_a_character(texts: set[str]) -> None:
+def test_overlapping_texts_share_characters_in_some_text(texts: set[str]) -> None:
     def share(one: str, other: str) -> bool:
         ends = range(1, min(len(one), len(other)) + 1)
         return one != other and (one in other or any(one.endswith(other[:size]) for size in ends))

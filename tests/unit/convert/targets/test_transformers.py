@@ -64,7 +64,7 @@ def converted(folder: Path, **options: Any) -> Path:
 
 
 @pytest.mark.parametrize("name", FOLDERS)
-def test_a_folder_is_to_a_model_what_its_source_is(tmp_path: Path, name: str) -> None:
+def test_converted_folder_opens_in_transformers_like_its_source(tmp_path: Path, name: str) -> None:
     folder = FOLDERS[name](tmp_path / name)
     one, other = auto(folder), auto(converted(folder))
     for role in ROLES:
@@ -83,7 +83,7 @@ def test_a_folder_is_to_a_model_what_its_source_is(tmp_path: Path, name: str) ->
         ) == one.apply_chat_template(CHAT, tokenize=False, chat_template=template)
 
 
-def test_what_ends_a_turn_is_kept(tmp_path: Path) -> None:
+def test_generation_config_is_converted(tmp_path: Path) -> None:
     folder = model_folders.llama3(tmp_path / "llama3")
     out = converted(folder)
     assert json.loads((out / "generation_config.json").read_bytes()) == {
@@ -95,7 +95,7 @@ def test_what_ends_a_turn_is_kept(tmp_path: Path) -> None:
     ]
 
 
-def test_a_conversion_of_a_conversion_is_the_same(tmp_path: Path) -> None:
+def test_converting_twice_gives_the_same_files(tmp_path: Path) -> None:
     for name in ("llama3", "gemma"):
         once = converted(FOLDERS[name](tmp_path / name))
         twice = converted(once)
@@ -104,14 +104,14 @@ def test_a_conversion_of_a_conversion_is_the_same(tmp_path: Path) -> None:
         ]
 
 
-def test_what_the_user_gives_comes_first(tmp_path: Path) -> None:
+def test_roles_and_template_given_by_the_user_win(tmp_path: Path) -> None:
     folder = model_folders.llama3(tmp_path / "llama3")
     out = auto(converted(folder, roles={"eos": "<|end_of_text|>"}, chat_template="{{ eos_token }}"))
     assert (out.bos_token, out.eos_token) == ("<|begin_of_text|>", "<|end_of_text|>")
     assert out.apply_chat_template(CHAT, tokenize=False) == "<|end_of_text|>"
 
 
-def test_a_role_without_an_entry_is_left_out_and_reported(tmp_path: Path) -> None:
+def test_role_of_a_missing_token_is_dropped_and_reported(tmp_path: Path) -> None:
     folder = model_folders.llama3(tmp_path / "llama3")
     config = json.loads((folder / "tokenizer_config.json").read_bytes())
     put(folder, {"tokenizer_config.json": {**config, "pad_token": "<pad>"}})
@@ -120,7 +120,7 @@ def test_a_role_without_an_entry_is_left_out_and_reported(tmp_path: Path) -> Non
     assert auto(tmp_path / "out").pad_token is None
 
 
-def test_notes_say_what_was_proved_and_what_is_left(tmp_path: Path) -> None:
+def test_notes_list_what_was_proved_and_what_was_dropped(tmp_path: Path) -> None:
     folder = model_folders.llama3(tmp_path / "llama3")
     notes = convert(tokbench.load(folder), to="transformers", out=tmp_path / "out").notes
     assert (
@@ -182,7 +182,7 @@ SPOILED = [
 
 
 @pytest.mark.parametrize(("name", "change", "what"), SPOILED)
-def test_what_differs_is_not_written(
+def test_difference_in_a_written_file_fails_the_proof(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, change: Any, what: str
 ) -> None:
     folder = model_folders.llama3(tmp_path / "llama3")
@@ -199,19 +199,19 @@ def test_what_differs_is_not_written(
     assert not (tmp_path / "out").exists()
 
 
-def test_flags_that_differ_are_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_difference_in_flags_fails_the_proof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = model_folders.roberta(tmp_path / "roberta")
     spoiled(monkeypatch, CONFIG, lambda found: {**found, "added_tokens_decoder": {"263": entry("<mask>")}})
     with pytest.raises(ProofError, match="the added token 263"):
         convert(tokbench.load(folder), to="transformers", out=tmp_path / "out")
 
 
-def test_a_template_that_is_none_is_the_same_error_in_both(tmp_path: Path) -> None:
+def test_invalid_template_is_the_same_error_in_both(tmp_path: Path) -> None:
     result = convert(trained(), to="transformers", out=tmp_path / "out", chat_template="{% if %}")
     assert result.proof.agrees
 
 
-def test_the_unknown_piece_in_a_text_is_left_out_of_the_proof(
+def test_unknown_piece_in_texts_is_excluded_from_the_proof(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To transformers it is special by its role unk; in SentencePiece no text can spell it."""
