@@ -25,7 +25,7 @@ def failure(data: bytes) -> ModelFormatError:
     return caught.value
 
 
-def test_a_rank_file_by_hand() -> None:
+def test_rank_file_by_hand_is_written_and_read() -> None:
     assert dump_ranks([b"a", b"ab", b"\xff\x00 \n"]) == b"YQ== 0\nYWI= 1\n/wAgCg== 2\n"
     assert parse_ranks(b"YQ== 0\nYWI= 1\n/wAgCg== 2\n", path=PATH) == [
         (b"a", 0),
@@ -34,7 +34,7 @@ def test_a_rank_file_by_hand() -> None:
     ]
 
 
-def test_tiktoken_reads_what_is_written(tmp_path: Path) -> None:
+def test_tiktoken_reads_the_written_file(tmp_path: Path) -> None:
     tokens = [*BYTES, b"th", b"the", b" the", "東京".encode(), b"\xe6\x9d"]
     (tmp_path / "ranks.tiktoken").write_bytes(dump_ranks(tokens))
     assert load_tiktoken_bpe(str(tmp_path / "ranks.tiktoken")) == dict(ranked(tokens))
@@ -50,7 +50,7 @@ def test_tiktoken_reads_what_is_written(tmp_path: Path) -> None:
         b"YQ== 0\nYg== 1\n\n\r\n\n",
     ],
 )
-def test_line_ends_that_are_let_through(data: bytes) -> None:
+def test_line_ends_of_all_kinds_are_accepted(data: bytes) -> None:
     assert parse_ranks(data, path=PATH) == [(b"a", 0), (b"b", 1)]
 
 
@@ -58,17 +58,17 @@ def test_ranks_may_have_gaps_and_any_order() -> None:
     assert parse_ranks(b"YQ== 7\nYg== 3\n", path=PATH) == [(b"a", 7), (b"b", 3)]
 
 
-def test_the_empty_token_of_whisper() -> None:
+def test_empty_token_is_read_and_written_as_in_whispers_file() -> None:
     assert parse_ranks(b"YQ== 0\n= 50256\n", path=PATH) == [(b"a", 0), (b"", 50256)]
     assert dump_ranks([b"a", b""]) == b"YQ== 0\n= 1\n"
 
 
-def test_a_rank_that_comes_twice() -> None:
+def test_duplicate_rank_is_refused() -> None:
     error = failure(b"YQ== 0\nYg== 1\nYw== 1\n")
     assert error.message == f"{PATH}, line 3: expected each rank once, found rank 1 again (first on line 2)"
 
 
-def test_a_token_that_comes_twice() -> None:
+def test_duplicate_token_is_refused() -> None:
     error = failure(b"YQ== 0\nYg== 1\nYQ== 2\n")
     assert error.message == f"{PATH}, line 3: expected each token once, found b'a' again (first on line 1)"
 
@@ -111,7 +111,7 @@ def test_a_token_that_comes_twice() -> None:
         b"\xff\xfe\x00",
     ],
 )
-def test_a_line_that_is_no_token_and_rank(line: bytes) -> None:
+def test_malformed_line_is_refused(line: bytes) -> None:
     error = failure(b"Yg== 0\n" + line + b"\nYw== 2\n")
     assert error.message.startswith(
         f"{PATH}, line 2: expected a token in base64, one space and its rank, found b"
@@ -120,17 +120,17 @@ def test_a_line_that_is_no_token_and_rank(line: bytes) -> None:
 
 
 @pytest.mark.parametrize("rank", [2**32 - 1, 2**32, 9_999_999_999])
-def test_a_rank_that_tiktoken_cannot_hold(rank: int) -> None:
+def test_rank_beyond_tiktokens_limit_is_refused(rank: int) -> None:
     assert failure(b"YQ== %d\n" % rank).expected == "a rank of at most 4294967294"
     assert parse_ranks(b"YQ== 4294967294\n", path=PATH) == [(b"a", 2**32 - 2)]
 
 
 @pytest.mark.parametrize("data", [b"", b"\n", b"\r\n\n"])
-def test_a_file_without_tokens(data: bytes) -> None:
+def test_file_without_tokens_is_refused(data: bytes) -> None:
     assert failure(data).found == "none"
 
 
-def test_two_equal_tokens_have_no_rank_file() -> None:
+def test_duplicate_tokens_are_not_written() -> None:
     with pytest.raises(ConversionError, match="tokens 1 and 2 are both b'b'"):
         dump_ranks([b"a", b"b", b"b"])
 
@@ -143,7 +143,7 @@ def test_missing_byte_tokens_are_named() -> None:
         check_byte_tokens([(b"ab", 0), (b"", 1)], path=PATH)
 
 
-def test_an_encoding_of_ranks() -> None:
+def test_encoding_is_built_from_ranks() -> None:
     encoding = to_encoding(
         "mine", pattern=GPT2, ranks=ranked([*BYTES, b" t", b"he"]), special_tokens={"<|end|>": 258}
     )
@@ -172,7 +172,7 @@ def test_without_a_pattern_the_whole_text_is_one_pretoken() -> None:
         ([*ranked(BYTES), (b"ab", 2**32)], {}, "the id 4294967296 is not between"),
     ],
 )
-def test_what_tiktoken_would_get_wrong_is_refused(
+def test_ranks_that_tiktoken_would_mishandle_are_refused(
     ranks: list[tuple[bytes, int]], special_tokens: dict[str, int], reason: str
 ) -> None:
     with pytest.raises(ConversionError) as caught:
@@ -181,6 +181,6 @@ def test_what_tiktoken_would_get_wrong_is_refused(
 
 
 @pytest.mark.parametrize("pattern", ["(", r"\p{Nonsense}", r"\X"])
-def test_a_pattern_that_tiktoken_does_not_take(pattern: str) -> None:
+def test_pattern_that_tiktoken_refuses_is_refused(pattern: str) -> None:
     with pytest.raises(ConversionError, match="tiktoken does not take the split pattern"):
         to_encoding("mine", pattern=pattern, ranks=ranked(BYTES), special_tokens={})

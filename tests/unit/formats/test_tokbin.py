@@ -73,7 +73,7 @@ SOURCES: dict[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_what_is_read_is_what_was_written(name: str) -> None:
+def test_file_is_read_as_written(name: str) -> None:
     source: Tokenizer = SOURCES[name]()
     tokenizer = reopened(source)
     assert tokenizer.description() == source.description()  # type: ignore[attr-defined]
@@ -92,7 +92,7 @@ def test_what_is_read_is_what_was_written(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SOURCES)
-def test_it_encodes_as_its_source(name: str) -> None:
+def test_tokbin_encodes_as_its_source(name: str) -> None:
     source: Tokenizer = SOURCES[name]()
     tokenizer = reopened(source)
     text = TRAINING_TEXT + " 한국어 <|end|> <|a|>\r\n\t x"
@@ -108,7 +108,7 @@ def test_it_encodes_as_its_source(name: str) -> None:
     assert tokenizer.token_id(b"t") == source.token_id(b"t")
 
 
-def test_the_header_is_where_its_documentation_says() -> None:
+def test_header_has_the_documented_layout() -> None:
     data = dump_tokbin(tiny())
     assert data[:8] == b"\x93TOKBIN\n"
     assert struct.unpack_from("<HHIIIII", data, 8) == (1, 2, 0, 5, 1, 1, 7)
@@ -127,7 +127,7 @@ def test_the_header_is_where_its_documentation_says() -> None:
     assert struct.unpack("<5f", places[Section.SCORES]) == (-1.0, -1.0, 0.0, 0.0, 0.0)
 
 
-def test_scores_fall_with_the_ranks_and_base_tokens_are_below_them() -> None:
+def test_scores_decrease_with_ranks_and_byte_tokens_are_lowest() -> None:
     tokenizer = reopened(trained())
     scores = [tokenizer.score(id) for id in range(256, 338)]
     assert scores[0] == 0.0
@@ -137,7 +137,7 @@ def test_scores_fall_with_the_ranks_and_base_tokens_are_below_them() -> None:
     assert tokenizer.score(trained().info.special_tokens[SPECIALS[0]]) is None
 
 
-def test_opening_checks_only_what_it_needs() -> None:
+def test_opening_checks_only_the_sections_it_needs() -> None:
     file = TokbinFile(dumped(trained()), path="mine.tokbin")
     assert file.token_bytes(97) == b"a"
     assert file._checked == {Section.TEXT, Section.SPECIAL, Section.KINDS, Section.OFFSETS, Section.BYTES}
@@ -162,7 +162,7 @@ def large() -> Any:
 
 @pytest.mark.timed
 @pytest.mark.slow
-def test_a_large_vocabulary_is_opened_at_once_and_takes_half_the_room(tmp_path: Path) -> None:
+def test_large_vocabulary_opens_fast_and_takes_half_the_space(tmp_path: Path) -> None:
     source = large()
     place = tmp_path / "large.tokbin"
     place.write_bytes(dumped(source))
@@ -179,7 +179,7 @@ def test_a_large_vocabulary_is_opened_at_once_and_takes_half_the_room(tmp_path: 
     assert tokbench.load(place).token_bytes(90_000) == source.token_bytes(90_000)
 
 
-def test_what_is_loaded_by_its_name_is_not_read_either(tmp_path: Path) -> None:
+def test_loading_by_name_reads_few_sections(tmp_path: Path) -> None:
     place = tmp_path / "mine.bin"
     place.write_bytes(dumped(trained()))
     tokenizer: Any = tokbench.load(place)
@@ -188,7 +188,7 @@ def test_what_is_loaded_by_its_name_is_not_read_either(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_file_is_mapped_and_survives_being_replaced(tmp_path: Path) -> None:
+def test_file_is_mapped_and_survives_replacement(tmp_path: Path) -> None:
     place = tmp_path / "mine.tokbin"
     convert(trained(), to="tokbin", out=place)
     tokenizer = open_tokbin(place)
@@ -198,12 +198,12 @@ def test_a_file_is_mapped_and_survives_being_replaced(tmp_path: Path) -> None:
     assert open_tokbin(place).info.name == "mine"
 
 
-def test_saved_again_it_is_what_the_source_saves(tmp_path: Path) -> None:
+def test_saving_gives_the_files_of_the_source(tmp_path: Path) -> None:
     reopened(variant("bpe")).save(tmp_path / "saved")
     assert (tmp_path / "saved" / "tokenizer.model").read_bytes() == variant("bpe").proto
 
 
-def test_ids_that_are_none_and_bytes_that_are_no_text_are_named() -> None:
+def test_invalid_ids_and_invalid_utf8_are_refused() -> None:
     tokenizer = reopened(running(ranked(gap=7)))
     with pytest.raises(UnknownIdError, match="id 339 at position 1"):
         tokenizer.decode_bytes([97, 339])
@@ -225,7 +225,7 @@ def test_ids_that_are_none_and_bytes_that_are_no_text_are_named() -> None:
         ({"special_tokens": {"<e>": 4, "<f>": 4}}, ConversionError),
     ],
 )
-def test_what_does_not_fit_together_is_not_written(changes: dict[str, Any], error: type[Exception]) -> None:
+def test_inconsistent_contents_are_not_written(changes: dict[str, Any], error: type[Exception]) -> None:
     with pytest.raises(error):
         dump_tokbin(tiny(**changes))
 
@@ -265,7 +265,7 @@ def place_of(data: bytes, section: Section) -> int:
         (48, b"\x01", "a model and flags that are known"),
     ],
 )
-def test_a_hostile_header_is_refused(offset: int, value: bytes, expected: str) -> None:
+def test_hostile_header_is_refused(offset: int, value: bytes, expected: str) -> None:
     data = bytearray(dump_tokbin(tiny()))
     data[offset : offset + len(value)] = value
     with pytest.raises(ModelFormatError) as refused:
@@ -298,7 +298,7 @@ def test_hostile_sections_are_refused(section: Section, offset: int, value: byte
     assert expected in refused.value.message
 
 
-def test_a_table_that_points_out_of_the_file_is_refused() -> None:
+def test_section_outside_the_file_is_refused() -> None:
     data = bytearray(dump_tokbin(tiny()))
     for index in range(7):
         for field, value in ((8, len(data)), (8, 0), (16, len(data)), (16, 2**64 - 1)):
@@ -308,21 +308,21 @@ def test_a_table_that_points_out_of_the_file_is_refused() -> None:
                 TokbinFile(with_checksums(bytes(hostile)), path="x")
 
 
-def test_what_no_section_holds_is_refused() -> None:
+def test_bytes_outside_all_sections_are_refused() -> None:
     data = bytearray(dump_tokbin(tiny()) + bytes(8))
     struct.pack_into("<Q", data, 32, len(data))
     with pytest.raises(ModelFormatError, match="expected sections up to byte"):
         TokbinFile(with_checksums(bytes(data)), path="x")
 
 
-def test_tables_that_contradict_one_another_do_not_encode() -> None:
+def test_contradictory_tables_are_refused_when_encoding() -> None:
     tokenizer = TokbinTokenizer(TokbinFile(dump_tokbin(tiny()), path="x.tokbin"))
     assert tokenizer.token_bytes(2) == b"ab"
     with pytest.raises(ModelFormatError, match="a consistent tokenizer"):
         tokenizer.encode("ab")  # most bytes have no token
 
 
-def test_a_pattern_that_means_something_else_now_is_refused() -> None:
+def test_pattern_whose_definition_changed_is_refused() -> None:
     source = trained()
     made = source.description()
     contents = tiny(
@@ -338,14 +338,14 @@ def test_a_pattern_that_means_something_else_now_is_refused() -> None:
         tokenizer.encode("a")
 
 
-def test_a_payload_must_have_the_size_it_claims() -> None:
+def test_payload_of_another_size_than_stated_is_refused() -> None:
     data = bytearray(dumped(variant("bpe")))
     struct.pack_into("<Q", data, 40, 100)
     with pytest.raises(ModelFormatError, match="a payload of 100 bytes"):
         TokbinFile(with_checksums(bytes(data)), path="x").verify()
 
 
-def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+def test_missing_file_and_folder_and_empty_file_are_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError):
         TokbinFile.open(tmp_path / "missing.tokbin")
     with pytest.raises(StoreError):
@@ -357,7 +357,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
-def test_a_pipe_is_no_file(tmp_path: Path) -> None:
+def test_pipe_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     writer = os.open(tmp_path / "pipe", os.O_RDWR)
     try:

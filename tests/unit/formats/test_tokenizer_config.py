@@ -49,7 +49,7 @@ def entry(content: str, **flags: bool) -> dict[str, Any]:
 # --- one document -----------------------------------------------------------------------------
 
 
-def test_roles_are_read_in_every_spelling() -> None:
+def test_roles_are_read_in_every_form() -> None:
     found = parsed(
         bos_token="<s>",
         eos_token={"__type": "AddedToken", "content": "</s>", "lstrip": True},
@@ -65,7 +65,7 @@ def test_roles_are_read_in_every_spelling() -> None:
     assert found.problems == ()
 
 
-def test_transformers_5_calls_them_extra() -> None:
+def test_extra_special_tokens_of_transformers_5_are_read() -> None:
     assert parsed(extra_special_tokens=["<a>"]).additional_special_tokens == ("<a>",)
     both = parsed(extra_special_tokens={"image_token": "<image>"}, additional_special_tokens=["<a>"])
     assert both.named_tokens == {"image_token": "<image>"}
@@ -99,14 +99,14 @@ def test_added_tokens_keep_their_flags() -> None:
         (None, {}),
     ],
 )
-def test_chat_templates_are_one_or_several(template: Any, found: dict[str, str]) -> None:
+def test_one_or_several_chat_templates_are_read(template: Any, found: dict[str, str]) -> None:
     assert parsed(chat_template=template).chat_templates == found
 
 
 @pytest.mark.parametrize(
     ("value", "found"), [(512, 512), (10**30, None), (1e30, None), (2048.0, 2048), (None, None)]
 )
-def test_a_length_without_a_limit_is_none(value: Any, found: int | None) -> None:
+def test_unlimited_model_max_length_is_none(value: Any, found: int | None) -> None:
     assert parsed(model_max_length=value).model_max_length == found
 
 
@@ -146,7 +146,7 @@ ODD = [
 
 
 @pytest.mark.parametrize(("key", "value"), ODD)
-def test_what_is_none_of_what_it_should_be_is_left_out_and_reported(key: str, value: Any) -> None:
+def test_field_of_the_wrong_type_is_ignored_and_reported(key: str, value: Any) -> None:
     found = parsed(**{key: value, "eos_token": "</s>"})
     assert found.roles == {"eos": "</s>"}
     assert len(found.problems) == 1
@@ -154,7 +154,7 @@ def test_what_is_none_of_what_it_should_be_is_left_out_and_reported(key: str, va
     assert len(found.problems[0]) < 120
 
 
-def test_generation_ids_are_one_or_several() -> None:
+def test_one_or_several_generation_ids_are_read() -> None:
     found = parse_generation_config(
         {"bos_token_id": 1, "eos_token_id": [2, 5, 2], "pad_token_id": "0", "temperature": 0.6}, name="g"
     )
@@ -183,7 +183,7 @@ WHOLE = TokenizerConfig(
 )
 
 
-def test_what_is_written_is_read_again() -> None:
+def test_written_configuration_is_read_back() -> None:
     document = json.loads(dump_tokenizer_config(WHOLE))
     again = parse_tokenizer_config(document, name="x")
     assert again.problems == ()
@@ -194,14 +194,14 @@ def test_what_is_written_is_read_again() -> None:
             assert getattr(again, name) == getattr(WHOLE, name), name
 
 
-def test_generation_ids_are_written_as_they_are_read() -> None:
+def test_generation_ids_are_read_back() -> None:
     ids = {"bos": (1,), "eos": (2, 5), "pad": (0,), "decoder_start": (3,)}
     document = json.loads(dump_generation_config(TokenizerConfig(generation_ids=ids)))
     assert document["eos_token_id"] == [2, 5]
     assert parse_generation_config(document, name="g").generation_ids == ids
 
 
-def test_one_template_has_a_file_of_its_own() -> None:
+def test_single_template_is_written_to_its_own_file() -> None:
     one = TokenizerConfig(chat_templates={"default": "{{ a }}\n"})
     assert template_file(one) == b"{{ a }}\n"
     assert "chat_template" not in json.loads(dump_tokenizer_config(one))
@@ -214,7 +214,7 @@ def test_one_template_has_a_file_of_its_own() -> None:
         )
 
 
-def test_special_tokens_that_are_not_listed_are_added() -> None:
+def test_unlisted_special_tokens_are_added() -> None:
     made = with_special_tokens(WHOLE, {"<s>": 1, "<b>": 5})
     assert [token.id for token in made.added_tokens] == [1, 2, 5, 9]
     assert made.additional_special_tokens == ("<a>",)
@@ -226,14 +226,14 @@ def test_special_tokens_that_are_not_listed_are_added() -> None:
 # --- a folder ---------------------------------------------------------------------------------
 
 
-def test_a_folder_without_them_says_nothing(tmp_path: Path) -> None:
+def test_folder_without_configuration_has_none(tmp_path: Path) -> None:
     found = read_config(tmp_path)
     assert not found
     assert found.problems == ()
     assert config_paths(tmp_path) == ()
 
 
-def test_the_map_of_special_tokens_counts_where_added_tokens_are_not_listed(tmp_path: Path) -> None:
+def test_special_tokens_map_counts_without_added_tokens_decoder(tmp_path: Path) -> None:
     specials = {"eos_token": entry("</s>"), "pad_token": "<pad>", "additional_special_tokens": ["<a>"]}
     written(
         tmp_path, tokenizer_config={"eos_token": "<end>", "bos_token": "<s>"}, special_tokens_map=specials
@@ -246,7 +246,7 @@ def test_the_map_of_special_tokens_counts_where_added_tokens_are_not_listed(tmp_
     )
 
 
-def test_the_map_of_special_tokens_is_reported_where_added_tokens_are_listed(tmp_path: Path) -> None:
+def test_special_tokens_map_is_reported_with_added_tokens_decoder(tmp_path: Path) -> None:
     config = {"eos_token": "<end>", "added_tokens_decoder": {"3": entry("<end>")}}
     written(tmp_path, tokenizer_config=config, special_tokens_map={"eos_token": "</s>", "pad_token": "<end>"})
     found = read_config(tmp_path)
@@ -255,7 +255,7 @@ def test_the_map_of_special_tokens_is_reported_where_added_tokens_are_listed(tmp
     assert "which is used" in found.problems[0]
 
 
-def test_added_tokens_have_their_flags_from_the_roles(tmp_path: Path) -> None:
+def test_added_tokens_take_their_flags_from_the_roles(tmp_path: Path) -> None:
     mask = entry("<mask>", lstrip=True, normalized=True)
     written(tmp_path, special_tokens_map={"mask_token": mask}, added_tokens={"<mask>": 7, "  ": 6})
     assert read_config(tmp_path).added_tokens == (
@@ -264,14 +264,14 @@ def test_added_tokens_have_their_flags_from_the_roles(tmp_path: Path) -> None:
     )
 
 
-def test_added_tokens_need_ids_of_their_own(tmp_path: Path) -> None:
+def test_added_tokens_with_invalid_or_duplicate_ids_are_refused(tmp_path: Path) -> None:
     written(tmp_path, added_tokens={"<a>": 7, "<b>": 7, "<c>": "8", "": 9, "<d>": 10**12})
     found = read_config(tmp_path)
     assert [token.content for token in found.added_tokens] == ["<a>"]
     assert len(found.problems) == 4
 
 
-def test_templates_in_files_come_first(tmp_path: Path) -> None:
+def test_template_files_override_the_configuration(tmp_path: Path) -> None:
     written(tmp_path, tokenizer_config={"chat_template": "old"}, chat_template="new\r\nline\r")
     (tmp_path / "additional_chat_templates").mkdir()
     written(tmp_path / "additional_chat_templates", tool_use="tools", rag="documents")
@@ -285,7 +285,7 @@ def test_templates_in_files_come_first(tmp_path: Path) -> None:
     ]
 
 
-def test_the_template_of_a_processor_counts_where_there_is_no_other(tmp_path: Path) -> None:
+def test_processor_template_is_used_without_another_one(tmp_path: Path) -> None:
     written(tmp_path, chat_template={"chat_template": "of the processor"})
     assert read_config(tmp_path).chat_templates == {"default": "of the processor"}
     written(tmp_path, tokenizer_config={"chat_template": "of the tokenizer"})
@@ -298,7 +298,7 @@ def test_the_template_of_a_processor_counts_where_there_is_no_other(tmp_path: Pa
 @pytest.mark.parametrize(
     "damage", ["not text", "folder", "pipe", "large", "deep", "array", "digits", "endless"]
 )
-def test_a_damaged_file_is_left_out_and_reported(tmp_path: Path, name: str, damage: str) -> None:
+def test_damaged_file_is_ignored_and_reported(tmp_path: Path, name: str, damage: str) -> None:
     written(tmp_path, generation_config={"eos_token_id": 2})
     place = tmp_path / name
     match damage:

@@ -91,7 +91,7 @@ def ids_of(tokenizer: tokenizers.Tokenizer, text: str) -> list[int]:
 # The byte-level alphabet
 
 
-def test_the_alphabet_is_that_of_gpt2() -> None:
+def test_byte_alphabet_is_that_of_gpt2() -> None:
     assert [
         to_byte_level(bytes([byte])) for byte in (0, 10, 32, 33, 126, 127, 160, 161, 173, 174, 255)
     ] == list("ĀĊĠ!~ġł¡Ń®ÿ")
@@ -101,7 +101,7 @@ def test_the_alphabet_is_that_of_gpt2() -> None:
 
 
 @pytest.mark.parametrize("text", [" ", "a\n", "東", "\u0144", "\ud800"])
-def test_a_character_outside_the_alphabet_stands_for_no_byte(text: str) -> None:
+def test_character_outside_the_byte_alphabet_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not in the byte-level alphabet"):
         from_byte_level(text)
 
@@ -111,7 +111,7 @@ def test_a_character_outside_the_alphabet_stands_for_no_byte(text: str) -> None:
 
 @pytest.mark.parametrize("pattern", [GPT2, GPT4, None], ids=["gpt2", "gpt4", "none"])
 @pytest.mark.parametrize("text", TEXTS, ids=range(len(TEXTS)))
-def test_tokenizers_and_tiktoken_give_the_ids_of_the_law(pattern: str | None, text: str) -> None:
+def test_tokenizers_and_tiktoken_give_the_ids_of_the_reference(pattern: str | None, text: str) -> None:
     tokenizer = opened(document(pattern))
     ranks = [(token, rank) for rank, token in enumerate(token_bytes(trained(pattern)))]
     encoding = to_encoding("test", pattern=pattern, ranks=ranks, special_tokens={})
@@ -129,14 +129,14 @@ def test_oniguruma_reads_a_possessive_interval_as_a_repeated_group() -> None:
     assert [text for text, _ in misread.pre_tokenize_str("1234567")] == ["1234567"]
 
 
-def test_a_text_is_normalized_where_asked() -> None:
+def test_nfc_normalizer_is_written_if_requested() -> None:
     tokenizer = opened(document(normalization="nfc", special_tokens=specials()))
     for text in ("e\u0301a\u0308", "\u1100\u1161", "Å", "\u0344"):
         assert ids_of(tokenizer, text) == encode(GPT2, unicodedata.normalize("NFC", text))
     assert ids_of(opened(document()), "e\u0301") == list("e\u0301".encode())
 
 
-def test_special_tokens_have_our_ids() -> None:
+def test_special_tokens_keep_their_ids() -> None:
     tokenizer = opened(document(special_tokens=specials()))
     assert tokenizer.get_vocab_size() == FIRST_SPECIAL + 4
     for text, id in specials().items():
@@ -153,13 +153,13 @@ def test_special_tokens_have_our_ids() -> None:
     assert ids_of(tokenizer, "a<|end|>") == encode(GPT2, "a<|end|>")
 
 
-def test_the_order_of_the_special_tokens_mapping_does_not_matter() -> None:
+def test_order_of_the_special_tokens_mapping_does_not_matter() -> None:
     backwards = dict(reversed(specials().items()))
     assert document(special_tokens=backwards) == document(special_tokens=specials())
     assert beside(backwards) == beside(specials())
 
 
-def test_the_file_is_what_tokenizers_itself_would_write(tmp_path: Path) -> None:
+def test_file_equals_what_tokenizers_writes(tmp_path: Path) -> None:
     data = document(special_tokens=specials(), normalization="nfc")
     theirs = json.loads(opened(data).to_str())
     ours = json.loads(data)
@@ -240,7 +240,7 @@ def test_an_empty_token_keeps_its_id() -> None:
         ({"normalization": "nfkc"}, "the normalization 'nfkc' is unknown"),
     ],
 )
-def test_what_tokenizers_would_get_wrong_is_refused(options: dict[str, Any], reason: str) -> None:
+def test_contents_that_tokenizers_would_mishandle_are_refused(options: dict[str, Any], reason: str) -> None:
     with pytest.raises(ConversionError) as caught:
         document(**options)
     assert reason in caught.value.reason

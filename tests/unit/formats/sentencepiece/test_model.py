@@ -25,7 +25,7 @@ from tokbench.libraries.sentencepiece.models import open_model
 # --- the wire format --------------------------------------------------------------------------
 
 
-def test_fields_of_every_kind_are_read() -> None:
+def test_fields_of_every_wire_type_are_read() -> None:
     message = b"\x08\x01" + b"\x11" + bytes(8) + b"\x1a\x02ab" + b"\x25" + b"1234" + b"\x82\x01\x00"
     assert list(fields(message)) == [(1, 1), (2, bytes(8)), (3, b"ab"), (4, b"1234"), (16, b"")]
 
@@ -57,7 +57,7 @@ def test_negative_numbers_are_read() -> None:
 # --- the model --------------------------------------------------------------------------------
 
 
-def test_a_model_written_by_hand_is_read_as_written() -> None:
+def test_hand_written_model_is_read_as_written() -> None:
     pieces = [
         unknown(),
         ModelPiece("</s>", 0.0, PieceType.CONTROL),
@@ -75,7 +75,7 @@ def test_a_model_written_by_hand_is_read_as_written() -> None:
     assert model.normalizer["remove_extra_whitespaces"] is False
 
 
-def test_a_trained_model_says_how_it_was_trained() -> None:
+def test_trained_model_has_its_options() -> None:
     tokenizer = variant("unigram as t5")
     model = parse_model(tokenizer.proto)
     assert model.model_type is ModelType.UNIGRAM
@@ -86,7 +86,7 @@ def test_a_trained_model_says_how_it_was_trained() -> None:
     assert looks_like_model(tokenizer.proto)
 
 
-def test_the_options_are_those_that_the_library_ships() -> None:
+def test_options_match_the_librarys_schema() -> None:
     found = find_spec("sentencepiece")
     assert found is not None
     assert found.origin is not None
@@ -135,7 +135,7 @@ FALLBACK = {"byte_fallback": True}
         (b"\x08\x01", "where a message is needed"),
     ],
 )
-def test_what_is_no_model_is_refused(data: bytes, found: str) -> None:
+def test_file_that_is_no_model_is_refused(data: bytes, found: str) -> None:
     with pytest.raises(ModelFormatError, match=re.escape(found)) as caught:
         parse_model(data, path="some.model")
     assert str(caught.value).startswith("some.model: expected a SentencePiece model")
@@ -158,12 +158,12 @@ def charsmap(units: list[int], replacements: bytes = b"x\0") -> bytes:
         (charsmap([0] * 255 + [(1 << 10) | (1 << 9)]), "after its end"),
     ],
 )
-def test_a_normalization_table_that_points_outside_itself_is_refused(table: bytes, found: str) -> None:
+def test_normalization_table_with_invalid_offsets_is_refused(table: bytes, found: str) -> None:
     with pytest.raises(ModelFormatError, match=found):
         parse_model(written([unknown()], normalizer={"precompiled_charsmap": table}))
 
 
-def test_cut_models_are_refused_or_whole() -> None:
+def test_truncated_models_are_refused() -> None:
     """A model that is cut at any of these lengths is refused."""
     proto = variant("bpe").proto
     for size in [*range(60), *range(60, len(proto), 97), len(proto) - 1]:
@@ -171,5 +171,5 @@ def test_cut_models_are_refused_or_whole() -> None:
             open_model(proto[:size], name="cut")
 
 
-def test_the_training_text_is_not_empty() -> None:
+def test_training_text_has_240_lines() -> None:
     assert len(training_text()) == 240

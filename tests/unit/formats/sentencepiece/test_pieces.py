@@ -25,7 +25,7 @@ def by_fields(data: bytes) -> list[ModelPiece]:
 
 
 @given(pieces=pieces)
-def test_pieces_are_read_as_they_were_written(pieces: list[ModelPiece]) -> None:
+def test_pieces_are_read_as_written(pieces: list[ModelPiece]) -> None:
     data = dump_model(pieces, trainer={}, normalizer={})
     read, after = usual_pieces(data)
     short = next((n for n, piece in enumerate(pieces) if len(piece.text.encode()) > 118), len(pieces))
@@ -40,7 +40,7 @@ def test_pieces_are_read_as_they_were_written(pieces: list[ModelPiece]) -> None:
     changes=st.lists(st.tuples(st.integers(0, 200), st.integers(0, 255)), max_size=3),
     size=st.integers(0, 200),
 )
-def test_damaged_pieces_are_left_to_reading_by_fields(
+def test_damaged_pieces_are_left_to_the_slow_reader(
     pieces: list[ModelPiece], changes: list[tuple[int, int]], size: int
 ) -> None:
     data = bytearray(dump_model(pieces, trainer={}, normalizer={})[:size])

@@ -45,7 +45,7 @@ def back(data: bytes) -> Any:
         {"special_tokens": ("<|a|>", "[X]"), "pad_id": 3},
     ],
 )
-def test_what_was_written_comes_back(options: dict[str, Any]) -> None:
+def test_roundtrip_keeps_model_and_options(options: dict[str, Any]) -> None:
     source: Any = tokbench.train(training_text(), backend="unigram", vocab_size=700, **options)
     made = back(dump_sentencepiece(source.model))
     assert made.excluded == ""
@@ -83,20 +83,20 @@ def both(style: str) -> tuple[HuggingFaceTokenizer, Any, str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("style", ["split", "strip"])
 @given(text=texts)
-def test_files_in_the_manner_of_t5_have_the_same_ids(style: str, text: str) -> None:
+def test_t5_and_xlm_roberta_files_encode_as_their_source(style: str, text: str) -> None:
     source, processor, excluded = both(style)
     text = text.translate(dict.fromkeys(map(ord, excluded)))
     assert processor.encode(text) == source.encode(text)
 
 
-def test_characters_that_join_others_are_left_out() -> None:
+def test_combining_characters_are_excluded() -> None:
     _, _, excluded = both("split")
     assert set("\u0301\u200d\u3099\u1161\u11a8\r\x85") <= set(excluded)
     assert set("a é日ह한👩") & set(excluded) == set()
 
 
 @pytest.mark.usefixtures("short_proofs")
-def test_a_conversion_says_what_is_left_out(tmp_path: Path) -> None:
+def test_conversion_reports_its_limits(tmp_path: Path) -> None:
     source = HuggingFaceTokenizer(as_t5(), name="t5", backend="unigram")
     result = convert(source, to="sentencepiece", out=tmp_path / "mine.model")
     assert result.rounding is None
@@ -127,19 +127,19 @@ def changed(*more_pieces: list[Any], **parts: Any) -> bytes:
         ({"model": {"byte_fallback": True}}, "all 256 bytes or to none"),
     ],
 )
-def test_what_sentencepiece_does_not_do_is_refused(parts: dict[str, Any], found: str) -> None:
+def test_settings_without_a_sentencepiece_equivalent_are_refused(parts: dict[str, Any], found: str) -> None:
     with pytest.raises(ConversionError, match=found):
         back(changed(**parts))
 
 
-def test_pieces_that_sentencepiece_cannot_have_are_refused() -> None:
+def test_pieces_without_a_sentencepiece_equivalent_are_refused() -> None:
     with pytest.raises(ConversionError, match="a piece has one inside"):
         back(changed(["a▁b", -3.0]))
     with pytest.raises(ConversionError, match="lowest score"):
         back(changed(["<s2>", -99.0], added_tokens=[huggingface.added("<s2>", 500)]))
 
 
-def test_special_tokens_are_control_symbols() -> None:
+def test_special_tokens_become_control_symbols() -> None:
     special = [huggingface.added("<unk>", 2), *map(huggingface.added, ("<pad>", "</s>", "<x>"), (0, 1, 500))]
     pieces = parse_model(back(changed(added_tokens=special)).proto).pieces
     assert pieces[500].text == "<x>"

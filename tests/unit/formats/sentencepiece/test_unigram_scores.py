@@ -30,7 +30,7 @@ from tokbench.formats.sentencepiece.unigram_scores import (
         ({"a": 0.0, "b": -10.0}, 2.0),
     ],
 )
-def test_the_step_divides_every_score(scores: dict[str, float], step: float) -> None:
+def test_step_is_the_largest_divisor_of_all_scores(scores: dict[str, float], step: float) -> None:
     found = exact_sums(scores)
     assert found is not None
     assert found.step == step
@@ -45,23 +45,23 @@ def test_the_step_divides_every_score(scores: dict[str, float], step: float) -> 
         ({"a": -9.0, "b" * 60_000: -1 / 32}, "so large"),
     ],
 )
-def test_scores_that_may_be_rounded_are_found(scores: dict[str, float], why: str) -> None:
+def test_inexact_scores_are_explained(scores: dict[str, float], why: str) -> None:
     assert exact_sums(scores) is None
     assert why in why_inexact(scores)
 
 
-def test_no_score_is_no_proof() -> None:
+def test_without_scores_nothing_is_exact() -> None:
     assert exact_sums({}) is None
 
 
-def test_the_longest_text_is_where_single_precision_ends() -> None:
+def test_longest_exact_text_follows_from_single_precision() -> None:
     found = exact_sums({"a": -15.0, "b": -1 / 32})
     assert found is not None
     assert found.longest == 2**19 // 25 - 1  # an unknown character costs 25
     assert f"up to {found.longest:,} characters" in found.sentence
 
 
-def test_training_rounds_the_scores_and_nothing_else() -> None:
+def test_round_scores_changes_only_the_scores() -> None:
     rounded_, bare = (
         tokbench.train(training_text(), backend="unigram", vocab_size=600, round_scores=choice)
         for choice in (True, False)
@@ -81,12 +81,12 @@ def test_training_rounds_the_scores_and_nothing_else() -> None:
     assert 0 < largest <= STEP / 2
 
 
-def test_only_a_unigram_has_scores_to_round() -> None:
+def test_round_scores_is_refused_for_other_algorithms() -> None:
     with pytest.raises(ConfigError, match="round_scores"):
         tokbench.train(["a b c"], backend="sentencepiece", round_scores=True)
 
 
-def test_the_library_opens_what_was_rounded() -> None:
+def test_library_opens_the_rounded_model() -> None:
     proto = written([unknown(), ModelPiece("<s>", 0.0, PieceType.CONTROL), *scored({"a": -1.11, "▁": -2.0})])
     after = with_rounded_scores(proto)
     assert [piece.score for piece in parse_model(after).pieces] == [0.0, 0.0, rounded(-1.11), -2.0]
@@ -117,7 +117,7 @@ A, B, AB, ABC, C, BC, X = range(1, 8)
         ([A, 0], [A, C], False),  # an unknown token must be unknown to both
     ],
 )
-def test_sums_that_rounding_can_turn_are_reported_from_others(
+def test_differences_caused_by_rounding_are_distinguished(
     first: list[int], second: list[int], expected: bool
 ) -> None:
     assert caused_by_rounding(first, second, PIECES) is expected
