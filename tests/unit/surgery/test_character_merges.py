@@ -26,7 +26,7 @@ def found(scores: dict[str, float], *more: ModelPiece) -> CharacterMerges:
     )
 
 
-def test_pieces_are_merged_of_the_two_of_the_best_scores() -> None:
+def test_pieces_are_merged_from_the_parts_with_the_best_scores() -> None:
     """ab merges before bc, so abc is ab + c; no merge makes xa, as x is not a piece, so xa is kept."""
     merges = found(SCORES)
     assert dict(merges.parts.parts) == {4: (1, 2), 5: (2, 3), 6: (4, 3)}
@@ -34,14 +34,14 @@ def test_pieces_are_merged_of_the_two_of_the_best_scores() -> None:
     assert choose_leaves(merges.parts, selected={4, 6, 7}).ids == (6, 4)
 
 
-def test_what_unused_and_user_defined_pieces_need_stays() -> None:
+def test_parts_of_unused_and_user_defined_pieces_are_kept() -> None:
     unused = ModelPiece("abab", -4.0, PieceType.UNUSED)
     merges = found(SCORES, unused, ModelPiece("cc", 0.0, PieceType.USER_DEFINED))
     removal = choose_leaves(merges.parts, selected={4, 8, 9})
     assert (removal.ids, removal.needed, removal.fixed) == ((), (4,), (8, 9))
 
 
-def test_documents_list_their_merges() -> None:
+def test_documents_have_listed_merges() -> None:
     vocab = {"<unk>": 0, "a": 1, "b": 2, "ab": 3, "<0x0A>": 4, "aba": 5, "bb": 6}
     model = {"vocab": vocab, "merges": ["a b", "ab a"], "unk_token": "<unk>"}
     merges = merges_of_document({"model": model}, path="tokenizer.json")
@@ -53,7 +53,7 @@ def test_documents_list_their_merges() -> None:
         merges_of_document({"model": {**model, "end_of_word_suffix": "</w>"}}, path="tokenizer.json")
 
 
-def test_other_merges_are_noticed() -> None:
+def test_changed_merges_are_detected() -> None:
     kept = IdMap.closing_up([0, 1, 2, 3, 4, 5, 6], size=8)
     left = {text: score for text, score in SCORES.items() if text != "xa"}
     assert check_merges(found(SCORES), found(left), kept) == 3

@@ -30,7 +30,7 @@ def without(document: dict[str, Any], *ids: int) -> dict[str, Any]:
     return pruned_document(document, IdMap.closing_up(kept, size=261), path=PATH)
 
 
-def test_pieces_merges_and_added_tokens_close_up() -> None:
+def test_ids_of_pieces_and_added_tokens_close_up() -> None:
     changed = without(small(), 257)
     model = changed["model"]
     assert [model["vocab"][piece] for piece in ("ab", "bc", "<s>")] == [256, 257, 258]
@@ -39,11 +39,11 @@ def test_pieces_merges_and_added_tokens_close_up() -> None:
     assert [token["id"] for token in changed["added_tokens"]] == [258, 259]
 
 
-def test_merges_keep_the_form_that_they_have() -> None:
+def test_merges_keep_their_spelling() -> None:
     assert without(small(model={"merges": ["a b", "ab c", "b c"]}), 258)["model"]["merges"] == ["a b", "ab c"]
 
 
-def test_templates_and_padding_have_the_new_ids() -> None:
+def test_templates_and_padding_get_the_new_ids() -> None:
     template = {
         "type": "TemplateProcessing",
         "special_tokens": {"<s>": {"id": "<s>", "ids": [259], "tokens": ["<s>"]}},
@@ -58,7 +58,7 @@ def test_templates_and_padding_have_the_new_ids() -> None:
     assert changed["padding"]["pad_id"] == 258
 
 
-def test_an_id_that_settings_name_must_stay() -> None:
+def test_removing_an_id_used_by_settings_is_refused() -> None:
     padding = {"strategy": "BatchLongest", "pad_id": 257, "pad_token": "abc"}
     with pytest.raises(ConversionError, match="the id 257 is used by the file's settings"):
         without(small(padding=padding), 257)
@@ -74,7 +74,7 @@ def test_bytes_and_added_tokens_are_kept() -> None:
 
 @pytest.mark.parametrize("unknown", [None, "<s>"])
 @pytest.mark.parametrize("joins", [False, True])
-def test_bytes_without_a_piece_are_left_out_or_unknown(unknown: str | None, joins: bool) -> None:
+def test_bytes_without_a_piece_are_skipped_or_unknown(unknown: str | None, joins: bool) -> None:
     """Vocabularies that were learned without the byte alphabet lack the pieces of some bytes."""
     document = small(model={"unk_token": unknown, "fuse_unk": joins})
     for piece in "xy":
@@ -98,7 +98,7 @@ def test_other_models_are_refused(model: dict[str, Any], why: str) -> None:
         read_bpe({"model": model}, path=PATH)
 
 
-def test_a_piece_that_no_text_becomes_is_kept() -> None:
+def test_piece_that_no_text_produces_is_kept() -> None:
     """Command R's vocabulary has such a piece, U+200D as a character, besides its bytes."""
     document = small()
     document["model"]["vocab"]["\u200d"] = 261

@@ -20,7 +20,7 @@ def document(**changes: Any) -> dict[str, Any]:
     return found | changes
 
 
-def test_ids_stay_and_merges_come_last() -> None:
+def test_old_ids_stay_and_new_merges_come_last() -> None:
     made = extended_document(document(), {"the": 258}, merges=[("th", "e")], special_tokens={"<tool>": 259})
     assert made["model"]["merges"][-1] in ("th e", ["th", "e"])
     assert len(made["model"]["merges"]) == len(document()["model"]["merges"]) + 1
@@ -29,7 +29,7 @@ def test_ids_stay_and_merges_come_last() -> None:
     assert (opened.token_to_id("<eos>"), opened.token_to_id("<tool>")) == (257, 259)
 
 
-def test_merges_are_written_as_the_file_writes_them() -> None:
+def test_merges_keep_the_spelling_of_the_file() -> None:
     old, new = document(), {"pieces": {"the": 258}, "merges": [("th", "e")], "special_tokens": {}}
     old["model"]["merges"] = ["t h"]
     assert extended_document(old, **new)["model"]["merges"] == ["t h", "th e"]  # type: ignore[arg-type]
@@ -37,12 +37,12 @@ def test_merges_are_written_as_the_file_writes_them() -> None:
     assert extended_document(old, **new)["model"]["merges"][1] == ["th", "e"]  # type: ignore[arg-type]
 
 
-def test_a_special_token_that_is_there_is_refused() -> None:
+def test_existing_special_token_is_refused() -> None:
     with pytest.raises(ConfigError, match="'<eos>' is a token already"):
         extended_document(document(), {}, special_tokens={"<eos>": 258})
 
 
-def test_pieces_of_a_unigram_have_their_places() -> None:
+def test_unigram_pieces_and_special_tokens_are_appended() -> None:
     old = {"model": {"type": "Unigram", "vocab": [["a", -1.0], ["b", -2.0]]}}
     made = extended_document(old, {"ab": 2}, scores={"ab": -2.5}, special_tokens={"<tool>": 3})
     assert made["model"]["vocab"] == [["a", -1.0], ["b", -2.0], ["ab", -2.5]]

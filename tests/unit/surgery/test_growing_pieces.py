@@ -5,7 +5,7 @@ from __future__ import annotations
 from tokbench.surgery.growing_pieces import MergedPieces, by_text
 
 
-def test_a_dropped_piece_leaves_nothing_behind() -> None:
+def test_dropped_piece_leaves_no_trace() -> None:
     pieces = MergedPieces(["a", "b", "c", "ab"], by_text({"ab": 0}))
     before = pieces.cut("abc"), pieces.value("abc", 3)
     pieces.add("abc", 3)

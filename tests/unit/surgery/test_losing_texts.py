@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_what_grows_most_comes_first(tmp_path: Path) -> None:
+def test_texts_that_grow_most_come_first(tmp_path: Path) -> None:
     """The old tokenizer has "ab" and the new one "cd": eight tokens become sixteen, twelve or four."""
     old = target_of(byte_level(("a", "b")), tmp_path / "old").tokenizer
     new = target_of(byte_level(("c", "d")), tmp_path / "new").tokenizer

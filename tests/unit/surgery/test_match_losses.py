@@ -22,7 +22,7 @@ def pieces(*more: str) -> MatchedPieces:
     return pieces_of_document({"model": {"unk_token": "[UNK]", "vocab": vocab}})
 
 
-def test_the_piece_that_adds_least_tokens_goes_first_and_words_are_matched_anew() -> None:
+def test_piece_with_the_least_loss_is_removed_first_and_words_are_rematched() -> None:
     """abc (3 words) becomes ab ##c: 3 more tokens; ab (2) becomes a ##b: 2 more, and goes first; abc is then a ##bc."""
     words = {"abc": 3, "ab": 2, "bbc": 4}
     assert choose_matches(pieces("ab", "abc", "##bc"), words=words, size=8).ids == (6,)
@@ -31,36 +31,36 @@ def test_the_piece_that_adds_least_tokens_goes_first_and_words_are_matched_anew(
     assert removal.frequencies == {0: 0, 1: 5, 2: 4, 3: 0, 4: 2, 5: 0, 8: 7}
 
 
-def test_a_loss_rises_when_what_would_take_the_place_is_gone() -> None:
+def test_loss_rises_after_the_replacement_is_removed() -> None:
     """Without ab, which does not occur, abc (3 words) becomes a ##b ##c: 6 more tokens, so bb (4 more) goes first."""
     assert choose_matches(pieces("ab", "abc", "bb"), words={"abc": 3, "bb": 4}, size=7).ids == (6, 8)
 
 
-def test_a_piece_that_is_in_the_way_goes_first() -> None:
+def test_piece_with_a_negative_loss_is_removed_first() -> None:
     """abcb is ab ##c ##b, and a ##bcb without ab: one token fewer."""
     removal = choose_matches(pieces("ab", "##bcb", "bb"), words={"abcb": 1, "bb": 1}, size=8)
     assert removal.ids == (6,)
 
 
-def test_rare_pieces_go_whatever_their_loss() -> None:
+def test_rare_pieces_are_removed_whatever_their_loss() -> None:
     assert choose_matches(pieces("ab", "abb", "##bb"), words={"abb": 1, "ab": 2}, min_count=2).ids == (8, 7)
 
 
-def test_a_word_that_becomes_known_is_counted() -> None:
+def test_word_that_becomes_known_is_counted() -> None:
     """abd is unknown, as no piece continues ab with d; without ab it is a ##bd."""
     removal = choose_matches(pieces("ab", "##bd"), words={"abd": 3}, min_count=1)
     assert removal.ids == (6,)
     assert (removal.frequencies[1], removal.frequencies[7]) == (3, 3)
 
 
-def test_pieces_with_a_character_that_is_none_stay() -> None:
+def test_pieces_with_a_character_without_a_piece_are_kept() -> None:
     found = pieces("ax", "ca", "ab")
     removal = choose_matches(found, selected={6, 7, 8, 1, 0})
     assert (removal.ids, removal.needed, removal.fixed) == ((8,), (6, 7), (0, 1))
     assert dict(characters_without_piece(found)) == {"##x": 1, "c": 1}
 
 
-def test_a_piece_without_which_a_word_becomes_unknown_stays() -> None:
+def test_piece_needed_to_keep_a_word_known_is_kept() -> None:
     """Without ab, abx is a ##bx, so ab goes; but abcy would become a ##bc and then unknown at y, so there ab stays."""
     found = pieces("ab", "##x", "##bxy", "##bx")
     assert choose_matches(found, words={"abx": 1}, selected={6}).ids == (6,)
@@ -69,17 +69,17 @@ def test_a_piece_without_which_a_word_becomes_unknown_stays() -> None:
     assert (removal.ids, removal.needed) == ((), (6,))
 
 
-def test_single_characters_alone_are_too_many() -> None:
+def test_size_below_the_single_characters_is_refused() -> None:
     with pytest.raises(ConfigError, match="alone are 6 tokens, more than 5"):
         choose_matches(pieces(), size=5)
 
 
-def test_words_are_put_together_again() -> None:
+def test_words_are_joined_from_their_pieces() -> None:
     found = pieces("ab", "##bc")
     assert list(found.words([6, 7, 0, 1, 2, 4])) == ["abbc", "a", "bb"]
 
 
-def test_another_piece_is_noticed() -> None:
+def test_changed_pieces_are_detected() -> None:
     kept = IdMap.closing_up([0, 1, 2, 3, 4, 5, 7], size=8)
     assert check_pieces(pieces("ab", "bc"), pieces("bc"), kept) == 6
     with pytest.raises(ConversionError, match="the piece 'ab' would have the id of another"):

@@ -29,7 +29,7 @@ def patched(folder: Path, *, beside: dict[str, Any] | None = None, pad_multiple:
     return config_patch(found.opened, found.tokenizer, MAP, pad_multiple=pad_multiple)
 
 
-def test_rows_follow_their_tokens() -> None:
+def test_embedding_rows_follow_their_tokens() -> None:
     """New row 0 is old row 3, row 1 the mean of old rows 0 and 2, row 2 has no old row, and row 3 is padding."""
     rows = np.arange(10.0).reshape(5, 2)
     made = InitialRows.of(IdMap.of_pairs([(3, 0)], sizes=(4, 3)), {1: [0, 2]})
@@ -38,7 +38,7 @@ def test_rows_follow_their_tokens() -> None:
     assert resized(rows[:, 0], made.to_json(), 4).tolist() == [6, 2, 3, 3]  # a bias
 
 
-def test_the_script_says_what_it_needs() -> None:
+def test_script_prints_its_usage() -> None:
     done = subprocess.run(
         [sys.executable, resize_embeddings.__file__, "one model"], capture_output=True, text=True, check=False
     )
@@ -48,19 +48,19 @@ def test_the_script_says_what_it_needs() -> None:
     )
 
 
-def test_a_row_of_one_old_row_is_that_row_bit_for_bit() -> None:
+def test_row_of_one_old_row_is_copied_exactly() -> None:
     rows = np.random.default_rng(0).normal(size=(260, 3)).astype(np.float32)
     new = resized(rows, InitialRows.of(MAP).to_json(), 320)
     assert (new[:258] == rows[list(MAP.new_to_old)]).all()
 
 
-def test_the_embedding_is_padded(tmp_path: Path) -> None:
+def test_embedding_size_is_padded(tmp_path: Path) -> None:
     assert patched(tmp_path / "64")["vocab_size"] == 320
     assert patched(tmp_path / "1", pad_multiple=1)["vocab_size"] == 258
     assert patched(tmp_path / "129", pad_multiple=129)["vocab_size"] == 258
 
 
-def test_ids_of_the_models_configuration_are_renumbered(tmp_path: Path) -> None:
+def test_ids_in_the_model_configuration_are_renumbered(tmp_path: Path) -> None:
     config = {"eos_token_id": [259, 257], "bos_token_id": 259, "pad_token_id": 258, "hidden_size": 8}
     assert patched(tmp_path, beside={"config.json": config}) == {
         "vocab_size": 320,
@@ -70,7 +70,7 @@ def test_ids_of_the_models_configuration_are_renumbered(tmp_path: Path) -> None:
     }
 
 
-def test_without_a_configuration_the_roles_say_the_ids(tmp_path: Path) -> None:
+def test_without_a_model_configuration_roles_give_the_ids(tmp_path: Path) -> None:
     """Here the tokenizer stands for the new tokenizer, so its id is taken unchanged."""
     beside = {"tokenizer_config.json": {"eos_token": "<eos>"}}
     assert patched(tmp_path / "roles", beside=beside) == {"vocab_size": 320, "eos_token_id": 259}
@@ -78,7 +78,7 @@ def test_without_a_configuration_the_roles_say_the_ids(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_model_gives_the_same_logits_to_the_tokens_that_stay(tmp_path: Path) -> None:
+def test_kept_tokens_have_the_same_logits(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed")
     transformers = pytest.importorskip("transformers")
     config = transformers.GPT2Config(

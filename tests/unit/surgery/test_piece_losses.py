@@ -16,7 +16,7 @@ def pieces(*more: list[object]) -> ScoredPieces:
     return pieces_of_document({"model": {"type": "Unigram", "unk_id": 0, "vocab": [*VOCAB, *more]}})
 
 
-def test_the_piece_of_least_loss_goes_first_and_others_take_its_place() -> None:
+def test_piece_with_the_least_loss_is_removed_first_and_others_replace_it() -> None:
     """ab (3 times) loses 3 × (8 - 4) = 12, abc (5) 5 × (9 - 6) = 15 by a + bc, bc (2) 2 × (13 - 5) = 16.
 
     Once ab and abc are gone, bc occurs 2 + 5 times and loses 56; abc becomes a + bc also without ab.
@@ -28,7 +28,7 @@ def test_the_piece_of_least_loss_goes_first_and_others_take_its_place() -> None:
     assert removal.frequencies == {0: 0, 1: 8, 2: 3, 3: 0, 6: 7}
 
 
-def test_a_loss_rises_with_what_is_gone() -> None:
+def test_loss_rises_after_the_replacement_is_removed() -> None:
     """abc (4 times) loses 4 × (9 - 6) = 12 by a + bc; without bc (1 × 8) it would lose 4 × (13 - 6) by ab + c.
 
     ab (6) loses 6 × (8 - 4) = 24, so it goes before abc then.
@@ -36,21 +36,21 @@ def test_a_loss_rises_with_what_is_gone() -> None:
     assert choose_pieces(pieces(), frequencies={4: 6, 5: 4, 6: 1}, size=5).ids == (6, 4)
 
 
-def test_pieces_that_do_not_occur_go_first_from_the_last_one() -> None:
+def test_unused_pieces_are_removed_first_from_the_last() -> None:
     assert choose_pieces(pieces(), size=4).ids == (6, 5, 4)
 
 
-def test_rare_pieces_go_whatever_their_loss() -> None:
+def test_rare_pieces_are_removed_whatever_their_loss() -> None:
     """abc falls apart into a + bc, so that bc occurs 1 + 1 times and is no longer rare."""
     assert choose_pieces(pieces(), frequencies={4: 2, 5: 1, 6: 1}, min_count=2).ids == (5,)
 
 
-def test_a_piece_that_no_others_spell_stays() -> None:
+def test_piece_that_no_others_spell_is_kept() -> None:
     removal = choose_pieces(pieces(["xy", -5.0], ["xyc", -6.0]), selected={7, 8, 1, 0})
     assert (removal.ids, removal.needed, removal.fixed) == ((8,), (7,), (0, 1))
 
 
-def test_what_always_stays() -> None:
+def test_required_pieces_are_kept() -> None:
     """The unknown piece, single characters, and the piece with the lowest score stay."""
     assert pieces().kept == {0, 1, 2, 3}
     assert pieces(["cc", -9.5], ["ca", -9.5]).kept == {0, 1, 2, 3, 7}
@@ -58,7 +58,7 @@ def test_what_always_stays() -> None:
         choose_pieces(pieces(), size=3)
 
 
-def test_bytes_and_added_tokens_are_no_pieces_of_text() -> None:
+def test_bytes_and_added_tokens_are_not_counted_as_text_pieces() -> None:
     vocab = [["<unk>", 0.0], ["a", -1.0], *([f"<0x{byte:02X}>", 0.0] for byte in range(256)), ["</s>", 0.0]]
     model = {"type": "Unigram", "unk_id": 0, "vocab": vocab, "byte_fallback": True}
     found = pieces_of_document({"model": model, "added_tokens": [{"id": 258, "content": "</s>"}]})
@@ -66,7 +66,7 @@ def test_bytes_and_added_tokens_are_no_pieces_of_text() -> None:
     assert found.kept == set(range(259))
 
 
-def test_other_scores_are_noticed() -> None:
+def test_changed_scores_are_detected() -> None:
     kept = IdMap.closing_up([0, 1, 2, 3, 4], size=7)
     left = {"type": "Unigram", "unk_id": 0, "vocab": VOCAB[:5]}
     assert check_scores(pieces(), pieces_of_document({"model": left}), kept) == 4

@@ -43,7 +43,7 @@ def segmented(
     )
 
 
-def test_what_is_right_is_counted(tmp_path: Path) -> None:
+def test_correct_pruning_is_counted(tmp_path: Path) -> None:
     """Of the pre-tokens "abc", " bc", "cab" and "xyz" only the first has a removed token."""
     assert check_tokens(opened(OLD, tmp_path / "old"), opened(NEW, tmp_path / "new"), MAP) == 258
     assert check_reachable(read_bpe(OLD, path="old"), read_bpe(NEW, path="new")) == 2
@@ -51,25 +51,25 @@ def test_what_is_right_is_counted(tmp_path: Path) -> None:
     assert (found.texts, found.unchanged, found.changed) == (3, 3, 1)
 
 
-def test_texts_with_added_tokens_are_left_out(tmp_path: Path) -> None:
+def test_texts_with_added_tokens_are_skipped(tmp_path: Path) -> None:
     old = byte_level(*MERGES, added_tokens=[added("xy", 259, special=False)])
     assert segmented(tmp_path, old=old).texts == 2
 
 
-def test_another_token_of_an_id_is_noticed(tmp_path: Path) -> None:
+def test_changed_token_of_an_id_is_detected(tmp_path: Path) -> None:
     wrong = IdMap.closing_up([*range(256), 257, 258], size=259)
     with pytest.raises(ConversionError, match="token 257, b'abc', would be b'ab' with the id 256"):
         check_tokens(opened(OLD, tmp_path / "old"), opened(NEW, tmp_path / "new"), wrong)
 
 
-def test_a_byte_that_has_no_token_any_more_is_noticed(tmp_path: Path) -> None:
+def test_byte_without_a_token_is_detected(tmp_path: Path) -> None:
     new = byte_level(*MERGES, without=[0])
     kept = IdMap.closing_up(range(1, 259), size=259)
     with pytest.raises(ConversionError, match="byte 0x00 would have no token"):
         check_tokens(opened(OLD, tmp_path / "old"), opened(new, tmp_path / "new"), kept)
 
 
-def test_a_token_without_its_merge_is_noticed() -> None:
+def test_token_without_its_merge_is_detected() -> None:
     """The merge that makes abc is missing though its parts stay, or it joins other parts."""
     lost = byte_level(MERGES[0], MERGES[2], ("abc", "a"), tokens=["abc"])
     with pytest.raises(ConversionError, match="merging would no longer make the token 'abc'"):
@@ -86,13 +86,13 @@ def with_alternative(document: dict[str, Any]) -> dict[str, Any]:
     return {**document["model"], "merges": [["a", "b"], ["b", "c"], ["a", "bc"]]}
 
 
-def test_other_segmentations_are_noticed(tmp_path: Path) -> None:
+def test_changed_segmentations_are_detected(tmp_path: Path) -> None:
     other = byte_level(("b", "c"), ("a", "b"))
     with pytest.raises(ConversionError, match="the surviving merges give other ids"):
         segmented(tmp_path, new=other)
 
 
-def test_pretokens_that_should_not_have_changed_are_noticed(tmp_path: Path) -> None:
+def test_changed_pretokens_of_kept_tokens_are_detected(tmp_path: Path) -> None:
     """The map says that abc stays, but the document lacks it."""
     with pytest.raises(
         ConversionError, match="the pre-token 'abc' gets different tokens, although all of its tokens remain"

@@ -106,7 +106,9 @@ def resized(
 
 
 @pytest.mark.parametrize("name", ["T5ForConditionalGeneration", "BertForMaskedLM"])
-def test_a_model_is_opened_as_what_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str) -> None:
+def test_model_is_opened_by_its_architecture(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
     """Rows 0, 2 and 3 of the four rows with tokens stay; the new fourth row is the mean of these four."""
     model = Model()
     resized(monkeypatch, tmp_path, model, opened_as=name, architectures=[name])
@@ -118,21 +120,21 @@ def test_a_model_is_opened_as_what_it_is(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert (model.config, model.saved) == ({"vocab_size": 4, "pad_token_id": 2}, "new")
 
 
-def test_a_model_without_a_head_has_one_embedding(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_model_without_a_head_has_one_embedding(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     model = Model(head=None)
     resized(monkeypatch, tmp_path, model, opened_as="BertModel", architectures=["BertModel"])
     assert model.embedding.parameters["weight"].data.shape == (4, 2)
 
 
-def test_a_model_that_does_not_say_is_a_decoder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_model_without_an_architecture_is_opened_as_a_causal_lm(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     model = Model(generation_config={})
     resized(monkeypatch, tmp_path, model, opened_as="AutoModelForCausalLM", architectures=None)
     assert model.generation_config == {"pad_token_id": 2}
 
 
-def test_what_resizing_ties_is_untied_where_reading_would_not_tie_it(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_bias_tied_by_resizing_is_untied(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """transformers ties two biases of BERT when resizing and saves only one, which an untied model would then miss."""
     model = Model(config=Untied())
     resized(monkeypatch, tmp_path, model, opened_as="BertForMaskedLM", architectures=["BertForMaskedLM"])

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_scripts_are_named_in_any_case_and_apart() -> None:
+def test_script_names_ignore_case_and_are_separated_by_commas() -> None:
     assert parse_scripts(["thai", " HAN ,old italic"]) == {"Thai", "Han", "Old_Italic"}
     with pytest.raises(ConfigError, match="no script 'Cyrilic'"):
         parse_scripts(["Cyrilic"])
@@ -21,7 +21,7 @@ def test_scripts_are_named_in_any_case_and_apart() -> None:
         parse_scripts([","])
 
 
-def test_letters_decide_and_nothing_else() -> None:
+def test_only_letters_decide_the_script_of_a_token() -> None:
     tokens = {0: b" the", 1: "это".encode(), 2: "1 № ー".encode(), 3: "б".encode()[:1], 4: "aб".encode()}
     assert of_scripts(tokens, drop=["Cyrillic"]) == {1, 4}
     assert of_scripts(tokens, keep=["Latin"]) == {1, 4}
@@ -29,13 +29,13 @@ def test_letters_decide_and_nothing_else() -> None:
     assert of_scripts(tokens) == frozenset()
 
 
-def test_a_list_is_lines_that_begin_with_an_id(tmp_path: Path) -> None:
+def test_id_list_has_one_id_per_line(tmp_path: Path) -> None:
     path = tmp_path / "list.tsv"
     path.write_text("id\tbytes\n12\t61\n\n# two more\n7\n")
     assert read_ids(path) == {7, 12}
 
 
-def test_what_is_no_list_is_refused(tmp_path: Path) -> None:
+def test_malformed_id_list_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"x\.txt, line 2: 'hello' is not an id"):
         parse_ids(["1", "hello"], name="x.txt")
     with pytest.raises(ConfigError, match="line 2: 'id' is not an id"):

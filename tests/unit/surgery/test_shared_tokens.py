@@ -37,7 +37,7 @@ def new(tmp_path: Path) -> Tokenizer:
     return target_of(document, tmp_path / "new", beside=config).tokenizer
 
 
-def test_tokens_mean_the_same_by_their_bytes_their_text_or_their_role(old: Tokenizer, new: Tokenizer) -> None:
+def test_tokens_are_shared_by_bytes_text_or_role(old: Tokenizer, new: Tokenizer) -> None:
     found = shared_tokens(old, new)
     assert (found.same_id, found.moved, found.by_role) == (258, 1, {"bos": (259, 261)})
     assert (found.only_old, found.only_new) == (1, (258, 259))
@@ -45,7 +45,7 @@ def test_tokens_mean_the_same_by_their_bytes_their_text_or_their_role(old: Token
     assert found.id_map.new_to_old[255:] == (255, 256, 258, -1, -1, 260, 259)
 
 
-def test_a_special_token_is_not_its_text(tmp_path: Path, old: Tokenizer) -> None:
+def test_special_token_is_not_shared_with_an_ordinary_one(tmp_path: Path, old: Tokenizer) -> None:
     """The other vocabulary has abc as a special token and <s> as an ordinary one."""
     merges = [("<", "s"), ("<s", ">")]
     other = target_of(byte_level(*merges, added_tokens=[added("abc", 258)]), tmp_path / "other").tokenizer
@@ -53,7 +53,7 @@ def test_a_special_token_is_not_its_text(tmp_path: Path, old: Tokenizer) -> None
     assert (found.same_id, found.only_old, found.only_new) == (256, 5, (256, 257, 258))
 
 
-def test_new_tokens_are_made_as_the_old_tokenizer_makes_their_text(old: Tokenizer, new: Tokenizer) -> None:
+def test_new_tokens_are_initialized_from_their_old_encoding(old: Tokenizer, new: Tokenizer) -> None:
     """cab is c + ab, as "ab" merges first; bytes that are not valid text are encoded one by one."""
     made = OldTokens(old).making({258: b"cab", 259: b"\xd0\xd0"})
     assert made == {258: [99, 256], 259: [0xD0, 0xD0]}
@@ -62,7 +62,7 @@ def test_new_tokens_are_made_as_the_old_tokenizer_makes_their_text(old: Tokenize
     assert rows.weights[258] == (0.5, 0.5)
 
 
-def test_where_text_is_changed_the_longest_tokens_are_taken(tmp_path: Path) -> None:
+def test_normalized_new_tokens_are_initialized_from_longest_matches(tmp_path: Path) -> None:
     """BERT lower-cases text, so that "caB" is matched by its longest tokens instead; the x of "cabx" is unknown."""
     folder = put(
         tmp_path / "bert", {"vocab.txt": "[UNK]\n[CLS]\n[SEP]\n[PAD]\n[MASK]\nc\nca\ncab\nB\nb\n##b\n"}

@@ -34,7 +34,9 @@ def ids(vocab: list[tuple[str, float]], held: str) -> list[list[int]]:
 @given(
     scores=st.tuples(SCORES, SCORES, SCORES), held=TEXTS, pieces=st.dictionaries(TEXTS, SCORES, max_size=4)
 )
-def test_no_text_becomes_it(scores: tuple[float, ...], held: str, pieces: dict[str, float]) -> None:
+def test_unused_piece_never_occurs_in_a_text(
+    scores: tuple[float, ...], held: str, pieces: dict[str, float]
+) -> None:
     pieces.pop(held, None)
     letters = list(zip(LETTERS, scores, strict=True))
     known = letters + list(pieces.items())
@@ -43,7 +45,7 @@ def test_no_text_becomes_it(scores: tuple[float, ...], held: str, pieces: dict[s
     assert ids([*letters, (held, low), *pieces.items()], held) == moved
 
 
-def test_a_text_with_an_unknown_character_would_become_it() -> None:
+def test_unused_piece_with_an_unknown_character_is_refused() -> None:
     pieces = ScoredGrowing({"a": -1.0, "b": -2.0})
     with pytest.raises(
         SurgeryError, match=r"'a<' would have to be a piece.*its character '<' is not a piece"
@@ -53,7 +55,7 @@ def test_a_text_with_an_unknown_character_would_become_it() -> None:
     assert unused_score(["ab", "a<"], pieces) <= -4
 
 
-def test_an_unknown_character_within_a_piece_would_be_worth_less() -> None:
+def test_character_inside_a_piece_without_a_piece_of_its_own_is_refused() -> None:
     """The piece "ax" competes with "a" and an unknown x: a lower score of x would change the segmentation of axb."""
     with pytest.raises(
         SurgeryError, match="text with 'x' is cut: it is in the piece 'ax', but not a piece itself"

@@ -36,7 +36,7 @@ def compared(new: list[ModelPiece]) -> SegmentationProof:
     return check_words(TEXTS, tokenizers=(opened(OLD), opened(new)), id_map=MAP)
 
 
-def test_what_is_right_is_counted() -> None:
+def test_correct_pruning_is_counted() -> None:
     """Of the words "ab", "aab", "abx" and "bb", the first and the third contain ▁ab."""
     found = compared(NEW)
     assert (found.texts, found.unchanged, found.changed) == (2, 2, 2)
@@ -46,7 +46,7 @@ def with_scores(**scores: float) -> list[ModelPiece]:
     return [piece._replace(score=scores.get(piece.text, piece.score)) for piece in NEW]
 
 
-def test_other_tokens_are_noticed() -> None:
+def test_changed_tokens_are_detected() -> None:
     """The piece bb wins where b + b was best."""
     with pytest.raises(
         ConversionError, match='"bb" would get different tokens, although all of its tokens remain'
@@ -54,14 +54,14 @@ def test_other_tokens_are_noticed() -> None:
         compared(with_scores(bb=-0.5))
 
 
-def test_another_text_is_noticed() -> None:
+def test_changed_text_is_detected() -> None:
     """The pieces that begin words in place of ▁ab spell another text."""
     other = [piece._replace(text={"▁": "z", "▁a": "zz"}.get(piece.text, piece.text)) for piece in NEW]
     with pytest.raises(ConversionError, match="would decode to a different text"):
         compared(other)
 
 
-def test_a_model_loses_its_pieces_and_its_self_test() -> None:
+def test_pruned_model_loses_its_pieces_and_its_self_test() -> None:
     trainer = {"vocab_size": 9, "unk_id": 0, "bos_id": -1, "eos_id": 1, "pad_id": 6, "byte_fallback": False}
     sample = length_field(4, length_field(1, length_field(1, b"ab") + length_field(2, "▁ab".encode())))
     proto = written(OLD, trainer=trainer, normalizer={"add_dummy_prefix": False}) + sample
