@@ -17,13 +17,13 @@ def resampled(estimate: float, *values: float) -> Resampled:
     return Resampled(estimate, np.array(values), 10)
 
 
-def test_fewer_than_five_units_say_nothing() -> None:
+def test_fewer_than_five_units_give_no_resamples() -> None:
     assert all(resamples(each(number), seed=0) is None for number in range(5))
     assert resamples(units_of([0, 1, 2, 3] * 9), seed=0) is None  # regardless of the number of documents
     assert resamples(each(5), seed=0) is not None
 
 
-def test_documents_of_a_unit_are_drawn_together() -> None:
+def test_documents_of_a_unit_are_resampled_together() -> None:
     counts = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000]
     units = units_of([7, 7, 3, 9, 9, 1, 5, 7], counts)
     drawn = resamples(units, seed=2, num_resamples=40)
@@ -36,7 +36,7 @@ def test_documents_of_a_unit_are_drawn_together() -> None:
     assert drawn.sums(some)[:, 0].tolist() == (drawn.weights @ [0, 100, 1_000_000, 10, 0]).tolist()
 
 
-def test_as_many_are_drawn_as_there_are() -> None:
+def test_each_resample_draws_as_many_units_as_there_are() -> None:
     drawn = resamples(each(50), seed=1)
     assert drawn is not None
     assert drawn.weights.shape == (RESAMPLES, 50)
@@ -45,7 +45,7 @@ def test_as_many_are_drawn_as_there_are() -> None:
     assert drawn.weights.var() == pytest.approx(1, abs=0.1)  # the weights are nearly Poisson
 
 
-def test_the_seed_decides() -> None:
+def test_seed_determines_the_resamples() -> None:
     one, same, other = (resamples(each(30), seed=seed) for seed in (5, 5, 6))
     assert one is not None
     assert same is not None
@@ -54,7 +54,7 @@ def test_the_seed_decides() -> None:
     assert not np.array_equal(one.weights, other.weights)
 
 
-def test_the_interval_is_of_percentiles() -> None:
+def test_interval_uses_percentiles_widened_for_few_units() -> None:
     assert interval_of(np.arange(1001.0), estimate=500, num_units=10**6) == pytest.approx((25, 975))
     # The interval is as skewed as the resamples, and wider when there are few units.
     skewed = np.arange(1001.0) ** 2
@@ -70,7 +70,7 @@ def test_the_interval_is_of_percentiles() -> None:
 
 
 @pytest.mark.parametrize("documents", [200, 6000])
-def test_it_holds_the_truth_about_as_often_as_it_says(documents: int) -> None:
+def test_interval_covers_the_true_value_at_about_its_level(documents: int) -> None:
     """Check a hundred noisy samples of a ratio of 4; more than 4,096 documents are drawn in lots."""
     drawn = resamples(each(documents), seed=3, num_resamples=400)
     assert drawn is not None
@@ -92,7 +92,7 @@ def test_it_holds_the_truth_about_as_often_as_it_says(documents: int) -> None:
     assert np.mean(widths) == pytest.approx(2 * 1.96 * spread, rel=0.1)
 
 
-def test_many_documents_are_dealt_into_lots_by_their_keys() -> None:
+def test_many_documents_are_grouped_into_lots_by_their_keys() -> None:
     keys = np.random.default_rng(4).integers(0, 1 << 63, 10_000).astype(np.uint64)
     units = units_of(keys, np.ones(10_000, np.int64))
     drawn = resamples(units, seed=0, num_resamples=3)
@@ -104,7 +104,7 @@ def test_many_documents_are_dealt_into_lots_by_their_keys() -> None:
     assert drawn.sums(units)[:, 0].tolist() == (drawn.weights @ sizes[sizes > 0]).tolist()
 
 
-def test_pairing_tells_apart_what_single_intervals_do_not() -> None:
+def test_pairing_distinguishes_what_separate_intervals_do_not() -> None:
     """Documents differ far more than the tokenizers, one of which is 1 % better on every document."""
     generator = np.random.default_rng(1)
     tokens = generator.integers(100, 300, 300) * 100
@@ -126,7 +126,7 @@ def test_pairing_tells_apart_what_single_intervals_do_not() -> None:
 # --- of metrics -------------------------------------------------------------------------------
 
 
-def test_the_columns_are_those_of_each_document() -> None:
+def test_unit_counts_equal_those_of_each_document() -> None:
     documents = documents_of("ab", "aé", "b b")
     evaluation = evaluate(Toy("a", "b"), documents)
     assert column(evaluation, documents, "bytes") == [2, 3, 3]
@@ -134,7 +134,7 @@ def test_the_columns_are_those_of_each_document() -> None:
     assert evaluation.group_units["all"].counts.shape == (3, len(DOCUMENT_COUNTS))
 
 
-def test_differences_are_relative_or_of_shares() -> None:
+def test_differences_are_relative_or_absolute_for_shares() -> None:
     assert difference(3.0, 2.0, share=False) == 0.5
     assert difference(0.3, 0.2, share=True) == pytest.approx(0.1)
     assert difference(None, 2.0, share=False) is None

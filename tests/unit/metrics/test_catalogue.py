@@ -91,7 +91,7 @@ def test_every_metric_has_an_example() -> None:
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_a_metric_is_what_its_meaning_says(name: str) -> None:
+def test_metric_equals_its_worked_example(name: str) -> None:
     tokenizer, texts, expected = EXAMPLES[name]
     evaluation = evaluate(tokenizer, documents_of(*texts, is_code=True))
     metric = METRICS[name]
@@ -100,7 +100,7 @@ def test_a_metric_is_what_its_meaning_says(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_nothing_to_divide_by_is_none(name: str) -> None:
+def test_metric_without_a_denominator_is_none(name: str) -> None:
     nothing = Tally(
         np.zeros(NUM_COUNTS, np.int64), np.zeros(3, np.int64), (0, 0), np.zeros((17, 2), np.int64)
     )
@@ -109,7 +109,7 @@ def test_nothing_to_divide_by_is_none(name: str) -> None:
     assert value == 0 if name in of_the_vocabulary else value is None
 
 
-def test_what_was_not_kept_is_none() -> None:
+def test_metric_without_kept_frequencies_is_none() -> None:
     sums = np.ones(NUM_COUNTS, np.int64)
     tally = Tally(sums, None, (1, 1), np.zeros((17, 2), np.int64))
     none = {name for name, metric in METRICS.items() if metric.value(tally, vocabulary_from([b"a"])) is None}
@@ -122,14 +122,14 @@ def test_what_was_not_kept_is_none() -> None:
     }
 
 
-def test_the_counts_of_every_ratio_are_counted() -> None:
+def test_counts_of_every_ratio_exist() -> None:
     known = {*COUNTS, *FIDELITY, *TOKEN_COUNTS, "documents", "empty_documents"}
     for metric in METRICS.values():
         assert {*metric.numerator, *metric.denominator} <= known
         assert (metric.compute is None) == bool(metric.numerator)
 
 
-def test_a_name_that_there_is_not_gets_the_nearest() -> None:
+def test_unknown_metric_suggests_the_nearest_name() -> None:
     with pytest.raises(ConfigError) as error:
         metric_named("byte_per_tokens")
     assert error.value.hint is not None
@@ -139,7 +139,7 @@ def test_a_name_that_there_is_not_gets_the_nearest() -> None:
     assert all(name in str(error.value.hint) for name in METRICS)
 
 
-def test_names_come_in_their_order_and_once() -> None:
+def test_named_metrics_keep_their_order_without_duplicates() -> None:
     names = [metric.name for metric in metrics_named(["unk_rate", "bytes_per_token", "unk_rate"])]
     assert names == ["unk_rate", "bytes_per_token"]
 
@@ -154,7 +154,7 @@ def random_frequencies(seed: int) -> list[int]:
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("alpha", [0.5, 2, 2.5, 7])
-def test_renyi_efficiency_is_its_formula(seed: int, alpha: float) -> None:
+def test_renyi_efficiency_equals_its_formula(seed: int, alpha: float) -> None:
     counts = random_frequencies(seed)
     shares = [count / sum(counts) for count in counts]
     entropy = math.log2(sum(share**alpha for share in shares)) / (1 - alpha)
@@ -163,7 +163,7 @@ def test_renyi_efficiency_is_its_formula(seed: int, alpha: float) -> None:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_shannon_efficiency_is_its_formula_and_the_limit_of_renyi(seed: int) -> None:
+def test_shannon_efficiency_equals_its_formula_and_the_limit_of_renyi(seed: int) -> None:
     counts = random_frequencies(seed)
     shares = [count / sum(counts) for count in counts if count]
     entropy = -sum(share * math.log2(share) for share in shares)
@@ -172,23 +172,23 @@ def test_shannon_efficiency_is_its_formula_and_the_limit_of_renyi(seed: int) -> 
     assert value == pytest.approx(renyi_efficiency(np.array(counts), alpha=1 + 1e-7), abs=1e-5)
 
 
-def test_one_type_has_no_entropy_and_not_a_negative_one() -> None:
+def test_entropy_of_one_type_is_positive_zero() -> None:
     for value in (shannon_efficiency(np.array([0, 9])), renyi_efficiency(np.array([0, 9]))):
         assert value == 0
         assert value is not None
         assert math.copysign(1, value) == 1
 
 
-def test_high_orders_do_not_vanish() -> None:
+def test_high_renyi_orders_do_not_underflow() -> None:
     assert renyi_efficiency(np.full(1000, 3), alpha=500) == pytest.approx(1)
 
 
-def test_an_efficiency_needs_two_entries_and_a_token() -> None:
+def test_efficiency_requires_two_entries_and_a_token() -> None:
     assert renyi_efficiency(np.array([5])) is None
     assert renyi_efficiency(np.array([0, 0])) is None
 
 
-def test_distributions_by_hand() -> None:
+def test_distribution_metrics_of_an_example_worked_by_hand() -> None:
     frequencies = np.array([4, 0, 1, 1])
     assert utilization(frequencies) == 3 / 4
     assert utilization(frequencies, among=np.zeros(4, np.bool_)) is None
@@ -209,7 +209,7 @@ def gini_by_definition(values: Sequence[float]) -> float:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_gini_is_its_formula(seed: int) -> None:
+def test_gini_equals_its_formula(seed: int) -> None:
     generator = random.Random(seed)
     values = [generator.choice([0, generator.random() * 9]) for _ in range(generator.randint(1, 30))] + [1]
     assert gini(values) == pytest.approx(gini_by_definition(values), rel=1e-12, abs=1e-15)
@@ -229,7 +229,7 @@ def test_premiums_are_ratios_of_sums() -> None:
 # --- tallies and vocabularies -----------------------------------------------------------------
 
 
-def test_ratios() -> None:
+def test_ratio_without_a_denominator_is_none() -> None:
     assert ratio(0, 3) == 0
     assert ratio(3, 0) is None
 
@@ -252,7 +252,7 @@ def test_tallies_are_read_by_name_and_added() -> None:
         pooled([])
 
 
-def test_a_vocabulary_knows_its_entries() -> None:
+def test_vocabulary_has_properties_of_its_entries() -> None:
     vocabulary = vocabulary_from([b"a", b"\xc3", b"\xc3\xa9", b"\xa9a", None, b"<s>"], special_ids=[5, 99])
     assert vocabulary.lengths.tolist() == [1, 1, 2, 2, 0, 3]
     assert vocabulary.special.tolist() == [False, False, False, False, True, True]
@@ -260,7 +260,7 @@ def test_a_vocabulary_knows_its_entries() -> None:
     assert vocabulary.lone_bytes.tolist() == [False, True, False, False, False, False]
 
 
-def test_a_vocabulary_is_that_of_its_tokenizer() -> None:
+def test_vocabulary_is_read_from_a_tokenizer() -> None:
     vocabulary = vocabulary_of(Toy("ab", "é"))
     assert vocabulary.pieces == (b"<unk>", b"ab", "é".encode())
     assert vocabulary.special.tolist() == [True, False, False]
@@ -281,7 +281,7 @@ def test_costs_by_hand() -> None:
     assert costs.price_per_million_chars(30, 10, model) == pytest.approx(2 / 3)
 
 
-def test_what_a_byte_takes_to_compute_by_hand() -> None:
+def test_flops_per_byte_by_hand() -> None:
     """12 · 3 · 10² layer parameters, 7 · 10 output parameters, 4 · 3 · 10 · 100 for attention, 2 bytes per token."""
     model = Model(dim=10, layers=3, context=100)
     assert costs.flops_per_byte(7, 2.0, model) == (2 * (12 * 3 * 100 + 70) + 12000) / 2
@@ -293,7 +293,7 @@ def test_what_a_byte_takes_to_compute_by_hand() -> None:
     assert costs.flops_per_byte(7, 0.0, model) is None
 
 
-def test_a_model_of_which_nothing_is_known_costs_nothing_that_is_known() -> None:
+def test_unknown_model_properties_give_no_costs() -> None:
     unknown = Model()
     assert costs.embedding_bytes(7, unknown, tied=True) is None
     assert costs.kv_cache_bytes(9, unknown) is None
@@ -315,7 +315,7 @@ def test_rewritings_by_hand() -> None:
     assert found == expected
 
 
-def test_typos_keep_the_letters_and_depend_on_the_seed() -> None:
+def test_typos_permute_letters_and_depend_on_the_seed() -> None:
     text = "the quick brown foxes were jumping over lazy sleeping dogs again and again " * 20
     once, again, other = (with_typos(text, seed=seed) for seed in (1, 1, 2))
     assert once == again != other

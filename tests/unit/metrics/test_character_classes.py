@@ -29,11 +29,11 @@ def of_classes(kind: CharacterClass) -> set[str]:
         (CharacterClass.NEWLINE, r"[\n\v\f\r\x85\u2028\u2029]"),
     ],
 )
-def test_a_class_holds_the_characters_of_its_properties(kind: CharacterClass, pattern: str) -> None:
+def test_character_class_equals_its_unicode_properties(kind: CharacterClass, pattern: str) -> None:
     assert of_classes(kind) == set(regex.findall(pattern, all_characters()))
 
 
-def test_letters_without_case_are_spaced_or_not() -> None:
+def test_letters_without_case_are_spaced_or_unspaced() -> None:
     unspaced = of_classes(CharacterClass.UNSPACED)
     letters = of_classes(CharacterClass.LETTER) | unspaced
     assert letters == set(regex.findall(r"[\p{Lm}\p{Lo}]", all_characters()))
@@ -41,7 +41,7 @@ def test_letters_without_case_are_spaced_or_not() -> None:
     assert unspaced.isdisjoint("한국어नमعربאაʰªº")
 
 
-def test_white_space_is_what_unicode_says() -> None:
+def test_white_space_equals_the_unicode_property() -> None:
     white_space = of_classes(CharacterClass.SPACE) | of_classes(CharacterClass.NEWLINE)
     assert white_space == set(regex.findall(r"\p{White_Space}", all_characters()))
     assert (character_classes()[0xD800:0xE000] == CharacterClass.OTHER).all()

@@ -25,7 +25,7 @@ def test_every_metric_is_explained_once() -> None:
     assert set(UNITS) == {name for name, metric in METRICS.items() if not metric.share}
 
 
-def test_the_forms_hold_the_same() -> None:
+def test_every_format_has_the_same_metrics() -> None:
     forms = metric_help_forms()
     names = [one.name for one in explained()]
     assert [one["name"] for one in orjson.loads(forms["json"]())["metrics"]] == names
@@ -36,7 +36,7 @@ def test_the_forms_hold_the_same() -> None:
 
 
 @pytest.mark.parametrize("width", [80, 120, 200])
-def test_it_fits_the_terminal(width: int) -> None:
+def test_output_fits_the_terminal_width(width: int) -> None:
     text = io.StringIO()
     render_metric_help(console=Console(file=text, width=width, color_system=None, highlight=False))
     lines = text.getvalue().splitlines()

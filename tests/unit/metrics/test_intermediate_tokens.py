@@ -19,17 +19,17 @@ def ids_under(pretokens: Counter[bytes], merges: list[reference.Merge]) -> Count
     return found
 
 
-def test_by_hand() -> None:
+def test_intermediate_tokens_of_an_example_worked_by_hand() -> None:
     """The base tokens are 0 and 1, the merges make 2 = 0 1 and 3 = 2 0, and the text is 0 3 3."""
     frequencies, merges = np.array([1, 0, 0, 2]), [(0, 1), (2, 0)]
     assert intermediate_tokens(frequencies, merges).tolist() == [False, False, True, False]
 
 
-def test_without_merges_there_is_none() -> None:
+def test_without_merges_there_are_no_intermediate_tokens() -> None:
     assert intermediate_tokens(np.array([4, 0]), []).tolist() == [False, False]
 
 
-def test_intermediate_tokens_never_occurs_but_inside_what_does() -> None:
+def test_intermediate_tokens_occur_only_inside_other_merges() -> None:
     merges = reference.train(Counter({b"abcd": 9, b"xy": 2}), num_merges=4)
     pairs = [(merge.left, merge.right) for merge in merges]
     found = ids_under(Counter({b"abcd": 1}), merges)

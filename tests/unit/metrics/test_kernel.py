@@ -14,7 +14,7 @@ from tokbench.errors import ConfigError
 from tokbench.metrics.kernel import current_kernel
 
 
-def test_the_python_kernel_says_that_it_runs_and_the_other_says_nothing() -> None:
+def test_slow_kernel_is_reported_once() -> None:
     ask = "from tokbench.metrics.kernel import current_kernel as ask; print(ask().name, ask().name)"
     without = "import sys; sys.modules['tokbench.native._metrics'] = None\n"
     environment = os.environ | {"TOKBENCH_KERNEL": "auto"}
@@ -29,6 +29,6 @@ def test_the_python_kernel_says_that_it_runs_and_the_other_says_nothing() -> Non
             assert current_kernel().name == name
 
 
-def test_any_other_kernel_is_an_error() -> None:
+def test_unknown_kernel_is_refused() -> None:
     with chosen("fast"), pytest.raises(ConfigError, match="TOKBENCH_KERNEL is 'fast'"):
         current_kernel()

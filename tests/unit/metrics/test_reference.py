@@ -38,7 +38,7 @@ def words_of(measurer: Measurer, text: str) -> list[str]:
 # --- tokens, characters, lines ----------------------------------------------------------------
 
 
-def test_an_empty_document_holds_nothing(measurer: Measurer) -> None:
+def test_empty_document_has_no_counts(measurer: Measurer) -> None:
     assert counted(measurer, Document(b"", (), ()), *COUNTS) == (0,) * len(COUNTS)
     assert counted(measurer, Document(b"", ((0, 0),), (UNKNOWN,)), "tokens", "unknown_tokens", "bytes") == (
         1,
@@ -61,12 +61,12 @@ def test_characters_are_code_points(measurer: Measurer) -> None:
     assert counted(measurer, document, *names) == (14, 7, 4, 1)
 
 
-def test_a_byte_that_belongs_to_no_character_is_one(measurer: Measurer) -> None:
+def test_invalid_byte_counts_as_one_character(measurer: Measurer) -> None:
     document = tokens_of(b"a\xe6\xbc", b"b\xff\xed\xa0\x80", b"\xc3")
     assert counted(measurer, document, "chars", "multibyte_chars", "words", "cut_chars") == (9, 0, 2, 0)
 
 
-def test_an_empty_token_cuts_what_it_stands_in_and_touches_nothing(measurer: Measurer) -> None:
+def test_empty_token_cuts_the_character_around_it(measurer: Measurer) -> None:
     document = Document("né".encode(), ((0, 3), (2, 3), (3, 3)), (0, 0, 0))
     assert counted(measurer, document, "cut_chars", "split_words") == (1, 1)
     empty = Document("né".encode(), ((0, 0), (2, 2), (2, 2)), (0, 0, 0))
@@ -80,7 +80,7 @@ def test_fallback_and_unknown_tokens_leave_bytes_uncovered(measurer: Measurer) -
     assert counted(measurer, document, *names) == (6, 2, 2, 6)
 
 
-def test_words_that_no_token_touches_are_uncovered(measurer: Measurer) -> None:
+def test_words_outside_all_tokens_are_uncovered(measurer: Measurer) -> None:
     dropped = Document("né, 東 b?".encode(), ((0, 1), (5, 8), (10, 11)), (NORMAL, UNKNOWN, NORMAL))
     assert counted(measurer, dropped, "words", "uncovered_bytes") == (3, len("東b".encode()))
     document = Document(b"one two", ((0, 3), (3, 3), (5, 5)), (NORMAL, NORMAL, NORMAL))
@@ -110,37 +110,37 @@ def test_words_that_no_token_touches_are_uncovered(measurer: Measurer) -> None:
         ("🙂 — …", []),
     ],
 )
-def test_words_are_found(measurer: Measurer, text: str, words: list[str]) -> None:
+def test_words_are_split_from_the_text(measurer: Measurer, text: str, words: list[str]) -> None:
     assert words_of(measurer, text) == sorted(words, key=str.encode)
 
 
-def test_english_words_are_split_or_not(measurer: Measurer) -> None:
+def test_english_words_are_whole_or_split(measurer: Measurer) -> None:
     document = tokens_of("The", " cat", "'s", " token", "iz", "er", ".")
     assert counted(measurer, document, "tokens", "words", "split_words", "chars") == (7, 3, 2, 20)
     assert measurer.worst_words(0, 2) == [(b"tokenizer", 3, 1), (b"cat's", 2, 1)]
     assert measurer.word_types().tolist() == [[3, 1]]
 
 
-def test_a_word_of_an_unspaced_script_is_one_letter(measurer: Measurer) -> None:
+def test_word_of_an_unspaced_script_is_one_letter(measurer: Measurer) -> None:
     document = tokens_of("東京", b"\xe3\x81", b"\xab", "ที", "่นี่", " ok")
     names = "words", "unspaced_words", "split_words", "cut_chars"
     assert counted(measurer, document, *names) == (6, 5, 2, 1)
 
 
-def test_white_space_may_be_in_no_token(measurer: Measurer) -> None:
+def test_uncovered_white_space_does_not_split_words(measurer: Measurer) -> None:
     document = Document(b"one two  three", ((0, 3), (4, 7), (9, 11), (11, 14)), (0,) * 4)
     assert counted(measurer, document, "words", "split_words") == (3, 1)
     assert measurer.word_types().tolist() == [[3, 2]]
 
 
-def test_a_word_in_no_token_is_not_split_and_not_whole(measurer: Measurer) -> None:
+def test_uncovered_word_is_neither_split_nor_whole(measurer: Measurer) -> None:
     document = Document(b"one one", ((0, 3),), (0,))
     assert counted(measurer, document, "words", "split_words") == (2, 0)
     assert measurer.word_types().tolist() == [[1, 0]]
     assert measurer.worst_words(0, 1) == [(b"one", 1, 2)]
 
 
-def test_the_worst_words_are_those_of_most_tokens_then_the_frequent_then_the_small() -> None:
+def test_most_fragmented_words_are_sorted_by_tokens_then_frequency_then_bytes() -> None:
     for name in KERNEL_NAMES:
         measurer = new_measurer(name)
         document = tokens_of("a", "b", " b", " d", " c", " c", " a", "b", "c", " ", "x" * 20, "x")
@@ -175,18 +175,18 @@ DIGIT_COUNTS = "digit_boundaries", "digit_cuts", "digit_hits"
         (["½Ⅷ²"], (0, 0, 0, 0)),
     ],
 )
-def test_short_numbers_are_whole_or_not(
+def test_short_numbers_are_whole_or_split(
     measurer: Measurer, pieces: list[str], expected: tuple[int, ...]
 ) -> None:
     assert counted(measurer, tokens_of(*pieces), *NUMBER_COUNTS) == expected
 
 
-def test_a_number_that_a_token_covers_in_part_is_not_whole(measurer: Measurer) -> None:
+def test_partially_covered_number_is_not_whole(measurer: Measurer) -> None:
     for spans in [((1, 2),), ((0, 1),), ((0, 2), (0, 2)), ()]:
         assert counted(measurer, Document(b"12", spans, (0,) * len(spans)), "whole_short_numbers") == (0,)
 
 
-def test_half_of_a_space_before_a_number_is_white_space_too(measurer: Measurer) -> None:
+def test_part_of_a_space_before_a_number_is_white_space(measurer: Measurer) -> None:
     assert counted(measurer, tokens_of(b"\xe3\x80", b"\x8012"), "whole_short_numbers") == (1,)
 
 
@@ -244,7 +244,7 @@ IDENTIFIER_COUNTS = "identifiers", "identifier_boundaries", "identifier_cuts", "
         (["get", "A" * 70, "b"], (1, 2, 2, 1)),
     ],
 )
-def test_identifiers_are_cut_where_their_parts_meet_or_elsewhere(
+def test_identifiers_are_cut_at_their_parts_or_elsewhere(
     measurer: Measurer, pieces: list[str], expected: tuple[int, ...]
 ) -> None:
     assert counted(measurer, tokens_of(*pieces), *IDENTIFIER_COUNTS) == expected
@@ -270,18 +270,18 @@ def test_identifiers_are_cut_where_their_parts_meet_or_elsewhere(
         ([b"==\xe3\x80", b"\x80"], (1, 1)),
     ],
 )
-def test_operators_stand_alone_or_not(
+def test_operators_are_isolated_or_not(
     measurer: Measurer, pieces: list[str], expected: tuple[int, ...]
 ) -> None:
     assert counted(measurer, tokens_of(*pieces), "operators", "isolated_operators") == expected
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
-def test_every_operator_is_one(measurer: Measurer, operator: str) -> None:
+def test_every_operator_is_recognized(measurer: Measurer, operator: str) -> None:
     assert counted(measurer, tokens_of("a ", operator, " b"), "operators", "isolated_operators") == (1, 1)
 
 
-def test_an_operator_that_a_token_covers_in_part_is_not_isolated(measurer: Measurer) -> None:
+def test_partially_covered_operator_is_not_isolated(measurer: Measurer) -> None:
     for spans in [((1, 2),), ((0, 1),), ((0, 2), (0, 2)), ()]:
         assert counted(measurer, Document(b"==", spans, (0,) * len(spans)), "isolated_operators") == (0,)
 
@@ -299,7 +299,7 @@ LANGUAGE = "language_chars", "covered_chars"
         ([b"\xff"], (0, 0)),
     ],
 )
-def test_characters_of_the_language_are_covered_where_one_token_holds_them(
+def test_letters_inside_one_token_are_covered(
     measurer: Measurer, pieces: list[str | bytes], expected: tuple[int, int]
 ) -> None:
     assert counted(measurer, tokens_of(*pieces), *LANGUAGE) == expected
@@ -318,7 +318,7 @@ def test_characters_of_the_language_are_covered_where_one_token_holds_them(
         ([], [], 0),
     ],
 )
-def test_unknown_tokens_and_fallback_bytes_cover_nothing(
+def test_unknown_tokens_and_fallback_bytes_do_not_cover_letters(
     measurer: Measurer, spans: list[tuple[int, int]], kinds: list[int], covered: int
 ) -> None:
     document = Document("aéb7".encode(), tuple(spans), tuple(kinds))
@@ -341,7 +341,7 @@ INDENTATION_COUNTS = "indented_lines", "indentation_chars", "indentation_tokens"
         (["  ", b"\xff"], (1, 2, 1)),
     ],
 )
-def test_the_indentation_of_lines_is_counted(
+def test_indentation_of_lines_is_counted(
     measurer: Measurer, pieces: list[str], expected: tuple[int, ...]
 ) -> None:
     assert counted(measurer, tokens_of(*pieces), *INDENTATION_COUNTS) == expected

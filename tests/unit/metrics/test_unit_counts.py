@@ -36,7 +36,7 @@ def content(units: UnitCounts) -> tuple[list[int], list[list[int]], bool]:
 
 
 @given(one=some, other=some, third=some)
-def test_sums_do_not_depend_on_who_added_what(
+def test_sums_do_not_depend_on_the_order_of_addition(
     one: list[tuple[int, int]], other: list[tuple[int, int]], third: list[tuple[int, int]]
 ) -> None:
     whole = summed([*one, *other, *third], most=5)
@@ -51,7 +51,7 @@ def test_sums_do_not_depend_on_who_added_what(
 
 
 @given(pairs=some)
-def test_they_are_those_of_a_dictionary(pairs: list[tuple[int, int]]) -> None:
+def test_sums_equal_those_of_a_dictionary(pairs: list[tuple[int, int]]) -> None:
     expected: Counter[int] = Counter()
     for key, count in pairs:
         expected[key] += count
@@ -69,7 +69,7 @@ def test_they_are_those_of_a_dictionary(pairs: list[tuple[int, int]]) -> None:
     assert found.are_lots == are_lots
 
 
-def test_many_rows_are_added_up_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_rows_are_summed_in_between(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unit_counts, "_WAITING_ROWS", 3)
     sums = UnitSums(1)
     for key in [5, 1, 5, 9, 5, 1, 1]:
@@ -78,7 +78,7 @@ def test_many_rows_are_added_up_now_and_then(monkeypatch: pytest.MonkeyPatch) ->
     assert content(sums.counts()) == ([1, 5, 9], [[3], [3], [1]], False)
 
 
-def test_units_are_kept_apart_up_to_a_number_of_them() -> None:
+def test_units_are_separate_up_to_a_limit() -> None:
     keys = np.arange(1, MOST_UNITS + 2)
     assert not joined([units_of(keys[:-1], keys[:-1])]).are_lots
     whole = joined([units_of(keys, keys)])
@@ -91,12 +91,12 @@ def test_units_are_kept_apart_up_to_a_number_of_them() -> None:
     assert content(kept.counts().as_lots()) == content(whole)
 
 
-def test_only_some_units() -> None:
+def test_units_can_be_selected_by_key() -> None:
     units = units_of([3, 9, 20], [1, 2, 3])
     assert content(units.only(np.array([20, 3, 4], np.uint64))) == ([3, 20], [[1], [3]], False)
 
 
-def test_rows_that_wait_do_not_keep_those_beside_them_in_memory() -> None:
+def test_waiting_rows_do_not_keep_their_arrays_in_memory() -> None:
     sums, keys, rows = UnitSums(1), np.arange(9, dtype=np.uint64), np.ones((9, 1), np.int64)
     arrays = [weakref.ref(keys), weakref.ref(rows)]
     sums.add(keys[2:4], rows[2:4])
