@@ -38,7 +38,7 @@ def with_added(folder: Path, *added: dict[str, Any]) -> Opened:
     return opened(path)
 
 
-def test_they_are_found_in_every_text_and_special_ones_as_asked(tmp_path: Path) -> None:
+def test_added_tokens_match_in_every_text_and_special_ones_if_requested(tmp_path: Path) -> None:
     mine = with_added(tmp_path, {"content": "<tool>"}, {"content": "    ", "normalized": True})
     engine, data = page_engine(), tokenizer_data(mine, name="mine")
     for text in ("the     cat<tool>  sat", "<tool><|im_end|>", "    ", "<too l>", "naïve    <tool", ""):
@@ -47,7 +47,7 @@ def test_they_are_found_in_every_text_and_special_ones_as_asked(tmp_path: Path) 
             assert found == list(mine.tokenizer.encode(text, special=policy)), text
 
 
-def test_in_a_conversation_a_tag_is_a_control_token_and_spaces_are_text(tmp_path: Path) -> None:
+def test_added_tag_is_a_control_token_in_conversations_and_added_spaces_are_text(tmp_path: Path) -> None:
     mine = with_added(tmp_path, {"content": "<tool>"}, {"content": "    "})
     data = tokenizer_data(mine, name="mine")
     found = [each[0] for each in data.fields["special"]]
@@ -62,12 +62,12 @@ def test_in_a_conversation_a_tag_is_a_control_token_and_spaces_are_text(tmp_path
         ({"content": "<|im", "normalized": True}, "can share text with '<|im'"),
     ],
 )
-def test_what_is_found_otherwise_is_refused(token: dict[str, Any], reason: str, tmp_path: Path) -> None:
+def test_unsupported_token_flags_are_refused(token: dict[str, Any], reason: str, tmp_path: Path) -> None:
     with pytest.raises(PageError, match=reason.replace("|", r"\|")):
         tokenizer_data(with_added(tmp_path, token), name="mine")
 
 
-def test_a_byte_level_bpe_that_splits_in_steps_is_refused_with_the_reason(tmp_path: Path) -> None:
+def test_byte_level_bpe_with_several_split_steps_is_refused(tmp_path: Path) -> None:
     trained(tmp_path / "saved", special_tokens=[])
     document = json.loads((tmp_path / "saved" / "tokenizer.json").read_text(encoding="utf-8"))
     document["pre_tokenizer"]["pretokenizers"].insert(0, {"type": "Digits", "individual_digits": True})

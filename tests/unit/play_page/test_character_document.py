@@ -132,9 +132,7 @@ PIECES = st.sampled_from(
     text=st.one_of(HARD_TEXTS, st.lists(PIECES).map("".join)),
     policy=st.sampled_from([SpecialPolicy.TEXT, SpecialPolicy.ENCODE]),
 )
-def test_ids_are_those_of_the_library(
-    engine: Engine, tokenizer: Opened, text: str, policy: SpecialPolicy
-) -> None:
+def test_ids_equal_the_librarys(engine: Engine, tokenizer: Opened, text: str, policy: SpecialPolicy) -> None:
     found = engine.call("encode", "mine", text, policy.value)["ids"]
     assert found == tokenizer.tokenizer.encode(text, special=policy)
 
@@ -146,7 +144,7 @@ LETTERS = st.text("ab▁", min_size=1, max_size=3)
     pairs=st.lists(st.tuples(LETTERS, LETTERS), max_size=12, unique=True),
     texts=st.lists(st.text("ab cé", max_size=14), min_size=1, max_size=4),
 )
-def test_made_up_merges(
+def test_any_merges_encode_as_in_the_library(
     engine: Engine, tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]], texts: list[str]
 ) -> None:
     vocab = dict.fromkeys(["a", "b", "▁"])
@@ -162,7 +160,7 @@ def test_made_up_merges(
         assert engine.call("encode", data, text, "text")["ids"] == mine.tokenizer.encode(text)
 
 
-def test_pairs_are_merged_in_the_order_of_the_list_and_no_others(engine: Engine, tmp_path: Path) -> None:
+def test_only_listed_pairs_are_merged_in_their_order(engine: Engine, tmp_path: Path) -> None:
     made = document(vocab=["▁", "a", "b", "ab", "aba"], merges=[["a", "b"], ["ab", "a"]])
     mine = kept(engine, tmp_path / "tokenizer.json", made)
     first = len(SPECIAL) + len(BYTES)
@@ -188,7 +186,7 @@ def test_pairs_are_merged_in_the_order_of_the_list_and_no_others(engine: Engine,
         ({"model": {"end_of_word_suffix": "</w>"}}, "its model asks for end_of_word_suffix"),
     ],
 )
-def test_what_the_encoder_does_not_do_is_refused_with_the_reason(
+def test_unsupported_settings_are_refused_with_the_reason(
     tmp_path: Path, parts: dict[str, Any], why: str
 ) -> None:
     with pytest.raises(PageError, match=f"this BPE: {why}"):

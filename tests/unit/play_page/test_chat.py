@@ -64,20 +64,22 @@ def test_hundreds_of_conversations_have_the_same_tokens_and_masks(talk: Opened) 
         pytest.param({"backend": "unigram", "vocab_size": 300}, marks=pytest.mark.slow),
     ],
 )
-def test_every_family_has_them(options: dict[str, object], tmp_path: Path) -> None:
+def test_conversations_of_every_algorithm_have_the_same_tokens(
+    options: dict[str, object], tmp_path: Path
+) -> None:
     opened = trained(tmp_path / "saved", special_tokens=CHATML, **options)
     assert isinstance(check_chat(with_chat(opened)), ChatCheck)
 
 
 @pytest.mark.slow
-def test_symbols_that_a_model_finds_by_itself_are_found_in_the_template_alone(tmp_path: Path) -> None:
+def test_user_defined_symbols_match_only_in_the_template(tmp_path: Path) -> None:
     symbols = {"backend": "unigram", "user_defined_symbols": CHATML, "vocab_size": 300}
     opened = trained(tmp_path / "saved", **symbols)
     assert check_chat(with_chat(opened)) == ChatCheck(600, 600)
 
 
 @pytest.mark.slow
-def test_a_template_in_jinja_is_made_a_table_too(talk: Opened, tmp_path: Path) -> None:
+def test_jinja_template_becomes_a_table(talk: Opened, tmp_path: Path) -> None:
     path = tmp_path / "mine.jinja"
     path.write_text(TRIMMED, encoding="utf-8")
     data = with_chat(talk, str(path))
@@ -100,7 +102,7 @@ def test_content_never_becomes_a_control_token(talk: Opened) -> None:
     assert [token for _, _, token in found["found"]] == ["<|im_end|>", "<|im_start|>"]
 
 
-def test_a_page_that_would_differ_shows_no_conversations(talk: Opened) -> None:
+def test_conversations_that_would_differ_are_not_offered(talk: Opened) -> None:
     data = with_chat(talk)
     assert isinstance(data.chat, ChatData)
     learned = {key: each._replace(is_learned=True) for key, each in data.chat.form.contents.items()}
@@ -112,7 +114,7 @@ def test_a_page_that_would_differ_shows_no_conversations(talk: Opened) -> None:
     assert isinstance(check_chat(replace(data, chat=unguarded)), NoChat)
 
 
-def test_a_tokenizer_without_a_template_has_none_and_a_wrong_one_is_an_error(
+def test_tokenizer_without_a_template_has_no_conversations(
     talk: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(workbench, "check_page", lambda _: Check(texts=1, num_bytes=1, characters=1))

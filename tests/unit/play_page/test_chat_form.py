@@ -68,7 +68,7 @@ def form_of(name: str) -> ChatForm:
     return infer_form(of_format(name), literals=TAGS)
 
 
-def test_a_table_by_hand() -> None:
+def test_table_by_hand_writes_a_conversation() -> None:
     form = infer_form(of_format("chatml"))
     atoms = form.write(["user", "assistant"], [" Hi\n", "Yes"])
     assert atoms is not None
@@ -99,7 +99,7 @@ def test_every_table_writes_an_exchange(name: str) -> None:
     messages=[("user", "Hi"), ("assistant", "\n\n")], by_turns=True, prompt=False
 )  # the whole message is trimmed
 @settings(max_examples=40)
-def test_every_built_in_template_is_a_table(
+def test_every_built_in_template_equals_its_table(
     name: str, messages: list[tuple[str, str]], by_turns: bool, prompt: bool
 ) -> None:
     roles, said = zip(*messages, strict=True)
@@ -120,14 +120,14 @@ def test_every_built_in_template_is_a_table(
         assert wanted is None  # the template refuses what the table has no place for
 
 
-def test_what_a_template_reads_in_contents_is_a_limit() -> None:
+def test_content_that_a_template_inspects_is_a_limit() -> None:
     assert ("assistant", "</think>") in form_of("qwen3").limits
     assert ("user", "<tool_response>") in form_of("qwen3").limits
     assert form_of("qwen3-instruct").limits == ()
     assert literals_of(["{{ x.split('</a>')[0] }} {% if \"it's\" in y %}"]) == {"</a>", "it's"}
 
 
-def test_a_system_message_may_be_written_last() -> None:
+def test_system_message_may_be_written_last() -> None:
     atoms = form_of("mistral-v3-tekken").write(
         ["system", "user", "assistant", "user"], ["Short.", "One?", "1", "Two?"]
     )
@@ -158,6 +158,6 @@ def numbered(messages: Sequence[Any], writer: Writer) -> None:
         (numbered, "depends on more"),
     ],
 )
-def test_what_no_table_says_is_refused(write: Any, reason: str) -> None:
+def test_template_without_a_table_is_refused(write: Any, reason: str) -> None:
     with pytest.raises(NoFormError, match=reason):
         infer_form(of_function(write))

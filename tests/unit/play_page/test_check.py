@@ -36,7 +36,7 @@ def broken(data: TokenizerData, **fields: Any) -> TokenizerData:
     return replace(data, fields={**data.fields, **fields})
 
 
-def test_some_thousand_texts_with_every_character_are_tried(mine: Opened) -> None:
+def test_check_covers_thousands_of_texts_and_every_character(mine: Opened) -> None:
     found = check_page(tokenizer_data(mine, name="mine"))
     assert found.texts > 3000
     assert found.characters > 155_000
@@ -44,7 +44,7 @@ def test_some_thousand_texts_with_every_character_are_tried(mine: Opened) -> Non
 
 
 @pytest.mark.slow
-def test_a_difference_is_reported_by_the_smallest_text(mine: Opened) -> None:
+def test_difference_is_reported_with_the_smallest_text(mine: Opened) -> None:
     data = tokenizer_data(mine, name="mine")
     merges = data.fields["merges"]
     with pytest.raises(PageError, match=r"would give other ids than .* for \"\w{2,4}\": .* and not "):
@@ -55,7 +55,9 @@ def test_a_difference_is_reported_by_the_smallest_text(mine: Opened) -> None:
         check_page(broken(data, split="[^]"))
 
 
-def test_nothing_is_written_then(mine: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_check_leaves_the_old_page(
+    mine: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     page = tmp_path / "page.html"
     page.write_text("before", encoding="utf-8")
 
@@ -69,9 +71,7 @@ def test_nothing_is_written_then(mine: Opened, tmp_path: Path, monkeypatch: pyte
     assert list(tmp_path.iterdir()) == [page]
 
 
-def test_names_that_are_there_twice_are_reported_apart(
-    mine: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_duplicate_names_are_numbered(mine: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workbench, "check_page", lambda _: Check(texts=1, num_bytes=1, characters=1))
     result = write_play_page([mine, mine], tmp_path / "page.html")
     name = mine.tokenizer.info.name
@@ -79,12 +79,12 @@ def test_names_that_are_there_twice_are_reported_apart(
     assert result.num_bytes == (tmp_path / "page.html").stat().st_size
 
 
-def test_a_folder_is_no_place_for_a_page(mine: Opened, tmp_path: Path) -> None:
+def test_folder_in_place_of_the_page_is_refused(mine: Opened, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="is a folder"):
         write_play_page([mine], tmp_path)
 
 
-def test_without_an_engine_the_error_names_the_pip_command(
+def test_missing_javascript_engine_is_named(
     mine: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     take = builtins.__import__

@@ -52,7 +52,7 @@ def by_hand(**fields: Any) -> str:
     return json.dumps(usual | fields)
 
 
-def test_the_lowest_rank_is_merged_first_and_the_leftmost_of_equals(engine: Engine) -> None:
+def test_lowest_rank_is_merged_first_and_ties_from_the_left(engine: Engine) -> None:
     data = by_hand()
     assert engine.call("encode", data, "abcaaab", "text")["ids"] == [258, 259, 256]
     assert engine.call("steps", data, "abc") == [
@@ -64,14 +64,14 @@ def test_the_lowest_rank_is_merged_first_and_the_leftmost_of_equals(engine: Engi
     assert engine.call("encode", by_hand(merges=None), "xbcab", "text")["ids"] == [120, 257, 256]
 
 
-def test_a_whole_token_needs_no_merges_where_the_vocabulary_says_so(engine: Engine) -> None:
+def test_whole_token_needs_no_merges_if_the_vocabulary_says_so(engine: Engine) -> None:
     data = by_hand(merges=[], whole_first=True)
     assert engine.call("encode", data, "abc", "text")["ids"] == [258]
     assert engine.call("steps", data, "abc") == [["the whole word is a token: nothing is merged", "abc"]]
     assert engine.call("encode", by_hand(merges=[]), "abc", "text")["ids"] == [97, 98, 99]
 
 
-def test_special_tokens_take_white_space_where_they_are_said_to(engine: Engine) -> None:
+def test_special_tokens_strip_white_space_by_their_flags(engine: Engine) -> None:
     data = by_hand(
         special=[
             ["<m>", 300, True, False, True],
@@ -91,7 +91,7 @@ def test_special_tokens_take_white_space_where_they_are_said_to(engine: Engine) 
 
 
 @given(text=HARD_TEXTS)
-def test_bytes_are_those_of_utf_8(engine: Engine, text: str) -> None:
+def test_bytes_are_utf_8(engine: Engine, text: str) -> None:
     data = text.encode()
     assert engine.call("bytes", text) == [data.decode("latin-1"), len(data), text]
 
@@ -100,7 +100,7 @@ def test_bytes_are_those_of_utf_8(engine: Engine, text: str) -> None:
     text=st.one_of(HARD_TEXTS, st.text("the cat<|end> 1\n안e\u0301", max_size=30)),
     policy=st.sampled_from([SpecialPolicy.TEXT, SpecialPolicy.ENCODE]),
 )
-def test_ids_and_places_are_those_of_the_tokenizer(
+def test_ids_and_spans_equal_the_tokenizers(
     engine: Engine, tokenizer: Opened, text: str, policy: SpecialPolicy
 ) -> None:
     data = tokenizer_data(tokenizer, name="mine").to_json()
@@ -112,11 +112,11 @@ def test_ids_and_places_are_those_of_the_tokenizer(
 
 
 @pytest.mark.parametrize("text", ["a" * 50_000, "the " * 20_000, " " * 30_000, "aab" * 9_000 + "안"])
-def test_long_words_take_no_longer_than_they_must(engine: Engine, tokenizer: Opened, text: str) -> None:
+def test_long_words_encode_in_linear_time(engine: Engine, tokenizer: Opened, text: str) -> None:
     data = tokenizer_data(tokenizer, name="mine").to_json()
     assert engine.call("encode", data, text, "text")["ids"] == tokenizer.tokenizer.encode(text)
 
 
-def test_halves_of_surrogate_pairs_become_replacement_characters(engine: Engine) -> None:
+def test_unpaired_surrogates_become_replacement_characters(engine: Engine) -> None:
     found = engine.call("encode", by_hand(), "\ud83da", "text")["ids"]
     assert found == [*"\ufffd".encode(), 97]

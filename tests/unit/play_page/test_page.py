@@ -58,7 +58,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> TokenizerData:
     return tokenizer_data(opened, name=HOSTILE)
 
 
-def test_what_is_packed_is_what_was_checked(data: TokenizerData) -> None:
+def test_page_has_the_checked_data(data: TokenizerData) -> None:
     parts = Parts(play_page([(data, CHECK)]))
     [packed] = [
         (attributes, text)
@@ -74,7 +74,7 @@ def test_what_is_packed_is_what_was_checked(data: TokenizerData) -> None:
     assert files == {"tokbench.json": sha256(manifest.read_bytes()).hexdigest()}
 
 
-def test_the_policy_allows_its_own_script_and_style_alone(data: TokenizerData) -> None:
+def test_content_security_policy_allows_only_its_script_and_style(data: TokenizerData) -> None:
     parts = Parts(play_page([(data, CHECK)]))
     policy = next(
         attributes["content"] or "" for _, attributes in parts.elements if "http-equiv" in attributes
@@ -88,7 +88,7 @@ def test_the_policy_allows_its_own_script_and_style_alone(data: TokenizerData) -
     assert not re.search(r"(?:src|href)=|url\(|@import|fetch\(|XMLHttp|WebSocket|import\(", page)
 
 
-def test_nothing_of_a_name_or_a_text_is_read_as_markup(data: TokenizerData) -> None:
+def test_names_and_texts_are_not_read_as_markup(data: TokenizerData) -> None:
     page = play_page([(data, CHECK), (replace(data, name="other"), CHECK)], text=f"\n{HOSTILE}")
     parts = Parts(page)
     assert parts.open == []
@@ -99,7 +99,7 @@ def test_nothing_of_a_name_or_a_text_is_read_as_markup(data: TokenizerData) -> N
     assert b"alert(1)</script>" not in page
 
 
-def test_the_page_says_when_and_by_what_it_was_made(data: TokenizerData) -> None:
+def test_page_has_its_date_and_check(data: TokenizerData) -> None:
     made = datetime(2026, 2, 3, tzinfo=UTC)
     page = play_page([(data, CHECK)], made=made)
     assert b"on 2026-02-03" in page
@@ -108,7 +108,7 @@ def test_the_page_says_when_and_by_what_it_was_made(data: TokenizerData) -> None
     assert b"@" not in re.sub(rb"@(media|script@)", b"", page)
 
 
-def test_every_control_has_a_name(data: TokenizerData) -> None:
+def test_every_control_has_a_label(data: TokenizerData) -> None:
     parts = Parts(play_page([(data, CHECK)]))
     labelled = {attributes.get("for") for tag, attributes in parts.elements if tag == "label"}
     controls = {

@@ -66,7 +66,7 @@ def expected(pattern: str, text: str) -> list[str] | None:
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_named_patterns_split_alike(engine: Engine, name: str) -> None:
+def test_named_patterns_split_as_in_python(engine: Engine, name: str) -> None:
     pattern = resolve_pattern(name)
     assert pattern.regex is not None
     texts = list(generated_texts(["<end>"], seed=5))
@@ -75,7 +75,7 @@ def test_named_patterns_split_alike(engine: Engine, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMED)
-def test_every_character_is_of_the_same_class(engine: Engine, name: str) -> None:
+def test_every_character_has_the_same_class_as_in_python(engine: Engine, name: str) -> None:
     pattern = resolve_pattern(name)
     assert pattern.regex is not None
     characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
@@ -87,14 +87,14 @@ def test_every_character_is_of_the_same_class(engine: Engine, name: str) -> None
 
 @pytest.mark.parametrize("pattern", CUSTOM)
 @given(text=st.one_of(HARD_TEXTS, st.text("abckKsſ\u212alm x\n1é🙂A.\t亜_-", max_size=12)))
-def test_other_patterns_split_alike(engine: Engine, pattern: str, text: str) -> None:
+def test_custom_patterns_split_as_in_python(engine: Engine, pattern: str, text: str) -> None:
     from tokbench.formats.set_operations import without_set_operations
 
     wanted = expected(without_set_operations(pattern), text)
     assert engine.call("parts", javascript_regex(pattern), [text]) == [wanted]
 
 
-def test_a_possessive_repetition_gives_nothing_back(engine: Engine) -> None:
+def test_possessive_repetition_does_not_backtrack(engine: Engine) -> None:
     assert engine.call("parts", javascript_regex("a++ab|a|b"), ["aab"]) == [["a", "a", "b"]]
     assert engine.call("parts", javascript_regex("a+ab|a|b"), ["aab"]) == [["aab"]]
 
@@ -102,12 +102,12 @@ def test_a_possessive_repetition_gives_nothing_back(engine: Engine) -> None:
 @pytest.mark.parametrize(
     "pattern", [r"\bword|.", r"(?m)^a|.", r"a(?P<n>b)|.", r"\X|.", r"(a", r"a)", r"[a", r"*a", r"(?i)a|."]
 )
-def test_what_is_not_known_is_refused(pattern: str) -> None:
+def test_unsupported_pattern_is_refused(pattern: str) -> None:
     with pytest.raises(PageError, match="split pattern holds"):
         javascript_regex(pattern)
 
 
-def test_no_class_is_left_to_the_browser() -> None:
+def test_no_character_class_is_left_to_the_browser() -> None:
     for name in NAMED:
         written: Any = resolve_pattern(name).regex
         assert not regex.search(r"\\[pPswdSWDb]|\(\?i", javascript_regex(written))

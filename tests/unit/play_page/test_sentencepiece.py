@@ -59,7 +59,7 @@ def hand_made(
     return kept(engine, folder / "hand.model", proto)
 
 
-def test_the_best_cut_has_the_highest_sum(engine: Engine, tmp_path: Path) -> None:
+def test_best_segmentation_has_the_highest_score(engine: Engine, tmp_path: Path) -> None:
     scores = {"▁": -2.0, "a": -3.0, "b": -3.0, "▁a": -4.0, "ab": -1.5}
     hand_made(engine, tmp_path, [unknown(), *scored(scores)], type=1)
     found = engine.call("encode", "mine", "ab a", "text")
@@ -73,7 +73,7 @@ def test_the_best_cut_has_the_highest_sum(engine: Engine, tmp_path: Path) -> Non
     assert engine.call("steps", "mine", "ab", [2, 3]) == [["split together with the words around it", "a|b"]]
 
 
-def test_unknown_characters_side_by_side_are_one_token(engine: Engine, tmp_path: Path) -> None:
+def test_adjacent_unknown_characters_are_one_token(engine: Engine, tmp_path: Path) -> None:
     for type in (1, 2):
         mine = hand_made(engine, tmp_path, [unknown(), *scored({"▁": -1.0, "a": -2.0})], type=type)
         found = engine.call("encode", "mine", "xyéa x", "text")
@@ -81,7 +81,7 @@ def test_unknown_characters_side_by_side_are_one_token(engine: Engine, tmp_path:
         assert found["spans"] == [list(token.span) for token in mine.tokenizer.segment("xyéa x").tokens]
 
 
-def test_the_best_pair_is_merged_first_and_symbols_never(engine: Engine, tmp_path: Path) -> None:
+def test_best_pair_is_merged_first_and_symbols_never(engine: Engine, tmp_path: Path) -> None:
     pieces = [
         *(
             unknown(),
@@ -96,7 +96,7 @@ def test_the_best_pair_is_merged_first_and_symbols_never(engine: Engine, tmp_pat
     assert engine.call("steps", "mine", "aba") == [["its characters", "a|b|a"], ["rank 2", "a|ba"]]
 
 
-def test_a_piece_that_is_not_used_is_taken_apart(engine: Engine, tmp_path: Path) -> None:
+def test_unused_piece_is_split_again(engine: Engine, tmp_path: Path) -> None:
     pieces = [unknown(), *scored({"▁": -9.0, "a": -8.0, "b": -7.0}), ModelPiece("ab", -1.0, PieceType.UNUSED)]
     mine = hand_made(engine, tmp_path, pieces, type=2)
     assert engine.call("encode", "mine", "ab", "text")["ids"] == mine.tokenizer.encode("ab") == [1, 2, 3]
@@ -105,9 +105,7 @@ def test_a_piece_that_is_not_used_is_taken_apart(engine: Engine, tmp_path: Path)
 
 @pytest.mark.parametrize("rule", ["identity", "nfkc", "nmt_nfkc", "nmt_nfkc_cf"])
 @pytest.mark.parametrize("removes", [True, False])
-def test_texts_are_normalized_as_the_table_says(
-    engine: Engine, tmp_path: Path, rule: str, removes: bool
-) -> None:
+def test_texts_are_normalized_by_the_table(engine: Engine, tmp_path: Path, rule: str, removes: bool) -> None:
     letters = dict.fromkeys("▁aAbfi.é", -1.0)
     proto = written(
         [unknown(), *scored(letters)],
@@ -124,7 +122,7 @@ def test_texts_are_normalized_as_the_table_says(
     text=st.one_of(HARD_TEXTS, SPACES, st.text("the <s>cat</s> 1 안é", max_size=30)),
     policy=st.sampled_from([SpecialPolicy.TEXT, SpecialPolicy.ENCODE]),
 )
-def test_ids_and_places_are_those_of_the_tokenizer(
+def test_ids_and_spans_equal_the_tokenizers(
     engine: Engine, tokenizer: Opened, text: str, policy: SpecialPolicy
 ) -> None:
     found = engine.call("encode", "mine", text, policy.value)
@@ -134,16 +132,16 @@ def test_ids_and_places_are_those_of_the_tokenizer(
 
 
 @pytest.mark.parametrize("text", ["a" * 20_000, " " * 20_000, "the cat " * 20_000, "안" * 10_000])
-def test_long_texts_round_as_the_library_does(engine: Engine, tokenizer: Opened, text: str) -> None:
+def test_long_texts_round_as_in_the_library(engine: Engine, tokenizer: Opened, text: str) -> None:
     assert engine.call("encode", "mine", text, "text")["ids"] == tokenizer.tokenizer.encode(text)
 
 
-def test_sums_begin_again_where_the_library_lets_them(engine: Engine, tokenizer: Opened) -> None:
+def test_score_sums_restart_as_in_the_library(engine: Engine, tokenizer: Opened) -> None:
     text = "\n".join(training_text()) * (8 if tokenizer.tokenizer.info.backend == "unigram" else 1)
     assert engine.call("encode", "mine", text, "text")["ids"] == tokenizer.tokenizer.encode(text)
 
 
-def test_a_model_of_words_is_refused_with_the_reason(tmp_path: Path) -> None:
+def test_word_model_is_refused_with_the_reason(tmp_path: Path) -> None:
     path = tmp_path / "word.model"
     path.write_bytes(written([unknown(), *scored({"▁a": -1.0})], trainer={"model_type": 3}))
     with pytest.raises(PageError, match="this SentencePiece model: its pieces are words"):

@@ -95,7 +95,7 @@ def tokenizer(
     return made
 
 
-def test_each_word_is_cut_by_itself_with_a_space_in_front(engine: Engine, tokenizer: Opened) -> None:
+def test_each_word_is_segmented_separately_with_a_prefix_space(engine: Engine, tokenizer: Opened) -> None:
     ids = {piece: id for id, piece in enumerate(SCORES)}
     found = engine.call("encode", "mine", "the  cats", "text")
     assert found["ids"] == [ids["▁the"], ids["▁cat"], ids["s"]] == tokenizer.tokenizer.encode("the  cats")
@@ -116,14 +116,12 @@ def test_each_word_is_cut_by_itself_with_a_space_in_front(engine: Engine, tokeni
     ),
     policy=st.sampled_from([SpecialPolicy.TEXT, SpecialPolicy.ENCODE]),
 )
-def test_ids_are_those_of_the_library(
-    engine: Engine, tokenizer: Opened, text: str, policy: SpecialPolicy
-) -> None:
+def test_ids_equal_the_librarys(engine: Engine, tokenizer: Opened, text: str, policy: SpecialPolicy) -> None:
     found = engine.call("encode", "mine", text, policy.value)["ids"]
     assert found == tokenizer.tokenizer.encode(text, special=policy)
 
 
-def test_a_normal_form_that_spells_a_special_token_is_one(engine: Engine, tokenizer: Opened) -> None:
+def test_special_token_in_normalized_text_is_matched(engine: Engine, tokenizer: Opened) -> None:
     """NFKC turns full-width letters into </s>, which the library takes for the special token if these are encoded."""
     text = "a ＜／s＞ b"
     for policy in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
@@ -136,7 +134,7 @@ def test_a_normal_form_that_spells_a_special_token_is_one(engine: Engine, tokeni
 @pytest.mark.parametrize(
     "text", ["ª\u302a", "ﬁ\u302a", "ﬁ\u0300", "a\u0301\u0301", "a\u0301\u0301\u0301", "\u0600ª"]
 )
-def test_short_clusters_are_looked_up_as_a_whole(engine: Engine, tokenizer: Opened, text: str) -> None:
+def test_short_clusters_are_replaced_as_a_whole(engine: Engine, tokenizer: Opened, text: str) -> None:
     assert engine.call("encode", "mine", text, "text")["ids"] == tokenizer.tokenizer.encode(text)
 
 
@@ -147,7 +145,7 @@ def test_short_clusters_are_looked_up_as_a_whole(engine: Engine, tokenizer: Open
         ({"pre_tokenizer": {"type": "Whitespace"}}, "it does not split by WhitespaceSplit"),
     ],
 )
-def test_what_the_encoder_does_not_do_is_refused_with_the_reason(
+def test_unsupported_settings_are_refused_with_the_reason(
     tmp_path: Path, fields: dict[str, Any], why: str
 ) -> None:
     with pytest.raises(PageError, match=f"this Unigram: {why}"):

@@ -101,7 +101,7 @@ def uncased(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Opened:
     return made
 
 
-def test_the_longest_piece_is_taken_first(engine: Engine, uncased: Opened) -> None:
+def test_longest_piece_is_matched_first(engine: Engine, uncased: Opened) -> None:
     data = "uncased"
     names = tokenizer_data(uncased, name="mine").fields["pieces"]
     found = engine.call("encode", data, "The CATs, ¿", "text")
@@ -131,7 +131,7 @@ def test_words_of_more_than_100_characters_are_unknown(
     text=st.one_of(HARD_TEXTS, MARKS, st.text("thecats[CLS]UNK naïve É,東\n", max_size=30)),
     policy=st.sampled_from([SpecialPolicy.TEXT, SpecialPolicy.ENCODE]),
 )
-def test_ids_and_places_are_those_of_the_tokenizer(
+def test_ids_equal_the_tokenizers(
     engine: Engine, tokenizer: Opened, text: str, policy: SpecialPolicy
 ) -> None:
     data = "mine"
@@ -140,13 +140,13 @@ def test_ids_and_places_are_those_of_the_tokenizer(
 
 
 @given(text=st.text("thecats naive,É안東\n", max_size=30))
-def test_places_are_those_of_the_tokenizer(engine: Engine, tokenizer: Opened, text: str) -> None:
+def test_spans_equal_the_tokenizers(engine: Engine, tokenizer: Opened, text: str) -> None:
     data = "mine"
     wanted = tokenizer.tokenizer.segment(text).tokens
     assert engine.call("encode", data, text, "text")["spans"] == [list(token.span) for token in wanted]
 
 
-def test_added_tokens_are_found_as_their_flags_say(engine: Engine, tmp_path: Path) -> None:
+def test_added_tokens_match_by_their_flags(engine: Engine, tmp_path: Path) -> None:
     added = [
         {"id": 900, "content": "<m>", "special": True, "lstrip": True},
         {"id": 901, "content": "<n>", "special": False, "rstrip": True},
@@ -164,14 +164,14 @@ def test_added_tokens_are_found_as_their_flags_say(engine: Engine, tmp_path: Pat
 @pytest.mark.parametrize(
     ("flag", "why"), [("normalized", "in the normalized text"), ("single_word", "matches whole words only")]
 )
-def test_what_the_encoder_does_not_do_is_refused_with_the_reason(tmp_path: Path, flag: str, why: str) -> None:
+def test_unsupported_token_flags_are_refused_with_the_reason(tmp_path: Path, flag: str, why: str) -> None:
     added = [{"id": 900, "content": "<m>", "special": True, flag: True}]
     mine = wordpiece(tmp_path / "tokenizer.json", added=added, **RULES["uncased"])
     with pytest.raises(PageError, match=f"added token '<m>'.* {why}"):
         tokenizer_data(mine, name="mine")
 
 
-def test_another_normalizer_is_refused_with_the_reason(tmp_path: Path) -> None:
+def test_unsupported_normalizer_is_refused_with_the_reason(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     wordpiece(path, **RULES["uncased"])
     document = json.loads(path.read_text("utf-8")) | {"normalizer": {"type": "NFKC"}}
