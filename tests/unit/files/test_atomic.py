@@ -87,14 +87,14 @@ def faulty_write(
         return False, fault.steps >= at
 
 
-def test_a_new_folder_and_its_parents(tmp_path: Path) -> None:
+def test_new_folder_is_created_with_its_parents(tmp_path: Path) -> None:
     place = tmp_path / "one" / "two" / "mine"
     write_folder(place, NEW, replace=False)
     assert contents(place) == NEW
     assert names(place.parent) == ["mine"]
 
 
-def test_a_folder_is_replaced_wholly(tmp_path: Path, way: str) -> None:
+def test_folder_is_replaced_completely(tmp_path: Path, way: str) -> None:
     place = tmp_path / "mine"
     write_folder(place, OLD, replace=False)
     write_folder(place, NEW, replace=True)
@@ -102,7 +102,7 @@ def test_a_folder_is_replaced_wholly(tmp_path: Path, way: str) -> None:
     assert names(tmp_path) == ["mine"]
 
 
-def test_a_folder_with_files_is_not_replaced_unasked(tmp_path: Path) -> None:
+def test_existing_folder_is_not_replaced_by_default(tmp_path: Path) -> None:
     place = tmp_path / "mine"
     write_folder(place, OLD, replace=False)
     with pytest.raises(StoreError, match="it exists; nothing was changed"):
@@ -113,7 +113,7 @@ def test_a_folder_with_files_is_not_replaced_unasked(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("replace", [False, True], ids=["new", "replace"])
-def test_an_interrupt_at_any_step_leaves_old_or_new(
+def test_interrupt_at_any_step_leaves_the_old_or_the_new_folder(
     tmp_path: Path, way: str, replace: bool, after: bool
 ) -> None:
     at, reached = 0, True
@@ -132,7 +132,7 @@ def test_an_interrupt_at_any_step_leaves_old_or_new(
 
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EACCES], ids=errno.errorcode.__getitem__)
 @pytest.mark.parametrize("replace", [False, True], ids=["new", "replace"])
-def test_an_error_at_any_step_changes_nothing(tmp_path: Path, way: str, replace: bool, code: int) -> None:
+def test_error_at_any_step_changes_nothing(tmp_path: Path, way: str, replace: bool, code: int) -> None:
     at, reached, failures = 0, True, 0
     while reached:
         at += 1
@@ -151,7 +151,7 @@ def test_an_error_at_any_step_changes_nothing(tmp_path: Path, way: str, replace:
     assert failures >= 6
 
 
-def test_a_full_disk_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(descriptor: int) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -165,7 +165,7 @@ def test_a_full_disk_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert isinstance(caught.value.__cause__, OSError)
 
 
-def test_a_file_system_without_folder_sync_is_good_enough(
+def test_file_system_without_folder_sync_is_supported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fsync = os.fsync
@@ -180,9 +180,7 @@ def test_a_file_system_without_folder_sync_is_good_enough(
     assert contents(tmp_path / "mine") == NEW
 
 
-def test_everything_reaches_the_disk_before_the_folder_is_in_its_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_are_synced_before_the_folder_appears(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place, fsync, was_there = tmp_path / "mine", os.fsync, []
 
     def watched(descriptor: int) -> None:
@@ -194,7 +192,7 @@ def test_everything_reaches_the_disk_before_the_folder_is_in_its_place(
     assert was_there == [False] * (len(NEW) + 1) + [True]  # each file, their folder; then the parent
 
 
-def test_a_parent_that_is_a_file(tmp_path: Path) -> None:
+def test_file_as_parent_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"precious")
     for place in (tmp_path / "file" / "mine", tmp_path / "file" / "below" / "mine"):
         with pytest.raises(StoreError, match="a part of its path is a file"):
@@ -202,7 +200,7 @@ def test_a_parent_that_is_a_file(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_bytes() == b"precious"
 
 
-def test_a_file_in_its_place_is_never_replaced(tmp_path: Path) -> None:
+def test_file_in_place_of_the_folder_is_never_replaced(tmp_path: Path) -> None:
     (tmp_path / "mine").write_bytes(b"precious")
     for replace in (False, True):
         with pytest.raises(StoreError):
@@ -212,7 +210,7 @@ def test_a_file_in_its_place_is_never_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write everywhere")
-def test_a_read_only_parent(tmp_path: Path) -> None:
+def test_read_only_parent_is_refused(tmp_path: Path) -> None:
     tmp_path.chmod(0o555)
     try:
         with pytest.raises(StoreError, match="no permission"):
@@ -222,7 +220,7 @@ def test_a_read_only_parent(tmp_path: Path) -> None:
     assert names(tmp_path) == []
 
 
-def test_a_sub_folder_is_never_deleted(tmp_path: Path) -> None:
+def test_sub_folder_is_never_deleted(tmp_path: Path) -> None:
     place = tmp_path / "mine"
     (place / "notes").mkdir(parents=True)
     (place / "notes" / "text").write_bytes(b"precious")
@@ -231,7 +229,7 @@ def test_a_sub_folder_is_never_deleted(tmp_path: Path) -> None:
     assert [path.read_bytes() for path in tmp_path.glob(".mine.tmp-*/notes/text")] == [b"precious"]
 
 
-def test_a_link_is_replaced_where_it_points_to(tmp_path: Path) -> None:
+def test_link_is_replaced_at_its_target(tmp_path: Path) -> None:
     real, link = tmp_path / "disk" / "real", tmp_path / "link"
     write_folder(real, OLD, replace=False)
     link.symlink_to(real)
@@ -240,7 +238,7 @@ def test_a_link_is_replaced_where_it_points_to(tmp_path: Path) -> None:
     assert contents(real) == NEW
 
 
-def test_the_working_folder_by_its_dot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_working_folder_can_be_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine").mkdir()
     monkeypatch.chdir(tmp_path / "mine")
     write_folder(Path(), NEW, replace=True)
@@ -249,13 +247,13 @@ def test_the_working_folder_by_its_dot(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("name", ["x" * 255, "名" * 85, "a b\n'\"", "-rf", ".hidden", "mine.tmp-1"])
-def test_names_of_every_kind(tmp_path: Path, name: str) -> None:
+def test_unusual_names_can_be_written(tmp_path: Path, name: str) -> None:
     write_folder(tmp_path / name, OLD, replace=False)
     write_folder(tmp_path / name, NEW, replace=True)
     assert contents(tmp_path / name) == NEW
 
 
-def test_a_name_that_is_too_long(tmp_path: Path) -> None:
+def test_too_long_name_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="its name is too long"):
         write_folder(tmp_path / ("x" * 256), NEW, replace=False)
     assert names(tmp_path) == []
@@ -272,7 +270,7 @@ def test_permissions_follow_the_umask(tmp_path: Path) -> None:
     assert (tmp_path / "mine" / "a.txt").stat().st_mode & 0o777 == 0o640
 
 
-def test_of_many_first_writers_one_wins(tmp_path: Path) -> None:
+def test_one_of_many_concurrent_writers_wins(tmp_path: Path) -> None:
     place, start = tmp_path / "mine", threading.Barrier(8)
 
     def attempt(writer: int) -> int | None:
@@ -290,7 +288,7 @@ def test_of_many_first_writers_one_wins(tmp_path: Path) -> None:
     assert names(tmp_path) == ["mine"]
 
 
-def test_writers_that_replace_leave_one_of_them_whole(tmp_path: Path, way: str) -> None:
+def test_concurrent_replacing_writers_leave_one_complete_folder(tmp_path: Path, way: str) -> None:
     place, start = tmp_path / "mine", threading.Barrier(8)
     write_folder(place, OLD, replace=False)
 
@@ -334,7 +332,7 @@ folder.write_folder(Path(sys.argv[1]), {"a.txt": b"new", "c.txt": b"x" * 10_000}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="one step in which folders change places is Linux's")
-def test_a_killed_writer_leaves_old_or_new(tmp_path: Path) -> None:
+def test_killed_writer_leaves_the_old_or_the_new_folder(tmp_path: Path) -> None:
     processes = []
     for at in range(1, 11):
         place = tmp_path / str(at) / "mine"
@@ -350,7 +348,7 @@ def test_a_killed_writer_leaves_old_or_new(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_FSIZE is POSIX's")
-def test_a_write_that_the_system_cuts_off_changes_nothing(tmp_path: Path) -> None:
+def test_write_beyond_the_file_size_limit_changes_nothing(tmp_path: Path) -> None:
     place = tmp_path / "mine"
     write_folder(place, OLD, replace=False)
     script = """
@@ -378,7 +376,7 @@ except StoreError as error:
     ("code", "hint"),
     [(errno.ENOSPC, "make room"), (errno.EDQUOT, "make room"), (errno.EROFS, "another file")],
 )
-def test_a_file_on_a_full_disk_needs_room(
+def test_failed_sync_of_a_file_has_a_hint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, hint: str
 ) -> None:
     def refuse(descriptor: int) -> None:

@@ -47,11 +47,11 @@ def test_checksums_are_right():
     assert not wrong, "run python corpora/make_manifest.py"
 
 
-def test_all_are_in_the_public_domain():
+def test_all_files_are_public_domain():
     assert {file.licence for file in bundled_files()} == {"CC0-1.0"}
 
 
-def test_none_is_empty_and_all_are_utf8():
+def test_files_are_valid_utf8_and_not_empty():
     for file in bundled_files():
         text = file.path.read_bytes().decode()
         assert 0 < file.characters == len(text) <= file.bytes
@@ -93,11 +93,11 @@ def test_code_covers_languages():
     assert all(file.bytes >= 4096 for file in files("code"))
 
 
-def test_there_are_edge_cases():
+def test_edge_case_files_exist():
     assert files("edge")
 
 
-def test_bundled_corpus_has_a_group_a_language():
+def test_bundled_corpus_has_a_group_for_each_language():
     groups = Counter(document.group for document in bundled_corpus().documents())
     assert groups == Counter(file.group for file in bundled_files() if file.kind != "edge")
 
@@ -116,11 +116,11 @@ def test_manifest_generator_reproduces_the_manifest(tmp_path):
 
 
 class TestResources:
-    def test_folders_are_found(self):
+    def test_bundled_folders_are_found(self):
         assert configs_directory().name == "configs"
         assert corpora_directory().name == "corpora"
 
-    def test_package_data_goes_before_the_repository(self, tmp_path, monkeypatch):
+    def test_package_data_is_preferred_to_the_repository(self, tmp_path, monkeypatch):
         package = tmp_path / "tokbench"
         for folder in (package / "corpora", tmp_path / "corpora", tmp_path / "configs"):
             folder.mkdir(parents=True)
@@ -143,7 +143,7 @@ class TestResources:
             (None, "No such file"),
         ],
     )
-    def test_a_bad_manifest_is_an_error(self, tmp_path, monkeypatch, manifest, complaint):
+    def test_malformed_manifest_is_refused(self, tmp_path, monkeypatch, manifest, complaint):
         directory = tmp_path / "corpora"
         (directory / "parallel").mkdir(parents=True)
         (directory / "parallel" / "xx.txt").write_text("x")
@@ -153,7 +153,7 @@ class TestResources:
         with pytest.raises(TokbenchError, match=complaint):
             bundled_files()
 
-    def test_a_missing_text_is_an_error(self, tmp_path, monkeypatch):
+    def test_missing_text_is_refused(self, tmp_path, monkeypatch):
         (tmp_path / "corpora").mkdir()
         (tmp_path / "corpora" / "MANIFEST.toml").write_text(
             "[[file]]\npath='edge/x.txt'\ngroup='x'\ntitle='x'\nlicence='CC0-1.0'\n"

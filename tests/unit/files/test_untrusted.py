@@ -21,7 +21,7 @@ posix = pytest.mark.skipif(os.name == "nt", reason="POSIX has these files")
 @posix
 @pytest.mark.parametrize("kind", ["pipe", "device", "folder", "socket"])
 @pytest.mark.parametrize("linked", [False, True])
-def test_what_is_no_file_is_refused_at_once(tmp_path: Path, kind: str, linked: bool) -> None:
+def test_special_files_are_refused_without_blocking(tmp_path: Path, kind: str, linked: bool) -> None:
     path = tmp_path / "it"
     if kind == "pipe":
         os.mkfifo(path)
@@ -40,7 +40,7 @@ def test_what_is_no_file_is_refused_at_once(tmp_path: Path, kind: str, linked: b
 
 
 @posix
-def test_what_is_put_in_the_place_of_a_file_is_not_waited_for(
+def test_file_replaced_by_a_pipe_is_refused_without_blocking(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "it"
@@ -57,7 +57,7 @@ def test_what_is_put_in_the_place_of_a_file_is_not_waited_for(
         untrusted.read_regular(path, limit=10)
 
 
-def test_a_file_may_have_as_many_bytes_as_the_limit(tmp_path: Path) -> None:
+def test_file_up_to_the_size_limit_is_read(tmp_path: Path) -> None:
     path = tmp_path / "it"
     path.write_bytes(b"x" * 10)
     assert untrusted.read_regular(path, limit=10) == b"x" * 10
@@ -65,7 +65,7 @@ def test_a_file_may_have_as_many_bytes_as_the_limit(tmp_path: Path) -> None:
         untrusted.read_regular(path, limit=9)
 
 
-def test_a_file_that_grows_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_that_grows_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "it"
     path.write_bytes(b"x" * 100_000)
     real = untrusted.open_regular
@@ -88,7 +88,7 @@ def nested(levels: int, *, kind: str = "list") -> bytes:
 @pytest.mark.parametrize("load", [untrusted.load_json, untrusted.load_strict_json])
 @pytest.mark.parametrize("kind", ["list", "object"])
 @pytest.mark.parametrize("levels", [64, 65, 500, 3_000, 100_000])
-def test_json_has_so_many_levels(load: Callable[..., object], kind: str, levels: int) -> None:
+def test_json_nesting_is_limited(load: Callable[..., object], kind: str, levels: int) -> None:
     data = nested(levels, kind=kind)
     if levels == untrusted.MAX_JSON_DEPTH:
         assert load(data, path="it.json")
@@ -99,11 +99,11 @@ def test_json_has_so_many_levels(load: Callable[..., object], kind: str, levels:
 
 @pytest.mark.parametrize("load", [untrusted.load_json, untrusted.load_strict_json])
 @pytest.mark.parametrize("data", [b"9" * 5_000, b"-" + b"9" * 5_000, b"\xff", b"", b"[1,]", b'"\n"', b"{"])
-def test_json_that_is_none_names_the_file(load: Callable[..., object], data: bytes) -> None:
+def test_malformed_json_names_the_file(load: Callable[..., object], data: bytes) -> None:
     with pytest.raises(ModelFormatError, match=r"^it\.json"):
         load(data, path="it.json")
 
 
-def test_a_key_comes_once() -> None:
+def test_duplicate_json_key_is_refused() -> None:
     with pytest.raises(ModelFormatError, match="each key once, found 'b' twice"):
         untrusted.load_strict_json(b'{"a": {"b": 1, "b": 2}}', path="it.json")

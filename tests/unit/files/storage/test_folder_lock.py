@@ -24,9 +24,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the system has 
     ("first", "second", "is_refused"),
     [(False, False, True), (False, True, True), (True, False, True), (True, True, False)],
 )
-def test_who_may_hold_a_folder_together(
-    tmp_path: Path, *, first: bool, second: bool, is_refused: bool
-) -> None:
+def test_lock_is_exclusive_or_shared(tmp_path: Path, *, first: bool, second: bool, is_refused: bool) -> None:
     folder = place_of(tmp_path / "new" / "folder")
     with locked(folder, is_shared=first):
         if is_refused:
@@ -44,7 +42,7 @@ def test_who_may_hold_a_folder_together(
     assert list((tmp_path / "new" / "folder").iterdir()) == []
 
 
-def test_a_folder_that_it_made_is_gone_when_nothing_is_in_it(tmp_path: Path) -> None:
+def test_empty_folder_made_by_the_lock_is_removed(tmp_path: Path) -> None:
     with locked(place_of(tmp_path / "empty"), is_shared=False):
         pass
     with locked(place_of(tmp_path / "full"), is_shared=False):
@@ -52,15 +50,13 @@ def test_a_folder_that_it_made_is_gone_when_nothing_is_in_it(tmp_path: Path) -> 
     assert [str(path.relative_to(tmp_path)) for path in sorted(tmp_path.rglob("*"))] == ["full", "full/words"]
 
 
-def test_what_goes_wrong_under_it_is_not_its_own(tmp_path: Path) -> None:
+def test_error_inside_the_lock_is_raised_unchanged(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError), locked(place_of(tmp_path), is_shared=False):
         (tmp_path / "missing").open()
     assert list(tmp_path.iterdir()) == []
 
 
-def test_one_that_was_deleted_meanwhile_holds_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_deleted_lock_file_is_locked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The holder deletes the lock at the end: a run that opened it before would hold a file that nobody else sees."""
     import fcntl
 
@@ -79,14 +75,14 @@ def test_one_that_was_deleted_meanwhile_holds_nothing(
             pass
 
 
-def test_places_that_cannot_be_written_are_reported(tmp_path: Path) -> None:
+def test_unwritable_places_are_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for name, message in (("file", "is a file"), ("file/below", "cannot be written")):
         with pytest.raises(StoreError, match=message), locked(place_of(tmp_path / name), is_shared=False):
             pass
 
 
-def test_a_run_that_is_killed_holds_nothing(tmp_path: Path) -> None:
+def test_killed_run_releases_the_lock(tmp_path: Path) -> None:
     program = (
         "import sys, time\n"
         "from tokbench.files.storage.folder_lock import locked\n"

@@ -35,7 +35,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
             return place_of(f"{bucket}/{tmp_path.name}")
 
 
-def test_what_is_written_is_there(folder: Place) -> None:
+def test_written_file_exists_and_is_read(folder: Place) -> None:
     place = folder / "a.txt"
     assert not place.exists()
     assert not folder.exists()
@@ -47,7 +47,7 @@ def test_what_is_written_is_there(folder: Place) -> None:
         assert stream.read() == b"one"
 
 
-def test_a_name_leads_to_the_same_place(folder: Place) -> None:
+def test_place_has_a_name_that_leads_back_to_it(folder: Place) -> None:
     (folder / "below/a.txt").write(b"one")
     with place_of(str(folder / "below" / "a.txt")).open() as stream:
         assert stream.read() == b"one"
@@ -56,7 +56,7 @@ def test_a_name_leads_to_the_same_place(folder: Place) -> None:
     assert place_of(str(found.place)).stat() == found
 
 
-def test_files_below_are_listed_by_path_without_hidden_ones(folder: Place) -> None:
+def test_files_are_listed_by_path_without_hidden_ones(folder: Place) -> None:
     assert folder.files() == []
     for name in ("b/c.txt", "a.txt", "b/.hidden", ".x/d.txt", "b/a.txt"):
         (folder / name).write(name.encode())
@@ -68,7 +68,7 @@ def test_files_below_are_listed_by_path_without_hidden_ones(folder: Place) -> No
     assert [found.size for found in folder.files()] == [5, 7, 7]
 
 
-def test_a_file_of_this_machine_is_put(folder: Place, tmp_path: Path) -> None:
+def test_local_file_is_put(folder: Place, tmp_path: Path) -> None:
     data = bytes(range(256)) * 5000
     (tmp_path / "source").write_bytes(data)
     (folder / "x.bin").write(b"before")
@@ -84,7 +84,7 @@ def test_a_file_of_this_machine_is_put(folder: Place, tmp_path: Path) -> None:
     assert [found.place.name for found in folder.files()] == ["x.bin"]
 
 
-def test_the_version_changes_with_the_file(folder: Place) -> None:
+def test_version_changes_with_the_file(folder: Place) -> None:
     place = folder / "a.txt"
     place.write(b"one")
     before = place.stat()
@@ -93,7 +93,7 @@ def test_the_version_changes_with_the_file(folder: Place) -> None:
     assert place.stat().version != before.version
 
 
-def test_what_is_removed_is_gone(folder: Place) -> None:
+def test_removed_file_does_not_exist(folder: Place) -> None:
     (folder / "a.txt").write(b"one")
     (folder / "a.txt").remove()
     (folder / "a.txt").remove()
@@ -101,7 +101,7 @@ def test_what_is_removed_is_gone(folder: Place) -> None:
     assert folder.files() == []
 
 
-def test_what_is_missing_is_not_found(folder: Place) -> None:
+def test_missing_file_is_not_found(folder: Place) -> None:
     with pytest.raises(FileNotFoundError):
         (folder / "a.txt").stat()
     with pytest.raises(FileNotFoundError), (folder / "a.txt").open() as stream:
@@ -111,7 +111,7 @@ def test_what_is_missing_is_not_found(folder: Place) -> None:
         (folder / "below").stat()
 
 
-def test_a_folder_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
+def test_unwritable_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match=r"a\.txt was not written: Not a directory|File exists"):
         place_of(tmp_path / "file/a.txt").put(tmp_path / "file")
@@ -142,7 +142,7 @@ class Failing:
 
 
 @pytest.mark.parametrize("error", [ConnectionError("broken"), TimeoutError(), RuntimeError("503 SlowDown")])
-def test_what_may_pass_is_tried_again(memory: Any, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+def test_temporary_errors_are_retried(memory: Any, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     for name in ("info", "pipe_file", "find"):
         monkeypatch.setattr(memory.store, name, Failing(getattr(memory.store, name), error, 1))
     memory.write(b"two")
@@ -153,7 +153,7 @@ def test_what_may_pass_is_tried_again(memory: Any, monkeypatch: pytest.MonkeyPat
         assert stream.read() == b"two"
 
 
-def test_what_stays_broken_is_reported(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_permanent_error_is_reported_after_retries(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     failing = Failing(None, ConnectionError("nobody answers\nat all"), 99)
     monkeypatch.setattr(memory.store, "info", failing)
     with pytest.raises(OSError, match="nobody answers, tried 4 times") as failed:
@@ -164,7 +164,7 @@ def test_what_stays_broken_is_reported(memory: Any, monkeypatch: pytest.MonkeyPa
         memory.write(b"two")
 
 
-def test_what_surely_stays_wrong_is_not_tried_again(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_permission_error_is_not_retried(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     failing = Failing(None, PermissionError("Forbidden"), 99)
     monkeypatch.setattr(memory.store, "info", failing)
     with pytest.raises(PermissionError, match="access is denied"):
@@ -181,7 +181,7 @@ def test_missing_credentials_are_reported(memory: Any, monkeypatch: pytest.Monke
         memory.stat()
 
 
-def test_what_arrives_cut_off_is_written_again(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_truncated_write_is_repeated(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = memory.store.pipe_file
     calls = []
 
@@ -195,7 +195,7 @@ def test_what_arrives_cut_off_is_written_again(memory: Any, monkeypatch: pytest.
     assert memory.stat().size == 3
 
 
-def test_where_half_a_file_can_be_seen_it_is_renamed(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_store_with_visible_partial_files_renames(memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(memory.store), "protocol", "hdfs")
     whole = memory.store.pipe_file
     seen = []
@@ -211,26 +211,26 @@ def test_where_half_a_file_can_be_seen_it_is_renamed(memory: Any, monkeypatch: p
     assert len(memory.store.find(memory.path.rpartition("/")[0])) == 1
 
 
-def test_what_is_no_url_is_a_path() -> None:
+def test_urls_are_distinguished_from_paths() -> None:
     assert [is_url(name) for name in ("s3://a", "a", "C:/x", "c://x", "://", "-", None)] == [True] + [
         False
     ] * 6
 
 
-def test_urls_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unsupported_url_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("fsspec")
     with pytest.raises(StoreError, match="nonsense:// URLs are not supported"):
         place_of("nonsense://x")
 
 
-def test_the_package_for_urls_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_fsspec_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tokbench.files.storage.open.find_spec", lambda name: None)
     with pytest.raises(BackendUnavailableError, match="URLs need the package fsspec") as missing:
         place_of("s3://bucket/x")
     assert missing.value.hint == "pip install 'tokbench[cluster]'"
 
 
-def test_the_package_for_one_kind_of_url_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_package_of_a_url_scheme_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     fsspec = pytest.importorskip("fsspec")
 
     def url_to_fs(url: str) -> None:
@@ -242,7 +242,7 @@ def test_the_package_for_one_kind_of_url_is_named(monkeypatch: pytest.MonkeyPatc
     assert missing.value.hint == "pip install gcsfs"
 
 
-def test_a_server_that_does_not_answer_is_not_a_missing_file(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unresponsive_server_is_not_a_missing_file(monkeypatch: pytest.MonkeyPatch) -> None:
     """On the web, fsspec reports a missing file whatever went wrong."""
 
     def info() -> None:
