@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tokbench.play.columns import OpenTokenizer
 
 
-def test_tokens_appear_as_one_types(lower: OpenTokenizer, letters: OpenTokenizer) -> None:
+def test_tokens_appear_while_typing(lower: OpenTokenizer, letters: OpenTokenizer) -> None:
     async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
         await pilot.press(*"low", "space", *"lower")
         await settled(app, pilot)
@@ -33,7 +33,9 @@ def test_tokens_appear_as_one_types(lower: OpenTokenizer, letters: OpenTokenizer
     session(drive, lower, letters)
 
 
-def test_arrows_go_from_token_to_token_and_tell_of_each(lower: OpenTokenizer, letters: OpenTokenizer) -> None:
+def test_arrow_keys_select_tokens_and_show_their_details(
+    lower: OpenTokenizer, letters: OpenTokenizer
+) -> None:
     async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
         first, second = app.panes
         await pilot.press("tab", "right")
@@ -58,7 +60,7 @@ def test_arrows_go_from_token_to_token_and_tell_of_each(lower: OpenTokenizer, le
     session(drive, lower, letters, text="low lower")
 
 
-def test_what_is_pasted_is_encoded_as_it_stands(lower: OpenTokenizer) -> None:
+def test_pasted_text_is_encoded_unchanged(lower: OpenTokenizer) -> None:
     pasted = "日本 \x1b[31m עברית\u202e\x0c\u2028 low\rnew"
 
     async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
@@ -77,7 +79,7 @@ def test_what_is_pasted_is_encoded_as_it_stands(lower: OpenTokenizer) -> None:
     session(drive, lower)
 
 
-def test_what_is_typed_is_kept_whole(lower: OpenTokenizer) -> None:
+def test_typed_text_is_encoded_unchanged(lower: OpenTokenizer) -> None:
     typed = "می\u200cخواهم\u3000日本\u00a0e\u0301 👩\u200d👩\u200f"  # joiners, spaces, marks of direction
 
     async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
@@ -91,7 +93,7 @@ def test_what_is_typed_is_kept_whole(lower: OpenTokenizer) -> None:
     session(drive, lower)
 
 
-def test_half_of_a_pair_becomes_the_replacement_character_and_a_whole_pair_one(lower: OpenTokenizer) -> None:
+def test_unpaired_surrogate_becomes_the_replacement_character(lower: OpenTokenizer) -> None:
     async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
         app.editor.post_message(Paste("low \ud83d \ud83d\ude00"))
         await settled(app, pilot)
@@ -103,7 +105,7 @@ def test_half_of_a_pair_becomes_the_replacement_character_and_a_whole_pair_one(l
     session(drive, lower)
 
 
-def test_help_is_one_key_away_and_the_colours_turn(lower: OpenTokenizer) -> None:
+def test_keys_show_help_and_toggle_the_theme(lower: OpenTokenizer) -> None:
     async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
         await pilot.press("f1")
         assert isinstance(app.screen, HelpScreen)
@@ -120,7 +122,7 @@ def test_help_is_one_key_away_and_the_colours_turn(lower: OpenTokenizer) -> None
     session(drive, lower, text="low")
 
 
-def test_a_long_text_is_drawn_by_its_rows_alone(lower: OpenTokenizer) -> None:
+def test_long_text_is_drawn_by_visible_rows_only(lower: OpenTokenizer) -> None:
     """Only a few blocks of 400,000 tokens are laid out, and the last token is reached at once."""
 
     async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
@@ -136,7 +138,7 @@ def test_a_long_text_is_drawn_by_its_rows_alone(lower: OpenTokenizer) -> None:
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 10), (24, 6), (200, 50)])
-def test_every_size_shows_the_text_and_its_tokens(
+def test_every_terminal_size_shows_text_and_tokens(
     lower: OpenTokenizer, letters: OpenTokenizer, size: tuple[int, int]
 ) -> None:
     async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
@@ -152,7 +154,7 @@ def test_every_size_shows_the_text_and_its_tokens(
     session(drive, lower, letters, text="low lower", size=size)
 
 
-def test_without_colours_separators_tell_tokens_apart(
+def test_tokens_have_separators_without_colours(
     lower: OpenTokenizer, letters: OpenTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")

@@ -13,7 +13,7 @@ EDITS = ["delete_left", "delete_right", "delete_word", "delete_to_line_start", "
 
 
 @given(start=texts, steps=st.lists(st.sampled_from([*MOVES, *EDITS]) | st.tuples(texts), max_size=12))
-def test_everything_is_undone_and_made_again(start: str, steps: list[str | tuple[str]]) -> None:
+def test_every_edit_can_be_undone_and_redone(start: str, steps: list[str | tuple[str]]) -> None:
     buffer = TextBuffer(start)
     for step in steps:
         if isinstance(step, tuple):
@@ -30,7 +30,7 @@ def test_everything_is_undone_and_made_again(start: str, steps: list[str | tuple
     assert buffer.text == end
 
 
-def test_the_cursor_never_stands_inside_what_a_reader_sees_as_one_character() -> None:
+def test_cursor_never_stops_inside_a_grapheme_cluster() -> None:
     buffer = TextBuffer("a👩\u200d👧e\u0301")
     stops = []
     for _ in range(4):
@@ -42,7 +42,7 @@ def test_the_cursor_never_stands_inside_what_a_reader_sees_as_one_character() ->
     assert buffer.text == "a"
 
 
-def test_words_and_lines_are_deleted() -> None:
+def test_words_and_lines_can_be_deleted() -> None:
     buffer = TextBuffer("one two\nthree four")
     buffer.move_to_end()
     buffer.delete_word()
@@ -56,7 +56,7 @@ def test_words_and_lines_are_deleted() -> None:
     assert buffer.text == ""
 
 
-def test_no_character_is_changed_but_half_of_a_pair() -> None:
+def test_inserted_text_is_unchanged_except_unpaired_surrogates() -> None:
     buffer = TextBuffer()
     buffer.insert("a\r\n\x0c\u2028\x1b[31m\u202e\x00")
     assert buffer.text == "a\r\n\x0c\u2028\x1b[31m\u202e\x00"

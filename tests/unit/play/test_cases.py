@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_a_case_is_added_after_those_that_are_there(tmp_path: Path) -> None:
+def test_case_is_appended_to_the_existing_ones(tmp_path: Path) -> None:
     file = tmp_path / "cases.jsonl"
     file.write_bytes(b'{"text":"a"}')  # without a line end
     assert add_case(file, "b") == 2
@@ -22,13 +22,13 @@ def test_a_case_is_added_after_those_that_are_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "text"), [("cases.txt", "a"), ("cases", "a"), ("cases.jsonl", "")])
-def test_what_check_would_not_read_is_refused(tmp_path: Path, name: str, text: str) -> None:
+def test_file_or_case_that_check_cannot_read_is_refused(tmp_path: Path, name: str, text: str) -> None:
     with pytest.raises(StoreError):
         add_case(tmp_path / name, text)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_of_the_name_is_refused(tmp_path: Path) -> None:
+def test_folder_in_place_of_the_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "cases.jsonl").mkdir()
     with pytest.raises(StoreError, match="cannot be read"):
         add_case(tmp_path / "cases.jsonl", "a")

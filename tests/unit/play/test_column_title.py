@@ -26,19 +26,19 @@ if TYPE_CHECKING:
         (6, ("le…", "8")),
     ],
 )
-def test_a_narrow_title_says_less_and_never_half_a_figure(
+def test_narrow_title_omits_whole_figures(
     lower: OpenTokenizer, letters: OpenTokenizer, width: int, shown: tuple[str, str]
 ) -> None:
     _, column = encode_columns([lower, letters], "low lower", special=SpecialPolicy.TEXT)
     assert fitted_title("letters", title_figures(column, fewest=3, has_others=True), width=width) == shown
 
 
-def test_one_column_tells_the_bytes_of_a_token(lower: OpenTokenizer) -> None:
+def test_title_of_a_single_column_has_bytes_per_token(lower: OpenTokenizer) -> None:
     [column] = encode_columns([lower], "low lower", special=SpecialPolicy.TEXT)
     assert title_figures(column, fewest=3, has_others=False) == ["3 tokens · 3.00 bytes/token", "3 tokens"]
     [nothing] = encode_columns([lower], "", special=SpecialPolicy.TEXT)
     assert title_figures(nothing, fewest=0, has_others=False) == ["0 tokens"]
 
 
-def test_a_name_of_wide_characters_is_cut_between_them() -> None:
+def test_name_of_wide_characters_is_truncated_between_characters() -> None:
     assert fitted_title("日本語の辞書", ["12 tokens"], width=20) == ("日本語の…", "12 tokens")

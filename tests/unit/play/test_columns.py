@@ -24,7 +24,7 @@ def column_of(tokenizer: OpenTokenizer, text: str) -> Column:
 
 
 @given(text=texts)
-def test_ids_are_those_of_encode_and_differences_those_of_spans(
+def test_ids_equal_those_of_encode_and_differences_those_of_spans(
     lower: OpenTokenizer, letters: OpenTokenizer, text: str
 ) -> None:
     columns = encode_columns([lower, letters], text, special=TEXT)
@@ -37,12 +37,12 @@ def test_ids_are_those_of_encode_and_differences_those_of_spans(
         assert column.differs.tolist() == [not each for each in shared]
 
 
-def test_a_policy_makes_special_tokens(lower: OpenTokenizer) -> None:
+def test_policy_encodes_special_tokens(lower: OpenTokenizer) -> None:
     [column] = encode_columns([lower], "low lower", special=SpecialPolicy.ENCODE)
     assert column.ids.tolist() == lower.tokenizer.encode("low lower", special=SpecialPolicy.ENCODE)
 
 
-def test_the_token_at_a_byte(lower: OpenTokenizer) -> None:
+def test_token_is_found_by_byte_offset(lower: OpenTokenizer) -> None:
     column = column_of(lower, "low lower")
     assert [column.index_at(byte) for byte in (0, 2, 3, 6, 7, 9, 99)] == [0, 0, 1, 1, 2, 2, 2]
     assert column_of(lower, "").index_at(0) == 0
@@ -53,7 +53,7 @@ def layout_of(column: Column, width: int) -> TokenLayout:
 
 
 @given(text=texts)
-def test_every_token_stands_in_one_row(lower: OpenTokenizer, text: str) -> None:
+def test_every_token_is_laid_out_once(lower: OpenTokenizer, text: str) -> None:
     column = column_of(lower, text * 40)
     layout = layout_of(column, 30)
     rows = [row for block in range(layout.blocks) for row in layout.rows(block)]
@@ -84,12 +84,12 @@ def test_blocks_are_bounded_and_begin_with_whole_characters(lower: OpenTokenizer
         assert all(column.data[int(column.starts[edge]) - 1] == ord("\n") for edge in edges[1:-1])
 
 
-def test_text_without_tokens_and_line_ends_have_rows_of_their_own(lower: OpenTokenizer) -> None:
+def test_rows_end_at_line_ends(lower: OpenTokenizer) -> None:
     rows = layout_of(column_of(lower, "low\nlow"), 30).rows(0)
     assert ["".join(glyph.text for cell in row for glyph in cell.glyphs) for row in rows] == ["low⏎", "low"]
 
 
-def test_a_token_of_a_long_text_is_explained_by_what_is_round_it(
+def test_token_of_a_long_text_is_explained_by_an_excerpt(
     lower: OpenTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(surroundings, "REACHES", (40, 80))
@@ -101,7 +101,7 @@ def test_a_token_of_a_long_text_is_explained_by_what_is_round_it(
     assert int(whole.ids[index]) in [symbol.id for symbol in found.step.trace.tokens]
 
 
-def test_what_has_other_tokens_by_itself_is_not_explained(
+def test_excerpt_with_other_tokens_is_not_explained(
     lower: OpenTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With one byte of context on either side the excerpt cuts words, so that its tokens differ."""

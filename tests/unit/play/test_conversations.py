@@ -32,16 +32,16 @@ def messages_of(text: str) -> list[tuple[str, str]]:
         ('{"messages": [{"role": "user", "content": "a"}]}', [("user", "a")]),
     ],
 )
-def test_the_messages_of_a_text(text: str, messages: list[tuple[str, str]]) -> None:
+def test_text_is_parsed_into_messages(text: str, messages: list[tuple[str, str]]) -> None:
     assert messages_of(text) == messages
 
 
-def test_json_that_is_no_conversation_is_refused() -> None:
+def test_malformed_json_conversation_is_refused() -> None:
     with pytest.raises(ModelFormatError):
         conversation_of_text('{"role": ')
 
 
-def test_the_ids_and_the_mask_are_those_of_chat(chatty: OpenTokenizer) -> None:
+def test_ids_and_mask_equal_those_of_the_chat_command(chatty: OpenTokenizer) -> None:
     result = encode_chat(chatty.tokenizer, "user: low\nassistant: lower")
     assert isinstance(result, ChatResult)
     learned = [
@@ -50,13 +50,13 @@ def test_the_ids_and_the_mask_are_those_of_chat(chatty: OpenTokenizer) -> None:
     assert chatty.tokenizer.decode(learned).startswith("lower")
 
 
-def test_a_template_may_be_named(chatty: OpenTokenizer) -> None:
+def test_template_can_be_named(chatty: OpenTokenizer) -> None:
     assert encode_chat(chatty.tokenizer, "user: low", template="chatml").template == "chatml"
     with pytest.raises(TemplateError, match="no chat template 'chatmll'"):
         encode_chat(chatty.tokenizer, "user: low", template="chatmll")
 
 
-def test_a_text_that_is_too_long_is_refused(chatty: OpenTokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_long_text_is_refused(chatty: OpenTokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chat_view, "LONGEST", 5)
     with pytest.raises(TemplateError, match="6 characters"):
         encode_chat(chatty.tokenizer, "lowest")

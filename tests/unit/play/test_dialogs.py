@@ -33,9 +33,7 @@ def names_of(*tokenizers: OpenTokenizer) -> Names:
     return Names(open_named, lambda begun: [name for name in known if name.startswith(begun)])
 
 
-def test_a_tokenizer_is_opened_beside_another_and_closed_again(
-    lower: OpenTokenizer, letters: OpenTokenizer
-) -> None:
+def test_tokenizer_is_opened_beside_another_and_closed(lower: OpenTokenizer, letters: OpenTokenizer) -> None:
     async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
         await pilot.press("f5", "s", "tab", "enter")
         await settled(app, pilot)
@@ -50,7 +48,7 @@ def test_a_tokenizer_is_opened_beside_another_and_closed_again(
     session(drive, lower, text="low lower", names=names_of(lower, letters))
 
 
-def test_a_tokenizer_takes_the_place_of_another(lower: OpenTokenizer, letters: OpenTokenizer) -> None:
+def test_tokenizer_replaces_another(lower: OpenTokenizer, letters: OpenTokenizer) -> None:
     async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
         await pilot.press("f5", *"second", "ctrl+r")
         await settled(app, pilot)
@@ -62,7 +60,7 @@ def test_a_tokenizer_takes_the_place_of_another(lower: OpenTokenizer, letters: O
     session(drive, lower, text="low lower", names=names_of(lower, letters))
 
 
-def test_what_cannot_be_opened_is_reported_and_nothing_changes(lower: OpenTokenizer) -> None:
+def test_failed_opening_is_reported_and_changes_nothing(lower: OpenTokenizer) -> None:
     async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
         await pilot.press("f5", *"none", "enter")
         await settled(app, pilot)
@@ -72,7 +70,7 @@ def test_what_cannot_be_opened_is_reported_and_nothing_changes(lower: OpenTokeni
     session(drive, lower, text="low", names=names_of(lower))
 
 
-def test_steps_are_gone_through(lower: OpenTokenizer) -> None:
+def test_encoding_steps_can_be_browsed(lower: OpenTokenizer) -> None:
     async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
         await pilot.press("ctrl+end", "f2")
         await settled(app, pilot)
@@ -91,7 +89,7 @@ def test_steps_are_gone_through(lower: OpenTokenizer) -> None:
     session(drive, lower, text="low lower")
 
 
-def test_the_vocabulary_is_searched_and_what_is_found_is_put_into_the_text(lower: OpenTokenizer) -> None:
+def test_vocabulary_is_searched_and_a_token_inserted(lower: OpenTokenizer) -> None:
     async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
         await pilot.press("f3", *"low")
         await settled(app, pilot)
@@ -116,7 +114,7 @@ def test_ids_are_copied(lower: OpenTokenizer) -> None:
     session(drive, lower, text="low lower")
 
 
-def test_a_text_becomes_a_case_that_check_reads(
+def test_text_is_saved_as_a_case_for_check(
     lower: OpenTokenizer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -135,7 +133,7 @@ def test_a_text_becomes_a_case_that_check_reads(
     ]
 
 
-def test_a_conversation_is_shown_with_its_mask(chatty: OpenTokenizer) -> None:
+def test_conversation_is_shown_with_its_loss_mask(chatty: OpenTokenizer) -> None:
     async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
         await pilot.press("f4")
         await settled(app, pilot)
@@ -149,7 +147,7 @@ def test_a_conversation_is_shown_with_its_mask(chatty: OpenTokenizer) -> None:
     session(drive, chatty, text="user: low\nassistant: lower")
 
 
-def test_a_tokenizer_without_a_template_says_so(lower: OpenTokenizer) -> None:
+def test_missing_chat_template_is_reported(lower: OpenTokenizer) -> None:
     async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
         await pilot.press("f4")
         await settled(app, pilot)

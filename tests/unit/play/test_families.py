@@ -38,7 +38,7 @@ def open_file(path: Path) -> OpenTokenizer:
 @pytest.mark.real
 @pytest.mark.slow
 @pytest.mark.parametrize("file", FILES)
-def test_each_family_is_shown_and_reported_of(shared: Path, file: str) -> None:
+def test_tokens_and_details_of_each_family_are_shown(shared: Path, file: str) -> None:
     opened = open_file(shared / "vocab" / file)
 
     async def drive(app: PlayApp, pilot: Pilot[None]) -> None:

@@ -55,7 +55,7 @@ async def until(pilot: Pilot[None], is_so: Callable[[], bool]) -> None:
         await pilot.pause(0.01)
 
 
-def test_what_is_on_the_screen_is_drawn_before_all_is_encoded(
+def test_visible_part_is_drawn_before_everything_is_encoded(
     lower: OpenTokenizer, letters: OpenTokenizer, gate: threading.Event
 ) -> None:
     async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
@@ -80,7 +80,7 @@ def test_what_is_on_the_screen_is_drawn_before_all_is_encoded(
     session(drive, lower, letters)
 
 
-def test_the_arrows_go_through_a_part_in_its_place(
+def test_arrow_keys_select_tokens_of_a_part(
     lower: OpenTokenizer, letters: OpenTokenizer, gate: threading.Event
 ) -> None:
     async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
@@ -103,7 +103,7 @@ def test_the_arrows_go_through_a_part_in_its_place(
     session(drive, lower, letters)
 
 
-def test_all_tokens_of_an_older_text_do_not_take_the_place_of_newer_ones(
+def test_late_result_of_an_older_text_is_discarded(
     lower: OpenTokenizer, gate: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown: list[str] = []
@@ -133,7 +133,7 @@ def test_all_tokens_of_an_older_text_do_not_take_the_place_of_newer_ones(
     place=st.integers(0, 200),
     sizes=st.tuples(st.integers(0, 30), st.integers(1, 30), st.integers(0, 10)),
 )
-def test_a_part_is_round_the_cursor_and_where_it_says(
+def test_part_surrounds_the_cursor_and_knows_its_offset(
     text: str, place: int, sizes: tuple[int, int, int]
 ) -> None:
     cursor = min(place, len(text))
@@ -172,7 +172,7 @@ def test_a_paste_of_five_megabytes_is_drawn_at_once(lower: OpenTokenizer, letter
     session(drive, lower, letters, lower)
 
 
-def test_a_part_counts_from_its_place(lower: OpenTokenizer) -> None:
+def test_part_counts_from_its_offset(lower: OpenTokenizer) -> None:
     part = part_round(TEXT, 300_000)
     [column] = encode_columns([lower], part, special=SpecialPolicy.TEXT)
     assert column.ids.tolist() == lower.tokenizer.encode(part.text)

@@ -19,7 +19,7 @@ def tree_of(tokenizer: OpenTokenizer, text: str, *, width: int = 80) -> list[str
     return merge_tree(step.trace, width=width)
 
 
-def test_merges_stand_below_what_they_join(lower: OpenTokenizer) -> None:
+def test_merges_are_drawn_below_their_parts(lower: OpenTokenizer) -> None:
     assert tree_of(lower, " lower") == [
         "·  l  o  w  e  r",
         "│  └0─┘  │  └3─┘",
@@ -28,7 +28,7 @@ def test_merges_stand_below_what_they_join(lower: OpenTokenizer) -> None:
     ]
 
 
-def test_what_is_not_merged_stands_by_itself(lower: OpenTokenizer) -> None:
+def test_unmerged_symbols_are_drawn_separately(lower: OpenTokenizer) -> None:
     assert tree_of(lower, "xlo") == ["x  l  o", "   └0─┘"]
     assert tree_of(lower, "xyz") == ["x  y  z"]
 
@@ -38,7 +38,7 @@ def test_a_tree_that_does_not_fit_is_not_drawn(lower: OpenTokenizer) -> None:
     assert tree_of(lower, " lower", width=16) is not None
 
 
-def test_symbols_move_apart_for_long_ranks_and_wide_characters() -> None:
+def test_symbols_are_spaced_for_long_ranks_and_wide_characters() -> None:
     sun, moon, both = Symbol(0, "日".encode()), Symbol(1, "月".encode()), Symbol(2, "日月".encode())
     step = MergeStep(MergeRule(1_234_567, sun, moon, both), 0, 1, 2)
     assert merge_tree(MergeTrace((sun, moon), (step,), (both,), (0, 2), ()), width=80) == [

@@ -25,13 +25,13 @@ KNOWN = b"\x1b[?62;22c"
     ("colour", "expected"),
     [(b"ffff/ffff/ffff", True), (b"fd/f6/e3", True), (b"0000/0000/0000", False), (b"2/2/3", False)],
 )
-def test_a_background_is_light_or_dark(colour: bytes, expected: bool) -> None:
+def test_light_and_dark_backgrounds_are_distinguished(colour: bytes, expected: bool) -> None:
     assert terminal.is_light(b"\x1b]11;rgb:" + colour + b"\x1b\\") is expected
     assert terminal.is_light(b"\x1b]11;rgba:" + colour + b"/ffff\x07" + KNOWN) is expected
 
 
 @pytest.mark.parametrize("answer", [b"", KNOWN, b"\x1b]11;#ffffff\x07", b"\x1b]11;rgb:fffff/0/0\x07"])
-def test_what_is_no_colour_tells_nothing(answer: bytes) -> None:
+def test_malformed_colour_is_unknown(answer: bytes) -> None:
     assert terminal.is_light(answer) is None
 
 
@@ -65,7 +65,9 @@ def played(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], bool]:
     return ask
 
 
-def test_the_terminal_is_asked(played: Callable[[bytes], bool], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_terminal_is_queried_for_its_background(
+    played: Callable[[bytes], bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLORFGBG", "15;0")
     assert played(b"\x1b]11;rgb:ffff/ffff/ffff\x1b\\" + KNOWN)
     monkeypatch.setenv("COLORFGBG", "0;15")
@@ -73,7 +75,7 @@ def test_the_terminal_is_asked(played: Callable[[bytes], bool], monkeypatch: pyt
 
 
 @pytest.mark.parametrize("answer", [KNOWN, b""])
-def test_without_an_answer_the_environment_says(
+def test_environment_decides_without_an_answer(
     played: Callable[[bytes], bool], answer: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLORFGBG", "0;15")
@@ -82,7 +84,7 @@ def test_without_an_answer_the_environment_says(
     assert not played(answer)
 
 
-def test_a_file_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_is_not_queried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLORFGBG", "0;15")
     read, write = os.pipe()
     before = os.dup(0)
@@ -95,13 +97,13 @@ def test_a_file_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
             os.close(each)
 
 
-def test_without_a_terminal_after_it_there_is_no_keyboard(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_keyboard_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "ctermid", lambda: "/no/terminal")
     with pytest.raises(ConfigError, match="no keyboard"):
         terminal.take_keyboard()
 
 
-def test_right_to_left_text_stays_in_its_cells_for_the_session_alone() -> None:
+def test_bidi_mode_is_disabled_during_the_session_only() -> None:
     screen = StringIO()
     with pytest.raises(KeyError), terminal.characters_in_place(screen):
         assert screen.getvalue() == "\x1b[8l"

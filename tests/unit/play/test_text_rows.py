@@ -20,7 +20,7 @@ def all_rows(text: str, width: int) -> list[TextRow]:
 
 @given(text=texts, width=st.integers(WIDEST_STAND_IN, 40))
 @example(text="  \x85\U000191d3", width=12)  # too wide even without the spaces
-def test_rows_are_the_text_and_fit(text: str, width: int) -> None:
+def test_rows_join_to_the_text_and_fit_the_width(text: str, width: int) -> None:
     rows = all_rows(text, width)
     joined = "".join(text[row.start : row.stop] + ("\n" if row.ends_line else "") for row in rows)
     assert joined == text + "\n"
@@ -35,26 +35,26 @@ def test_rows_are_the_text_and_fit(text: str, width: int) -> None:
 
 
 @given(text=texts, width=st.integers(WIDEST_STAND_IN, 40), place=st.integers(0, 200))
-def test_a_character_is_found_in_its_row(text: str, width: int, place: int) -> None:
+def test_character_is_found_in_its_row(text: str, width: int, place: int) -> None:
     place = min(place, len(text))
     row = row_at(text, place, width=width)
     assert row.start <= place <= row.stop
     assert row in all_rows(text, width)
 
 
-def test_a_row_ends_after_a_space_where_there_is_one() -> None:
+def test_row_breaks_after_a_space_if_there_is_one() -> None:
     assert [row.stop for row in all_rows("to be or not", 6)] == [6, 12]
     assert [row.stop for row in all_rows("tobeornot", 6)] == [6, 9]
 
 
-def test_wide_characters_and_controls_take_their_columns() -> None:
+def test_wide_characters_and_controls_have_their_columns() -> None:
     row = row_at("日a\x1b\t!", 0, width=20)
     assert [piece.text for piece in row.pieces] == ["日", "a", "␛", "→   ", "!"]
     assert [row.column_of(place) for place in range(6)] == [0, 2, 3, 4, 8, 9]
     assert [row.offset_at(column) for column in (0, 1, 2, 5, 8, 9)] == [0, 0, 1, 3, 4, 5]
 
 
-def test_a_long_line_is_folded_in_sections() -> None:
+def test_long_line_is_wrapped_in_sections() -> None:
     text = "x" * (2 * SECTION)
     rows = all_rows(text, 1_000)
     assert [row.start for row in rows if row.start % SECTION == 0] == [0, SECTION]
