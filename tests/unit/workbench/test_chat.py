@@ -25,7 +25,7 @@ def tokenizer() -> Any:
     )
 
 
-def test_seams_are_reported_where_they_change_ids() -> None:
+def test_seams_that_change_ids_are_reported() -> None:
     result = encode_conversation(tokenizer(), ChatTemplate("chatml"), TALK, by_segment=True)
     assert result.seams
     [seam] = result.seams
@@ -36,13 +36,13 @@ def test_seams_are_reported_where_they_change_ids() -> None:
     assert result.to_json()["seams"][0]["text"] == "\n\n\n"
 
 
-def test_segments_without_a_seam_that_matters_have_no_difference() -> None:
+def test_segments_without_a_changed_seam_report_none() -> None:
     talk = Conversation(tuple(said(("user", "Hi"), ("assistant", "Yes"))))
     assert encode_conversation(tokenizer(), ChatTemplate("chatml"), talk, by_segment=True).seams == ()
     assert encode_conversation(tokenizer(), ChatTemplate("chatml"), talk).seams is None
 
 
-def test_what_generation_marks_is_compared_with_the_turns() -> None:
+def test_generation_blocks_are_compared_with_the_turns() -> None:
     template = ChatTemplate.from_text(
         "{% for m in messages %}<|im_start|>{{ m.role }}\n{% if m.role == 'assistant' %}"
         "{% generation %}{{ m.content }}{% endgeneration %}{% else %}{{ m.content }}{% endif %}<|im_end|>\n{% endfor %}"

@@ -90,7 +90,7 @@ def talks(tmp_path: Path) -> Talks:
 
 @pytest.mark.parametrize("part_bytes", [300, 10**9])
 @pytest.mark.parametrize("template", ["chatml", "mine.jinja"])
-def test_ids_and_masks_are_those_of_a_single_run(
+def test_ids_and_masks_equal_a_single_run(
     talks: Talks, monkeypatch: pytest.MonkeyPatch, part_bytes: int, template: str
 ) -> None:
     monkeypatch.chdir(talks.folder)
@@ -112,7 +112,7 @@ def test_ids_and_masks_are_those_of_a_single_run(
     assert (again.problems, again.compared) == ((), 22)
 
 
-def test_rows_end_with_a_part_and_cut_no_conversation(talks: Talks) -> None:
+def test_rows_end_with_a_part_and_split_no_conversation(talks: Talks) -> None:
     talks.write("out", chat={"pack": 64}, part_bytes=300)
     shards = tokbench.open_shards(talks.folder / "out")
     for number in range(len(shards.index.shards)):
@@ -122,7 +122,7 @@ def test_rows_end_with_a_part_and_cut_no_conversation(talks: Talks) -> None:
     assert verify_shards(talks.folder / "out", tokenizer=talks.tokenizer).passed
 
 
-def test_what_workers_found_is_reported(talks: Talks) -> None:
+def test_findings_of_workers_are_reported(talks: Talks) -> None:
     here, elsewhere = talks.encoder("chatml"), talks.encoder("chatml")
     write_shards(talks.tokenizer, talks.corpus, talks.folder / "single", chat=here)
     talks.write("out", encoder=elsewhere, part_bytes=300)
@@ -132,7 +132,7 @@ def test_what_workers_found_is_reported(talks: Talks) -> None:
     assert here.findings == 22
 
 
-def test_a_run_is_resumed_with_the_same_options_alone(talks: Talks) -> None:
+def test_run_is_resumed_only_with_the_same_options(talks: Talks) -> None:
     talks.write("wanted", part_bytes=300)
     with pytest.raises(DistributedError):
         talks.write("out", part_bytes=300, engine=HereEngine(breaking=2))
@@ -145,14 +145,14 @@ def test_a_run_is_resumed_with_the_same_options_alone(talks: Talks) -> None:
         talks.write("out", part_bytes=300, resume=True, chat={"train_on": ["user"]})
 
 
-def test_another_template_where_the_worker_is(talks: Talks) -> None:
+def test_different_template_on_the_worker_is_refused(talks: Talks) -> None:
     encoder = talks.encoder(str(talks.template))
     talks.template.write_text("{{ messages[0].content }}")
     with pytest.raises(DistributedError, match="the chat template is not the one"):
         talks.write("out", template=str(talks.template), encoder=encoder)
 
 
-def test_what_is_no_conversation_is_named(talks: Talks) -> None:
+def test_malformed_conversation_is_named(talks: Talks) -> None:
     with (talks.folder / "corpus" / "a.jsonl").open("a") as file:
         file.write('{"messages": 5}\n')
     with pytest.raises(DistributedError, match=r"1 of \d parts failed") as error:

@@ -102,22 +102,22 @@ def case(tmp_path: Path, saved: list[NamedTokenizer]) -> Case:
     ("documents", "part_bytes"),
     [*(("file", size) for size in SIZES), ("lines", SIZES[-1]), ("paragraphs", SIZES[-1])],
 )
-def test_parts_change_nothing(case: Case, documents: str, part_bytes: int) -> None:
+def test_figures_do_not_depend_on_the_parts(case: Case, documents: str, part_bytes: int) -> None:
     reading = {"documents": documents}
     assert case.figures(case.work(part_bytes=part_bytes), reading=reading) == case.figures(reading=reading)
 
 
-def test_tasks_in_any_order_and_more_than_once_change_nothing(case: Case) -> None:
+def test_figures_do_not_depend_on_task_order_or_repetition(case: Case) -> None:
     assert case.figures(case.work(engine=HereEngine())) == case.figures()
 
 
 @pytest.mark.parametrize("options", [{"aggregation": "per_document"}, {"aggregation": "macro", "seed": 3}])
-def test_each_aggregation_is_the_same(case: Case, options: dict[str, Any]) -> None:
+def test_each_aggregation_equals_a_single_run(case: Case, options: dict[str, Any]) -> None:
     assert case.figures(case.work(), **options) == case.figures(**options)
 
 
 @pytest.mark.slow
-def test_many_parts_are_added_up_in_a_tree(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_parts_are_summed_in_a_tree(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each sum reads at most three files here; missing and damaged sums are written again with the same bytes."""
     monkeypatch.setattr(evaluation_sums, "MOST_FILES", 3)
     options: dict[str, Any] = {"aggregation": "per_document", "reading": {"documents": "lines"}}
@@ -133,14 +133,14 @@ def test_many_parts_are_added_up_in_a_tree(case: Case, monkeypatch: pytest.Monke
     assert {path: path.read_bytes() for path in sums} == sums
 
 
-def test_groups_of_records_and_a_mix_are_the_same(case: Case) -> None:
+def test_record_groups_and_mix_equal_a_single_run(case: Case) -> None:
     options: dict[str, Any] = {"reading": {"group_by": "field:lang"}, "mix": {"x": 0.25, "y": 0.75}}
     assert case.figures(case.work(), **options) == case.figures(**options)
     with pytest.raises(ConfigError, match="no such group"):
         case.figures(case.work(), mix={"nowhere": 1.0})
 
 
-def test_a_relative_path_has_the_same_groups(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_relative_path_has_the_same_groups(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(case.folder / "corpus" / "parallel")
 
     def figures(work: EvaluationWork | None) -> dict[str, Any]:
@@ -156,7 +156,7 @@ def test_a_relative_path_has_the_same_groups(case: Case, monkeypatch: pytest.Mon
     assert figures(case.work(part_bytes=900)) == figures(None)
 
 
-def test_failures_are_named_by_their_lines_in_the_whole_file(case: Case) -> None:
+def test_failures_are_named_by_their_line_in_the_whole_file(case: Case) -> None:
     """The documents that do not decode to themselves follow many blank lines in a file that is split into parts."""
     (case.folder / "corpus" / "a.jsonl").write_text(
         '\n{"text": "the"}\n\n' * 30 + '{"text": "Überall"}\n' * 2
@@ -176,7 +176,7 @@ def test_only_the_first_megabytes_are_encoded_twice(case: Case, monkeypatch: pyt
     assert case.figures(case.work(part_bytes=1_000), reading={"documents": "lines"}) == whole
 
 
-def test_what_was_counted_is_taken_again(case: Case) -> None:
+def test_finished_counts_are_reused(case: Case) -> None:
     class Unused(InProcessEngine):
         def run(self, *_: Any, **__: Any) -> Any:
             raise AssertionError("there is nothing to do")
@@ -191,7 +191,7 @@ def test_what_was_counted_is_taken_again(case: Case) -> None:
 
 
 @pytest.mark.parametrize("documents", ["file", "lines"])
-def test_shares_together_are_the_whole(case: Case, documents: str) -> None:
+def test_shares_add_up_to_a_single_run(case: Case, documents: str) -> None:
     reading = {"documents": documents}
     for number in (3, 1, 2):
         work = case.work(folder=case.parts, share=Share(number, 3), engine=InProcessEngine(threads=1))
@@ -207,20 +207,20 @@ def test_shares_together_are_the_whole(case: Case, documents: str) -> None:
     assert case.figures(work, reading=reading) == case.figures(reading=reading)
 
 
-def test_parts_that_fail_are_named_and_the_others_kept(case: Case) -> None:
+def test_failed_parts_are_named_and_the_others_kept(case: Case) -> None:
     with pytest.raises(DistributedError, match=r"2 of \d+ parts failed.*\n.*the worker was lost"):
         case.figures(case.work(folder=case.parts, engine=HereEngine(breaking=2)))
     assert case.figures(case.work(folder=case.parts, resume=True)) == case.figures()
 
 
-def test_a_part_that_cannot_be_read_is_named(case: Case) -> None:
+def test_unreadable_part_is_named(case: Case) -> None:
     with (case.folder / "corpus" / "a.jsonl").open("a") as file:
         file.write("no JSON\n")
     with pytest.raises(DistributedError, match=r"a\.jsonl.*: not JSON"):
         case.figures(case.work())
 
 
-def test_a_file_that_changed_since_the_plan_is_refused(case: Case) -> None:
+def test_file_changed_since_the_plan_is_refused(case: Case) -> None:
     class Changing(HereEngine):
         def run(self, *arguments: Any, **options: Any) -> Any:
             path = case.folder / "corpus" / "c.txt"
@@ -233,20 +233,20 @@ def test_a_file_that_changed_since_the_plan_is_refused(case: Case) -> None:
         case.figures(case.work(folder=case.parts, resume=True))
 
 
-def test_another_tokenizer_under_the_name_is_refused(case: Case) -> None:
+def test_different_tokenizer_of_the_same_name_is_refused(case: Case) -> None:
     case.named = [replace(case.named[0], name=case.named[1].name), case.named[1]]
     with pytest.raises(DistributedError, match="is a different tokenizer on the worker"):
         case.figures(case.work())
 
 
-def test_two_runs_into_one_folder_are_refused(case: Case) -> None:
+def test_concurrent_runs_into_one_folder_are_refused(case: Case) -> None:
     with locked(place_of(case.parts), is_shared=False), pytest.raises(StoreError, match="another"):
         case.figures(case.work(folder=case.parts))
 
 
 @pytest.mark.parametrize("damage", [b"", b"PK none of it"])
 @pytest.mark.parametrize("name", ["notes/part-00001.json", "counts/part-00001.zip"])
-def test_a_damaged_file_is_written_again(case: Case, name: str, damage: bytes) -> None:
+def test_damaged_file_is_written_again(case: Case, name: str, damage: bytes) -> None:
     wanted = case.figures(case.work(folder=case.parts))
     path = case.folder / "parts" / name
     whole = path.read_bytes()
@@ -255,20 +255,20 @@ def test_a_damaged_file_is_written_again(case: Case, name: str, damage: bytes) -
     assert path.read_bytes() == whole
 
 
-def test_nothing_to_read_is_reported(case: Case) -> None:
+def test_corpus_without_text_is_refused(case: Case) -> None:
     (case.folder / "empty.txt").write_text("")
     with pytest.raises(CorpusError, match="there is no text in"):
         compare(open_corpus(case.folder / "empty.txt"), tokenizers=case.tokenizers, work=case.work())
 
 
-def test_training_is_not_done_in_parts(case: Case) -> None:
+def test_training_in_parts_is_refused(case: Case) -> None:
     with pytest.raises(ConfigError, match="training in parts is not supported"):
         compare(case.corpus(), work=case.work())
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them")
-def test_a_worker_that_is_killed_loses_nothing(case: Case) -> None:
+def test_killed_worker_loses_nothing(case: Case) -> None:
     killed = []
     with open_engine("local", workers=2) as engine:
 
@@ -284,13 +284,13 @@ def test_a_worker_that_is_killed_loses_nothing(case: Case) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "library"), [("local", "json"), ("dask", "distributed"), ("ray", "ray")])
-def test_engines_change_nothing(case: Case, name: str, library: str) -> None:
+def test_every_engine_gives_the_same_figures(case: Case, name: str, library: str) -> None:
     pytest.importorskip(library, reason=f"the package {library} is not installed")
     with open_engine(name, workers=2) as engine:  # type: ignore[arg-type]
         assert case.figures(case.work(engine=engine, part_bytes=1_000)) == case.figures()
 
 
-def test_elsewhere_nothing_changes(case: Case) -> None:
+def test_remote_folder_gives_the_same_figures(case: Case) -> None:
     pytest.importorskip("fsspec", reason="the package fsspec is not installed")
     url = f"memory://{case.folder.name}/parts"
     assert case.figures(case.work(folder=url)) == case.figures()

@@ -42,7 +42,7 @@ def ids(shards: tokbench.Shards) -> list[int]:
 
 @pytest.mark.parametrize("part_bytes", [1, 40, 10**9])
 @pytest.mark.parametrize("options", [{}, {"eos": True, "shard_tokens": 50}, {"format": "bin"}])
-def test_the_ids_are_those_of_a_single_run(case: Case, part_bytes: int, options: dict[str, Any]) -> None:
+def test_ids_equal_a_single_run(case: Case, part_bytes: int, options: dict[str, Any]) -> None:
     if part_bytes == 40:  # only uncompressed files are split between lines
         for path in case.files:
             path.with_suffix("").write_bytes(gzip.decompress(path.read_bytes()))
@@ -61,7 +61,7 @@ def test_the_ids_are_those_of_a_single_run(case: Case, part_bytes: int, options:
     assert (result.problems, result.compared) == ((), len(single))
 
 
-def test_shards_among_the_texts_are_not_read(case: Case) -> None:
+def test_output_shards_inside_the_corpus_are_not_read(case: Case) -> None:
     case.write("corpus/out")
     before = case.bytes_of("corpus/out")
     assert len(case.corpus().files) > 6
@@ -69,7 +69,7 @@ def test_shards_among_the_texts_are_not_read(case: Case) -> None:
     assert case.bytes_of("corpus/out") == before
 
 
-def test_what_is_in_the_folder(case: Case) -> None:
+def test_output_folder_has_an_index_and_parts(case: Case) -> None:
     case.write()
     assert list(case.bytes_of("out")) == [
         "index.json",
@@ -86,14 +86,14 @@ def test_what_is_in_the_folder(case: Case) -> None:
     assert index["total"]["documents"] == sum(part["documents"] for part in index["parts"])
 
 
-def test_each_part_is_a_folder_of_shards_by_itself(case: Case) -> None:
+def test_each_part_is_a_valid_shard_folder(case: Case) -> None:
     case.write()
     shards = tokbench.open_shards(case.folder / "out")
     parts = [tokbench.open_shards(path) for path in sorted((case.folder / "out").glob("part-*"))]
     assert [id for part in parts for id in ids(part)] == ids(shards)
 
 
-def test_the_bytes_do_not_tell_where_the_corpus_was(case: Case, tmp_path: Path) -> None:
+def test_bytes_do_not_depend_on_the_location_of_the_corpus(case: Case, tmp_path: Path) -> None:
     case.write("one")
     shutil.copytree(case.folder / "corpus", case.folder / "other/corpus")
     other = Case(case.folder / "other", case.named)
@@ -124,7 +124,7 @@ def test_clusters_write_the_same_bytes(case: Case, name: str, library: str) -> N
 
 
 @pytest.mark.parametrize("store", ["memory", pytest.param("s3", marks=pytest.mark.slow)])
-def test_elsewhere_are_the_same_bytes(case: Case, request: pytest.FixtureRequest, store: str) -> None:
+def test_remote_folders_hold_the_same_bytes(case: Case, request: pytest.FixtureRequest, store: str) -> None:
     pytest.importorskip("fsspec", reason="the package fsspec is not installed")
     root = "memory:/" if store == "memory" else request.getfixturevalue("bucket")
     url = f"{root}/{case.folder.name}/out"
@@ -145,7 +145,7 @@ def test_elsewhere_are_the_same_bytes(case: Case, request: pytest.FixtureRequest
     assert verify_shards(url, tokenizer=tokenizer(), corpus=case.corpus()).passed
 
 
-def test_elsewhere_what_is_wrong_is_reported(case: Case) -> None:
+def test_damaged_remote_shards_are_reported(case: Case) -> None:
     pytest.importorskip("fsspec", reason="the package fsspec is not installed")
     url = f"memory://{case.folder.name}/out"
     with pytest.raises(StoreError, match="out does not exist"):
@@ -173,7 +173,7 @@ def test_elsewhere_what_is_wrong_is_reported(case: Case) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them")
-def test_a_worker_that_is_killed_leaves_nothing_after(case: Case) -> None:
+def test_killed_worker_leaves_no_files(case: Case) -> None:
     case.write("wanted")
     killed = []
     with open_engine("local", workers=1) as engine:
@@ -189,7 +189,7 @@ def test_a_worker_that_is_killed_leaves_nothing_after(case: Case) -> None:
     assert case.bytes_of("out") == case.bytes_of("wanted")
 
 
-def test_elsewhere_the_index_of_a_part_comes_last(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_remote_part_index_is_written_last(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("fsspec", reason="the package fsspec is not installed")
     url = f"memory://{case.folder.name}/out"
     store: Any = place_of(url)
@@ -209,7 +209,7 @@ def test_elsewhere_the_index_of_a_part_comes_last(case: Case, monkeypatch: pytes
 # Failures
 
 
-def test_a_part_that_cannot_be_read_is_named_after_the_others_are_written(case: Case) -> None:
+def test_unreadable_part_is_named_and_the_others_are_written(case: Case) -> None:
     put(case.files[1], b"good\n\xff bad\n")
     with pytest.raises(DistributedError) as failed:
         case.write()
@@ -225,7 +225,7 @@ def test_a_part_that_cannot_be_read_is_named_after_the_others_are_written(case: 
         tokbench.open_shards(case.folder / "out")
 
 
-def test_a_run_is_resumed_with_the_same_bytes(case: Case) -> None:
+def test_resumed_run_writes_the_same_bytes(case: Case) -> None:
     case.write("wanted")
     with pytest.raises(DistributedError, match="2 of 6 parts failed"):
         case.write(engine=HereEngine(breaking=2))
@@ -245,20 +245,20 @@ def test_a_run_is_resumed_with_the_same_bytes(case: Case) -> None:
         (lambda case: (put(case.files[0], b"x"), case.write(resume=True)), "the files of the corpus"),
     ],
 )
-def test_another_run_is_not_resumed(case: Case, change: Callable[[Case], Any], message: str) -> None:
+def test_different_run_is_not_resumed(case: Case, change: Callable[[Case], Any], message: str) -> None:
     with pytest.raises(DistributedError):
         case.write(engine=HereEngine(breaking=1))
     with pytest.raises(StoreError, match=message):
         change(case)
 
 
-def test_another_run_that_is_finished_is_not_resumed(case: Case) -> None:
+def test_finished_run_with_other_options_is_not_resumed(case: Case) -> None:
     case.write()
     with pytest.raises(StoreError, match="is finished, and eos differ"):
         case.write(resume=True, eos=EOS)
 
 
-def test_a_file_that_changes_between_plan_and_run_is_refused(case: Case) -> None:
+def test_file_changed_since_the_plan_is_refused(case: Case) -> None:
     class Meanwhile(HereEngine):
         def run(self, *arguments: Any, **named: Any) -> Iterator[Finished]:
             put(case.files[0], b"something else\n")
@@ -268,7 +268,7 @@ def test_a_file_that_changes_between_plan_and_run_is_refused(case: Case) -> None
         case.write(engine=Meanwhile())
 
 
-def test_what_is_there_is_not_lost(case: Case) -> None:
+def test_existing_files_are_not_lost(case: Case) -> None:
     case.write()
     with pytest.raises(StoreError, match="out exists"):
         case.write()
@@ -282,7 +282,7 @@ def test_what_is_there_is_not_lost(case: Case) -> None:
         case.write(overwrite=True)
 
 
-def test_force_replaces_what_was_written_the_other_way(case: Case) -> None:
+def test_overwrite_replaces_shards_of_the_other_layout(case: Case) -> None:
     def single(**options: Any) -> dict[str, bytes]:
         tokbench.write_shards(tokenizer(), case.corpus(), case.folder / "out", **options)
         return case.bytes_of("out")
@@ -305,7 +305,7 @@ def test_force_replaces_what_was_written_the_other_way(case: Case) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the system has no such locks")
-def test_two_runs_into_one_folder_are_refused(case: Case) -> None:
+def test_concurrent_runs_into_one_folder_are_refused(case: Case) -> None:
     class Meanwhile(HereEngine):
         """An engine that lets other runs start while its parts are written."""
 
@@ -322,7 +322,7 @@ def test_two_runs_into_one_folder_are_refused(case: Case) -> None:
     assert case.bytes_of("out") == case.bytes_of("wanted")
 
 
-def test_a_corpus_without_a_document_is_reported(case: Case) -> None:
+def test_corpus_without_a_document_is_refused(case: Case) -> None:
     for path in case.files:
         put(path, b"\n")
     with pytest.raises(CorpusError, match="there is no text in"):
@@ -330,14 +330,14 @@ def test_a_corpus_without_a_document_is_reported(case: Case) -> None:
     assert case.bytes_of("out") == {}
 
 
-def test_another_tokenizer_where_the_worker_is(case: Case) -> None:
+def test_different_tokenizer_on_the_worker_is_refused(case: Case) -> None:
     tokenizer(290).save(case.folder / "another")
     case.named = NamedTokenizer(str(case.folder / "another"), OpenRequest())
     with pytest.raises(DistributedError, match="another is a different tokenizer on the worker"):
         write_shard_parts(case.named, tokenizer(), case.corpus(), case.folder / "out", engine=HereEngine())
 
 
-def test_options_that_cannot_be(case: Case) -> None:
+def test_contradictory_options_are_refused(case: Case) -> None:
     with pytest.raises(ConfigError, match="resume and overwrite contradict"):
         case.write(resume=True, overwrite=True)
     with pytest.raises(ConfigError, match="--part-bytes must be at least 1"):
@@ -346,7 +346,7 @@ def test_options_that_cannot_be(case: Case) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="limits as POSIX has them")
-def test_a_disk_that_is_full_is_reported(case: Case) -> None:
+def test_full_disk_is_reported(case: Case) -> None:
     import resource
 
     put(case.folder / "corpus" / "3.txt.gz", b"some words\n" * 20_000)

@@ -31,7 +31,7 @@ def encode_rows(
     return corpus, write_shard_parts(named, tokbench.load(named.name), corpus, case.folder / "out", **options)
 
 
-def test_what_was_left_out_is_reported_as_by_a_single_run(case: Case) -> None:
+def test_skipped_records_are_reported_as_by_a_single_run(case: Case) -> None:
     """Records without a text are not called documents that are not UTF-8, even in parts without a document."""
     lines = [
         b'{"text": "kept"}',
@@ -54,7 +54,7 @@ def test_what_was_left_out_is_reported_as_by_a_single_run(case: Case) -> None:
     )
 
 
-def test_a_resumed_run_reports_what_the_first_one_left_out(case: Case) -> None:
+def test_resumed_run_reports_what_the_first_one_skipped(case: Case) -> None:
     rows = {"a.jsonl": b'{"other": 1}\n{"text": "one"}\n', "b.jsonl": b'{"text": "two"}\n'}
     with pytest.raises(DistributedError):  # the last part fails
         encode_rows(case, rows, engine=HereEngine(breaking=1), part_bytes=30)
@@ -63,6 +63,6 @@ def test_a_resumed_run_reports_what_the_first_one_left_out(case: Case) -> None:
     assert str(corpus.problems) == "1 record without a text was left out"
 
 
-def test_why_there_is_no_document_in_any_part(case: Case) -> None:
+def test_cause_of_an_empty_corpus_is_reported(case: Case) -> None:
     with pytest.raises(CorpusError, match=r"no record of .*rows\.jsonl has a text"):
         encode_rows(case, {"rows.jsonl": b'{"other": 1}\n{"other": 2}\n'}, engine=HereEngine())
