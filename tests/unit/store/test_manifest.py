@@ -36,13 +36,13 @@ def document(**changes: Any) -> bytes:
     return json.dumps({name: value for name, value in fields.items() if value is not ...}).encode()
 
 
-def test_what_is_dumped_is_parsed_back() -> None:
+def test_dumped_manifest_is_parsed_back() -> None:
     assert parse_manifest(dump_manifest(MANIFEST), path=PATH) == MANIFEST
     without_training = replace(MANIFEST, training=None)
     assert parse_manifest(dump_manifest(without_training), path=PATH) == without_training
 
 
-def test_the_layout_is_fixed_and_readable() -> None:
+def test_layout_is_fixed_and_readable() -> None:
     lines = dump_manifest(MANIFEST).decode().splitlines()
     assert lines[:4] == [
         "{",
@@ -68,7 +68,7 @@ def test_the_layout_is_fixed_and_readable() -> None:
     ]
 
 
-def test_special_tokens_stand_in_the_order_of_their_ids() -> None:
+def test_special_tokens_are_sorted_by_id() -> None:
     shuffled = replace(MANIFEST, special_tokens={"z": 7, "a": 9, "m": 8})
     assert list(json.loads(dump_manifest(shuffled))["special_tokens"]) == ["z", "m", "a"]
 
@@ -96,26 +96,26 @@ class Colour(Enum):
         ("\ud800", "UTF-8"),
     ],
 )
-def test_a_value_without_a_json_form_is_not_written(value: object, named: str) -> None:
+def test_value_without_a_json_form_is_refused(value: object, named: str) -> None:
     with pytest.raises(StoreError, match="no JSON form") as caught:
         dump_manifest(replace(MANIFEST, config={"x": value}))
     assert named in caught.value.message
 
 
-def test_a_config_nested_without_end_is_not_written() -> None:
+def test_circular_config_is_refused() -> None:
     endless: dict[str, Any] = {}
     endless["again"] = endless
     with pytest.raises(StoreError, match="nested more than 32 levels"):
         dump_manifest(replace(MANIFEST, config=endless))
 
 
-def test_unknown_keys_are_left_aside() -> None:
+def test_unknown_keys_are_ignored() -> None:
     sample = {"text": "a", "ids": [97], "why": "later versions may say more"}
     manifest = parse_manifest(document(colour="red", self_test=[sample]), path=PATH)
     assert manifest == replace(MANIFEST, self_test=(SelfTestSample("a", (97,)),))
 
 
-def test_a_newer_format_says_who_can_read_it() -> None:
+def test_newer_format_version_is_refused_with_a_hint() -> None:
     with pytest.raises(ModelFormatError) as caught:
         parse_manifest(document(schema="tokbench.tokenizer/2", format_version=2), path=PATH)
     assert caught.value.message == f"{PATH}: expected at most 1 as format_version, found 2"
@@ -169,7 +169,7 @@ def test_a_newer_format_says_who_can_read_it() -> None:
         ),
     ],
 )
-def test_a_wrong_field_is_named(changes: dict[str, Any], expected: str, found: str | None) -> None:
+def test_invalid_field_is_named(changes: dict[str, Any], expected: str, found: str | None) -> None:
     with pytest.raises(ModelFormatError) as caught:
         parse_manifest(document(**changes), path=PATH)
     assert caught.value.path == PATH
@@ -196,13 +196,13 @@ def test_a_wrong_field_is_named(changes: dict[str, Any], expected: str, found: s
         b"\x80\x04\x95pickle",
     ],
 )
-def test_what_is_not_a_json_object_is_a_format_error(data: bytes) -> None:
+def test_manifest_that_is_no_json_object_is_refused(data: bytes) -> None:
     with pytest.raises(ModelFormatError):
         parse_manifest(data, path=PATH)
 
 
 @pytest.mark.parametrize("field", ["config", "training"])
-def test_deep_nesting_is_refused_before_it_can_overflow_anything(field: str) -> None:
+def test_deep_nesting_is_refused(field: str) -> None:
     deep: Any = 0
     for _ in range(40):
         deep = [deep]
@@ -210,7 +210,7 @@ def test_deep_nesting_is_refused_before_it_can_overflow_anything(field: str) -> 
         parse_manifest(document(**{field: {"x": deep}}), path=PATH)
 
 
-def test_a_long_value_is_shortened_in_the_message() -> None:
+def test_long_value_is_truncated_in_the_message() -> None:
     with pytest.raises(ModelFormatError) as caught:
         parse_manifest(document(schema="x" * 10_000), path=PATH)
     assert len(caught.value.message) < 200
@@ -235,12 +235,12 @@ def test_a_long_value_is_shortened_in_the_message() -> None:
         "a\n",
     ],
 )
-def test_names_that_are_not_plain_file_names(name: str) -> None:
+def test_unsafe_file_names_are_recognized(name: str) -> None:
     assert not is_file_name(name)
 
 
 @pytest.mark.parametrize(
     "name", ["ranks.tiktoken", "tokenizer.json", "tokenizer_config.json", "a..b", "_x", "7"]
 )
-def test_names_that_are_plain_file_names(name: str) -> None:
+def test_plain_file_names_are_recognized(name: str) -> None:
     assert is_file_name(name)

@@ -36,7 +36,7 @@ def names(directory: Path) -> list[str]:
 # Writing and reading
 
 
-def test_what_is_read_is_what_was_written(saved: Path) -> None:
+def test_written_tokenizer_is_read_back(saved: Path) -> None:
     manifest = read_manifest(saved)
     assert replace(manifest, files={}) == MANIFEST
     assert list(manifest.files) == sorted(FILES)
@@ -45,25 +45,25 @@ def test_what_is_read_is_what_was_written(saved: Path) -> None:
     self_test(ByteTokenizer(), manifest, path=saved)
 
 
-def test_the_same_tokenizer_gives_the_same_bytes(tmp_path: Path) -> None:
+def test_equal_tokenizers_give_equal_bytes(tmp_path: Path) -> None:
     write(tmp_path / "one", manifest=MANIFEST, files=FILES)
     write(tmp_path / "two", manifest=MANIFEST, files=dict(reversed(FILES.items())))
     assert (tmp_path / "one" / MANIFEST_NAME).read_bytes() == (tmp_path / "two" / MANIFEST_NAME).read_bytes()
 
 
-def test_a_tokenizer_without_files_is_one_too(tmp_path: Path) -> None:
+def test_tokenizer_without_files_is_valid(tmp_path: Path) -> None:
     write(tmp_path / "bare", manifest=MANIFEST, files={})
     assert read_files(tmp_path / "bare", read_manifest(tmp_path / "bare")) == {}
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "", MANIFEST_NAME, ".hidden"])
-def test_a_name_that_leads_elsewhere_is_a_mistake_of_the_backend(tmp_path: Path, name: str) -> None:
+def test_unsafe_file_name_of_a_backend_is_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(ValueError, match="is not a plain file name"):
         write(tmp_path / "mine", manifest=MANIFEST, files={name: b""})
     assert names(tmp_path) == []
 
 
-def test_a_manifest_that_could_not_be_read_back_is_not_written(tmp_path: Path) -> None:
+def test_manifest_that_could_not_be_read_back_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelFormatError, match="from 0 to 255 as special_tokens"):
         write(tmp_path / "mine", manifest=replace(MANIFEST, special_tokens={"<s>": 256}), files={})
     with pytest.raises(StoreError, match="no JSON form"):
@@ -74,33 +74,33 @@ def test_a_manifest_that_could_not_be_read_back_is_not_written(tmp_path: Path) -
 # Existing files and folders
 
 
-def test_a_saved_tokenizer_is_not_replaced_unasked(saved: Path) -> None:
+def test_saved_tokenizer_is_not_replaced_by_default(saved: Path) -> None:
     with pytest.raises(StoreError, match=f"^{re.escape(str(saved))} exists$") as caught:
         write(saved, manifest=MANIFEST, files={})
     assert caught.value.hint == "--force replaces it; --out names another folder"
     assert names(saved.parent) == ["bytes"]
 
 
-def test_an_empty_folder_is_not_replaced_unasked_either(tmp_path: Path) -> None:
+def test_empty_folder_is_not_replaced_by_default(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="exists"):
         write(tmp_path, manifest=MANIFEST, files=FILES)
     write(tmp_path, manifest=MANIFEST, files=FILES, overwrite=True)
     assert is_saved_tokenizer(tmp_path)
 
 
-def test_a_saved_tokenizer_is_replaced_wholly(saved: Path) -> None:
+def test_saved_tokenizer_is_replaced_completely(saved: Path) -> None:
     write(saved, manifest=replace(MANIFEST, name="other"), files={"vocab.txt": b"a\n"}, overwrite=True)
     assert read_manifest(saved).name == "other"
     assert names(saved) == [MANIFEST_NAME, "vocab.txt"]
     assert names(saved.parent) == ["bytes"]
 
 
-def test_overwrite_is_no_error_where_nothing_is(tmp_path: Path) -> None:
+def test_overwrite_without_an_existing_folder_writes(tmp_path: Path) -> None:
     write(tmp_path / "mine", manifest=MANIFEST, files=FILES, overwrite=True)
     assert is_saved_tokenizer(tmp_path / "mine")
 
 
-def test_a_file_in_its_place_is_refused(tmp_path: Path) -> None:
+def test_file_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine").write_bytes(b"precious")
     for overwrite in (False, True):
         with pytest.raises(StoreError, match="is a file"):
@@ -109,7 +109,7 @@ def test_a_file_in_its_place_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("precious", ["notes.md", ".git/config", "tokenizers/x/y", "ranks.tiktoken"])
-def test_a_folder_that_tokbench_did_not_write_is_never_replaced(tmp_path: Path, precious: str) -> None:
+def test_foreign_folder_is_never_replaced(tmp_path: Path, precious: str) -> None:
     (tmp_path / precious).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / precious).write_bytes(b"precious")
     with pytest.raises(StoreError, match="will not be replaced: tokbench did not write"):
@@ -118,7 +118,7 @@ def test_a_folder_that_tokbench_did_not_write_is_never_replaced(tmp_path: Path, 
 
 
 @pytest.mark.parametrize("precious", ["notes.md", "sub/notes.md"])
-def test_a_saved_tokenizer_with_somebodys_files_in_it_is_not_replaced(saved: Path, precious: str) -> None:
+def test_saved_tokenizer_with_foreign_files_is_not_replaced(saved: Path, precious: str) -> None:
     (saved / precious).parent.mkdir(exist_ok=True)
     (saved / precious).write_bytes(b"precious")
     with pytest.raises(StoreError, match=r"did not write (notes\.md|sub)$"):
@@ -126,20 +126,20 @@ def test_a_saved_tokenizer_with_somebodys_files_in_it_is_not_replaced(saved: Pat
     assert (saved / precious).read_bytes() == b"precious"
 
 
-def test_a_folder_under_the_name_of_a_file_is_somebodys(saved: Path) -> None:
+def test_sub_folder_named_like_a_file_is_foreign(saved: Path) -> None:
     (saved / "tokenizer.json").unlink()
     (saved / "tokenizer.json").mkdir()
     with pytest.raises(StoreError, match=r"did not write tokenizer\.json"):
         write(saved, manifest=MANIFEST, files=FILES, overwrite=True)
 
 
-def test_what_a_file_manager_left_is_nobodys(saved: Path) -> None:
+def test_files_of_a_file_manager_are_ignored(saved: Path) -> None:
     (saved / ".DS_Store").write_bytes(b"\0")
     write(saved, manifest=MANIFEST, files=FILES, overwrite=True)
     assert names(saved) == ["ranks.tiktoken", MANIFEST_NAME, "tokenizer.json"]
 
 
-def test_an_unreadable_tokenizer_is_not_replaced_by_guess(saved: Path) -> None:
+def test_unreadable_tokenizer_is_not_replaced(saved: Path) -> None:
     (saved / MANIFEST_NAME).write_bytes(b'{"tokbench": "somebody else"}')
     with pytest.raises(StoreError, match="what is in it cannot be read") as caught:
         write(saved, manifest=MANIFEST, files=FILES, overwrite=True)
@@ -147,7 +147,7 @@ def test_an_unreadable_tokenizer_is_not_replaced_by_guess(saved: Path) -> None:
     assert "delete it yourself" in caught.value.hint
 
 
-def test_a_place_can_be_asked_for_without_writing(saved: Path) -> None:
+def test_place_can_be_checked_without_writing(saved: Path) -> None:
     check_place(saved.parent / "none")
     check_place(saved, overwrite=True)
     for place, overwrite in ((saved, False), (saved.parent, True)):
@@ -159,14 +159,14 @@ def test_a_place_can_be_asked_for_without_writing(saved: Path) -> None:
 # Damaged, foreign and hostile folders
 
 
-def test_a_missing_folder_and_a_foreign_one_are_reported_apart(tmp_path: Path) -> None:
+def test_missing_folder_and_foreign_folder_have_different_errors(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="there is no tokenizer at"):
         read_manifest(tmp_path / "none")
     with pytest.raises(StoreError, match=f"is not a saved tokenizer: it has no {MANIFEST_NAME}"):
         read_manifest(tmp_path)
 
 
-def test_a_changed_file_is_named_with_both_hashes(saved: Path) -> None:
+def test_changed_file_is_named_with_both_hashes(saved: Path) -> None:
     (saved / "ranks.tiktoken").write_bytes(b"YQ== 1\n")
     with pytest.raises(ModelFormatError) as caught:
         read_files(saved, read_manifest(saved))
@@ -184,20 +184,20 @@ def test_a_missing_file_is_named(saved: Path) -> None:
         read_files(saved, read_manifest(saved))
 
 
-def test_a_file_that_the_manifest_does_not_record(saved: Path) -> None:
+def test_file_missing_in_the_manifest_is_refused(saved: Path) -> None:
     (saved / "extra.txt").write_bytes(b"")
     with pytest.raises(ModelFormatError, match=r"expected the file 'extra\.txt' among its files, found none"):
         read_files(saved, read_manifest(saved), names=["extra.txt"])
 
 
 @pytest.mark.parametrize("name", ["../secret", "/etc/hostname", "a/../b", "..", MANIFEST_NAME + "/x"])
-def test_names_that_lead_out_of_the_folder_are_refused(saved: Path, name: str) -> None:
+def test_names_outside_the_folder_are_refused(saved: Path, name: str) -> None:
     manifest = replace(read_manifest(saved), files={name: "0" * 64})
     with pytest.raises(ModelFormatError, match="expected a plain file name"):
         read_files(saved, manifest)
 
 
-def test_a_link_out_of_the_folder_is_refused(saved: Path, tmp_path: Path) -> None:
+def test_link_out_of_the_folder_is_refused(saved: Path, tmp_path: Path) -> None:
     (tmp_path / "secret").write_bytes(FILES["ranks.tiktoken"])
     (saved / "ranks.tiktoken").unlink()
     (saved / "ranks.tiktoken").symlink_to(tmp_path / "secret")
@@ -205,14 +205,14 @@ def test_a_link_out_of_the_folder_is_refused(saved: Path, tmp_path: Path) -> Non
         read_files(saved, read_manifest(saved))
 
 
-def test_a_linked_manifest_is_refused(saved: Path, tmp_path: Path) -> None:
+def test_linked_manifest_is_refused(saved: Path, tmp_path: Path) -> None:
     (saved / MANIFEST_NAME).rename(tmp_path / "elsewhere.json")
     (saved / MANIFEST_NAME).symlink_to(tmp_path / "elsewhere.json")
     with pytest.raises(ModelFormatError, match="found a link to"):
         read_manifest(saved)
 
 
-def test_a_link_within_the_folder_and_a_linked_folder_are_read(saved: Path, tmp_path: Path) -> None:
+def test_link_within_the_folder_and_linked_folder_are_read(saved: Path, tmp_path: Path) -> None:
     (saved / "ranks.tiktoken").rename(saved / "real")
     (saved / "ranks.tiktoken").symlink_to("real")
     (tmp_path / "link").symlink_to(saved)
@@ -225,9 +225,7 @@ def loop(path: Path) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="pipes and links of POSIX")
 @pytest.mark.parametrize("obstacle", [os.mkfifo, Path.mkdir, loop], ids=["pipe", "folder", "loop"])
-def test_what_is_no_regular_file_is_refused_without_waiting(
-    saved: Path, obstacle: Callable[[Path], None]
-) -> None:
+def test_special_files_are_refused_without_blocking(saved: Path, obstacle: Callable[[Path], None]) -> None:
     (saved / "ranks.tiktoken").unlink()
     obstacle(saved / "ranks.tiktoken")
     with pytest.raises((ModelFormatError, StoreError), match=r"expected a regular file|cannot be read"):
@@ -238,7 +236,7 @@ def test_what_is_no_regular_file_is_refused_without_waiting(
         read_manifest(saved)
 
 
-def test_a_huge_manifest_is_refused_before_it_is_read(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_huge_manifest_is_refused_without_reading(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with (saved / MANIFEST_NAME).open("r+b") as file:
         file.truncate(10 * 2**30)  # a sparse file, which takes no space on the disk
     monkeypatch.setattr(Path, "read_bytes", None)
@@ -246,7 +244,7 @@ def test_a_huge_manifest_is_refused_before_it_is_read(saved: Path, monkeypatch: 
         read_manifest(saved)
 
 
-def test_a_reader_beside_a_writer_gets_one_tokenizer_or_an_error(saved: Path) -> None:
+def test_concurrent_reader_gets_one_tokenizer_or_an_error(saved: Path) -> None:
     versions = [dict.fromkeys(FILES, b"%d" % number * 100) for number in range(2)]
     write(saved, manifest=MANIFEST, files=versions[0], overwrite=True)
 
@@ -268,7 +266,7 @@ def test_a_reader_beside_a_writer_gets_one_tokenizer_or_an_error(saved: Path) ->
 # The list of saved tokenizers
 
 
-def test_the_saved_tokenizers_by_name(saved: Path) -> None:
+def test_saved_tokenizers_are_listed_by_name(saved: Path) -> None:
     root = saved.parent
     write(root / "another", manifest=replace(MANIFEST, name="another"), files=FILES)
     (root / "broken").mkdir()
@@ -287,24 +285,24 @@ def test_the_saved_tokenizers_by_name(saved: Path) -> None:
     assert listed[2].num_bytes == sum(path.stat().st_size for path in saved.iterdir())
 
 
-def test_no_folder_no_tokenizers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_folder_lists_no_tokenizers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert saved_tokenizers(tmp_path / "none") == []
     monkeypatch.chdir(tmp_path)
     assert saved_tokenizers() == []
 
 
-def test_a_list_of_what_is_no_folder(tmp_path: Path) -> None:
+def test_listing_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(StoreError, match="cannot be listed"):
         saved_tokenizers(tmp_path / "file")
 
 
-def test_is_saved_tokenizer(saved: Path) -> None:
+def test_is_saved_tokenizer_requires_a_folder_with_a_manifest(saved: Path) -> None:
     assert is_saved_tokenizer(saved)
     assert not is_saved_tokenizer(saved.parent)
     assert not is_saved_tokenizer(saved / MANIFEST_NAME)
     assert not is_saved_tokenizer(saved / "none")
 
 
-def test_every_public_name_is_there() -> None:
+def test_every_public_name_exists() -> None:
     assert all(hasattr(store, name) for name in store.__all__)

@@ -35,7 +35,7 @@ class Broken(ByteTokenizer):
         raise TextError("no text is good enough")
 
 
-def test_the_first_text_with_other_ids_is_named(saved: Path) -> None:
+def test_first_text_with_different_ids_is_named(saved: Path) -> None:
     with pytest.raises(SelfTestError) as caught:
         self_test(Changed(), read_manifest(saved), path=saved)
     assert caught.value.expected == (
@@ -47,7 +47,7 @@ def test_the_first_text_with_other_ids_is_named(saved: Path) -> None:
     assert "saved with regex 2025.9.1, tokbench 0.1.0" in caught.value.hint
 
 
-def test_a_difference_far_into_a_text_is_shown(saved: Path) -> None:
+def test_difference_far_into_a_text_is_shown(saved: Path) -> None:
     manifest = replace(MANIFEST, self_test=(SelfTestSample("x" * 1000, (120,) * 999 + (121,)),))
     with pytest.raises(SelfTestError) as caught:
         self_test(ByteTokenizer(), manifest, path=saved)
@@ -55,18 +55,18 @@ def test_a_difference_far_into_a_text_is_shown(saved: Path) -> None:
     assert caught.value.found == "ids [… 120, 120, 120]"
 
 
-def test_ids_that_are_cut_off_are_a_difference(saved: Path) -> None:
+def test_missing_ids_are_a_difference(saved: Path) -> None:
     manifest = replace(MANIFEST, self_test=(SelfTestSample("abc", (97, 98)),))
     with pytest.raises(SelfTestError, match=re.escape("found ids [97, 98, 99]")):
         self_test(ByteTokenizer(), manifest, path=saved)
 
 
-def test_a_tokenizer_that_cannot_encode_fails_its_self_test(saved: Path) -> None:
+def test_tokenizer_that_cannot_encode_fails_its_self_test(saved: Path) -> None:
     with pytest.raises(SelfTestError, match="found no text is good enough"):
         self_test(Broken(), MANIFEST, path=saved)
 
 
-def test_self_test_texts_are_many_kinds_and_depend_on_the_seed_alone() -> None:
+def test_self_test_texts_are_varied_and_depend_on_the_seed_only() -> None:
     texts = self_test_texts(seed=7)
     assert texts == self_test_texts(seed=7)
     assert texts[:8] == self_test_texts(seed=8)[:8]
