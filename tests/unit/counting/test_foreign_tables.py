@@ -31,14 +31,14 @@ def written(folder: Path, words: Any, counts: Any) -> Path:
 
 
 @pytest.mark.parametrize("kind", ["int16", "uint32", "int64", "uint64", "float", "double", "decimal"])
-def test_types_of_counts(tmp_path: Path, kind: str) -> None:
+def test_count_types_of_other_programs_are_read(tmp_path: Path, kind: str) -> None:
     counted = pyarrow.decimal128(38, 2) if kind == "decimal" else kind
     assert read(written(tmp_path, WORDS, pyarrow.array(COUNTS, "int64").cast(counted))) == SUMS
 
 
 @pytest.mark.parametrize("kind", ["string", "large_string", "binary", "large_binary"])
 @pytest.mark.parametrize("is_dictionary", [False, True])
-def test_types_of_words(tmp_path: Path, kind: str, is_dictionary: bool) -> None:
+def test_word_types_of_other_programs_are_read(tmp_path: Path, kind: str, is_dictionary: bool) -> None:
     words = pyarrow.array([word.decode() for word in WORDS]).cast(kind)
     words = words.dictionary_encode() if is_dictionary else words
     assert read(written(tmp_path, words, COUNTS)) == SUMS
@@ -56,12 +56,12 @@ def test_types_of_words(tmp_path: Path, kind: str, is_dictionary: bool) -> None:
         ([3, -1, 4, 1], "word 1 has a count below 1"),
     ],
 )
-def test_counts_that_are_none(tmp_path: Path, counts: list[Any], message: str) -> None:
+def test_invalid_counts_are_refused(tmp_path: Path, counts: list[Any], message: str) -> None:
     with pytest.raises(ModelFormatError, match=message):
         read(written(tmp_path, WORDS, counts))
 
 
-def test_files_beside_them(tmp_path: Path) -> None:
+def test_marker_files_and_partition_folders_are_handled(tmp_path: Path) -> None:
     """A Spark job leaves marker files and checksums, and a folder for each value of a column."""
     (tmp_path / "lang=de").mkdir()
     written(tmp_path / "lang=de", WORDS, COUNTS)
@@ -72,14 +72,14 @@ def test_files_beside_them(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 @pytest.mark.parametrize("titles", [b"", b"pretoken\tcount"])
-def test_lines(tmp_path: Path, end: bytes, titles: bytes) -> None:
+def test_tab_separated_lines_are_read(tmp_path: Path, end: bytes, titles: bytes) -> None:
     lines = [titles] * bool(titles) + [b"%s\t%d" % row for row in ROWS[:3]]
     (tmp_path / "words.tsv").write_bytes(b"".join(line + end for line in lines))
     assert read(tmp_path / "words.tsv") == SUMS[:2]
 
 
 @pytest.mark.parametrize("count", [b"0", b"00", b"", b"-1", b"1.5", b"9" * 19, b"9" * 5000, "٣".encode()])
-def test_a_line_without_a_count_that_can_be(tmp_path: Path, count: bytes) -> None:
+def test_line_with_an_invalid_count_is_refused(tmp_path: Path, count: bytes) -> None:
     (tmp_path / "words.tsv").write_bytes(b"a\t00000000000000000000000012\nb\t" + count + b"\n")
     with pytest.raises(ModelFormatError, match=r"words.tsv, line 2.*a word, a tab and a count"):
         read(tmp_path / "words.tsv")

@@ -46,7 +46,7 @@ def text(tmp_path: Path) -> Path:
     return path
 
 
-def test_counting_is_continued_when_there_is_room(text: Path, tmp_path: Path) -> None:
+def test_counting_continues_after_a_full_disk(text: Path, tmp_path: Path) -> None:
     def count(out: str, *, resume: bool = False) -> bytes:
         result = count_words(
             open_corpus(text),
@@ -70,7 +70,7 @@ def test_counting_is_continued_when_there_is_room(text: Path, tmp_path: Path) ->
     assert count("words", resume=True) == count("whole")
 
 
-def test_training_within_memory_tells_it(text: Path, tmp_path: Path) -> None:
+def test_full_disk_during_training_is_reported(text: Path, tmp_path: Path) -> None:
     pytest.importorskip("tokbench.native._bpe")
     with largest_file(20_000), pytest.raises(StoreError, match="counted words were not written") as error:
         train_and_save(open_corpus(text), options={}, directory=tmp_path / "t", memory=10**9)

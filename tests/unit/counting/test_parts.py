@@ -77,7 +77,7 @@ def check_parts(
     special=st.sets(st.sampled_from(SPECIAL_TOKENS)).map(sorted).map(tuple),
     part_bytes=st.integers(1, 40),
 )
-def test_text_in_parts(
+def test_text_in_parts_equals_the_whole(
     tmp_path: Path,
     *,
     texts: list[str],
@@ -94,13 +94,13 @@ def test_text_in_parts(
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(texts=st.lists(some_text, max_size=8), part_bytes=st.integers(1, 200))
-def test_records_in_parts(tmp_path: Path, texts: list[str], part_bytes: int) -> None:
+def test_records_in_parts_equal_the_whole(tmp_path: Path, texts: list[str], part_bytes: int) -> None:
     lines = [json.dumps({"text": text}, ensure_ascii=False) for text in texts]
     (tmp_path / "a.jsonl").write_bytes("\n".join([*lines, ""]).encode())
     check_parts(open_corpus(tmp_path / "a.jsonl"), part_bytes=part_bytes)
 
 
-def test_row_groups_in_parts(tmp_path: Path) -> None:
+def test_row_groups_in_parts_equal_the_whole(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     import pyarrow
     import pyarrow.parquet
@@ -113,7 +113,7 @@ def test_row_groups_in_parts(tmp_path: Path) -> None:
     assert parts == 1
 
 
-def test_a_line_longer_than_what_is_looked_at_at_once(tmp_path: Path) -> None:
+def test_line_longer_than_the_search_block_is_split(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("a " * 1_500_000 + "\n" + "b" * 20 + "\nc\n")
     corpus = open_corpus(tmp_path / "a.txt")
     assert check_parts(corpus, part_bytes=1_000_000) == 4
@@ -122,12 +122,12 @@ def test_a_line_longer_than_what_is_looked_at_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["qwen2", "gpt4"])
-def test_documents_of_several_parts_are_counted_once(tmp_path: Path, pattern: str) -> None:
+def test_document_spanning_several_parts_is_counted_once(tmp_path: Path, pattern: str) -> None:
     (tmp_path / "a.txt").write_bytes(b"one\ntwo\n" * 99)
     assert check_parts(open_corpus(tmp_path / "a.txt"), part_bytes=80, pattern=pattern) == 10
 
 
-def test_what_cannot_be_cut_is_whole(tmp_path: Path) -> None:
+def test_unsplittable_files_are_one_part(tmp_path: Path) -> None:
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"one\ntwo\n" * 99))
     (tmp_path / "b.txt").write_bytes(b"one\ntwo\n" * 99)
     assert check_parts(open_corpus(tmp_path / "a.txt.gz"), part_bytes=10) == 1
@@ -141,9 +141,7 @@ def test_what_cannot_be_cut_is_whole(tmp_path: Path) -> None:
 
 @given(sizes=st.lists(st.integers(0, 50), min_size=1, max_size=8), part_bytes=st.integers(1, 60))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_each_byte_is_in_one_part_and_no_part_is_too_large(
-    tmp_path: Path, sizes: list[int], part_bytes: int
-) -> None:
+def test_each_byte_is_in_one_part_of_bounded_size(tmp_path: Path, sizes: list[int], part_bytes: int) -> None:
     paths = [tmp_path / f"{number}.jsonl" for number in range(len(sizes))]
     for path, size in zip(paths, sizes, strict=True):
         path.write_bytes(b" " * size)
@@ -162,7 +160,7 @@ def test_each_byte_is_in_one_part_and_no_part_is_too_large(
     assert max(plan.size_of(part) for part in range(len(plan.parts))) <= part_bytes
 
 
-def test_errors_name_the_place_in_the_whole_file(tmp_path: Path) -> None:
+def test_errors_name_the_offset_in_the_whole_file(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"good line\n" * 9 + b"bad \xff line\n")
     plan = make_plan(
         open_corpus(tmp_path / "a.txt", documents="lines"),

@@ -35,14 +35,14 @@ pytest.importorskip("pyarrow")
 
 
 @pytest.mark.parametrize("part_bytes", [300_000, 40_000, pytest.param(9_000, marks=pytest.mark.slow)])
-def test_parts_change_nothing(texts: list[Path], tmp_path: Path, part_bytes: int) -> None:
+def test_result_does_not_depend_on_the_parts(texts: list[Path], tmp_path: Path, part_bytes: int) -> None:
     whole = counted(texts, tmp_path / "whole")
     divided = counted(texts, tmp_path / "divided", part_bytes=part_bytes)
     assert files_of(tmp_path / "whole") == files_of(tmp_path / "divided")
     assert (divided.parts or 0) > (whole.parts or 0) == 1
 
 
-def test_little_memory_changes_nothing(
+def test_result_does_not_depend_on_the_memory_limit(
     texts: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tokbench.counting import spill
@@ -62,7 +62,7 @@ def test_little_memory_changes_nothing(
     assert files_of(tmp_path / "whole") == files_of(tmp_path / "spilled")
 
 
-def test_several_processes_each_count_their_share(texts: list[Path], tmp_path: Path) -> None:
+def test_processes_can_count_shares(texts: list[Path], tmp_path: Path) -> None:
     special = {"special_tokens": ("<e>",)}
     counted(texts, tmp_path / "whole", options=special)
     for number in (3, 1, 2, 1):  # share 1 runs twice
@@ -79,7 +79,7 @@ def test_several_processes_each_count_their_share(texts: list[Path], tmp_path: P
     assert files_of(tmp_path / "whole") == files_of(tmp_path / "shared")
 
 
-def test_a_part_that_fails_is_named_and_the_others_are_kept(texts: list[Path], tmp_path: Path) -> None:
+def test_failed_part_is_named_and_the_others_are_kept(texts: list[Path], tmp_path: Path) -> None:
     whole = tmp_path / "whole"
     counted(texts, whole)
     text = texts[0].read_bytes()
@@ -98,7 +98,7 @@ def test_a_part_that_fails_is_named_and_the_others_are_kept(texts: list[Path], t
     assert files_of(tmp_path / "words") == files_of(whole)
 
 
-def test_what_is_counted_is_not_counted_again(
+def test_finished_parts_are_not_counted_again(
     texts: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tokbench.counting import part_task
@@ -129,7 +129,7 @@ def test_what_is_counted_is_not_counted_again(
     assert again.counted is None and again.index is not None
 
 
-def test_a_file_that_changes_meanwhile_is_refused(texts: list[Path], tmp_path: Path) -> None:
+def test_file_that_changes_meanwhile_is_refused(texts: list[Path], tmp_path: Path) -> None:
     class Late(InProcessEngine):
         """An engine that runs after somebody has written to the files."""
 
@@ -142,7 +142,7 @@ def test_a_file_that_changes_meanwhile_is_refused(texts: list[Path], tmp_path: P
 
 
 @pytest.mark.parametrize("options", [{"resume": True}, {"overwrite": True}])
-def test_two_runs_in_one_folder_are_refused(
+def test_concurrent_runs_into_one_folder_are_refused(
     texts: list[Path], tmp_path: Path, options: dict[str, bool]
 ) -> None:
     counted(texts, tmp_path / "words")
@@ -156,7 +156,7 @@ def test_two_runs_in_one_folder_are_refused(
     counted(texts, tmp_path / "words", **options)
 
 
-def test_adding_up_into_a_folder_of_another_run_is_refused(texts: list[Path], tmp_path: Path) -> None:
+def test_merging_into_a_folder_of_another_run_is_refused(texts: list[Path], tmp_path: Path) -> None:
     counted(texts, tmp_path / "words")
     with (
         locked(place_of(tmp_path / "sum"), is_shared=True),
@@ -165,7 +165,7 @@ def test_adding_up_into_a_folder_of_another_run_is_refused(texts: list[Path], tm
         merge_words([str(tmp_path / "words")], out=str(tmp_path / "sum"), overwrite=True)
 
 
-def test_folders_with_something_else_are_refused(texts: list[Path], tmp_path: Path) -> None:
+def test_folder_with_foreign_files_is_refused(texts: list[Path], tmp_path: Path) -> None:
     (tmp_path / "words").mkdir()
     (tmp_path / "words" / "mine.txt").write_text("precious")
     for overwrite in (False, True):
@@ -181,14 +181,14 @@ def test_folders_with_something_else_are_refused(texts: list[Path], tmp_path: Pa
         counted(texts, tmp_path / "other", options={"pattern": "gpt2"}, resume=True)
 
 
-def test_no_text_is_an_error_and_leaves_nothing(tmp_path: Path) -> None:
+def test_corpus_without_text_is_refused_and_leaves_no_files(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("")
     with pytest.raises(CorpusError, match="no text"):
         counted([tmp_path / "a.txt"], tmp_path / "words")
     assert not (tmp_path / "words").exists() or not list((tmp_path / "words").glob("[!.]*"))
 
 
-def test_why_there_is_no_text_is_said_for_all_parts(tmp_path: Path) -> None:
+def test_cause_of_an_empty_corpus_is_reported(tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text('{"other": 1}\n' * 9, encoding="utf-8")
     corpus = open_corpus(tmp_path / "rows.jsonl", errors="skip")
     with pytest.raises(CorpusError, match=r"no record of .*rows\.jsonl, bytes 0 to 20 has a text"):
@@ -202,7 +202,7 @@ def test_why_there_is_no_text_is_said_for_all_parts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("backend", ["bpe", "wordpiece", "unigram"])
-def test_a_finished_folder_is_taken_for_the_same_options_alone(
+def test_finished_folder_is_reused_only_for_the_same_options(
     texts: list[Path], tmp_path: Path, backend: str
 ) -> None:
     given: dict[str, Any] = {"backend": backend, "min_count": 2}
@@ -227,7 +227,7 @@ def test_a_finished_folder_is_taken_for_the_same_options_alone(
     assert files_of(tmp_path / "words") == before
 
 
-def test_words_among_the_texts_are_not_counted(tmp_path: Path) -> None:
+def test_output_words_inside_the_corpus_are_not_counted(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one two", encoding="utf-8")
     counted([tmp_path], tmp_path / "words")
     before = files_of(tmp_path / "words")
@@ -240,7 +240,7 @@ def test_words_among_the_texts_are_not_counted(tmp_path: Path) -> None:
 # --- adding up, and training ------------------------------------------------------------------------------------------
 
 
-def test_words_added_up_are_those_of_the_texts_together(texts: list[Path], tmp_path: Path) -> None:
+def test_merged_words_equal_those_of_all_texts(texts: list[Path], tmp_path: Path) -> None:
     counted(texts, tmp_path / "whole")
     for number, path in enumerate(texts):
         counted([path], tmp_path / f"{number}")
@@ -248,7 +248,7 @@ def test_words_added_up_are_those_of_the_texts_together(texts: list[Path], tmp_p
     assert files_of(tmp_path / "merged") == files_of(tmp_path / "whole")
 
 
-def test_words_are_not_deleted_to_make_room_for_their_sum(texts: list[Path], tmp_path: Path) -> None:
+def test_merging_into_an_input_folder_is_refused(texts: list[Path], tmp_path: Path) -> None:
     counted(texts, tmp_path / "words")
     before = files_of(tmp_path / "words")
     (tmp_path / "link").symlink_to("words")
@@ -258,7 +258,7 @@ def test_words_are_not_deleted_to_make_room_for_their_sum(texts: list[Path], tmp
     assert files_of(tmp_path / "words") == before
 
 
-def test_a_sum_that_is_not_finished_leaves_nothing(
+def test_unfinished_merge_leaves_no_files(
     texts: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counted(texts, tmp_path / "words")
@@ -274,7 +274,7 @@ def test_a_sum_that_is_not_finished_leaves_nothing(
     assert files_of(tmp_path / "sum") == files_of(tmp_path / "words")
 
 
-def test_words_of_other_settings_are_not_added_up(texts: list[Path], tmp_path: Path) -> None:
+def test_words_of_different_settings_are_not_merged(texts: list[Path], tmp_path: Path) -> None:
     counted(texts, tmp_path / "one")
     counted(texts, tmp_path / "other", options={"pattern": "gpt2"})
     counted(texts, tmp_path / "rare", min_count=3)
@@ -294,7 +294,7 @@ def test_words_of_other_settings_are_not_added_up(texts: list[Path], tmp_path: P
         (b"th\xff\t4\n", "not UTF-8"),
     ],
 )
-def test_lines_that_are_no_words_are_refused(tmp_path: Path, content: bytes, message: str) -> None:
+def test_malformed_lines_are_refused(tmp_path: Path, content: bytes, message: str) -> None:
     (tmp_path / "words.tsv").write_bytes(content)
     with pytest.raises(TokbenchError, match=message):
         list(training_words(str(tmp_path / "words.tsv")).arrays())

@@ -56,13 +56,13 @@ def trained(paths: list[Path], directory: Path, **options: Any) -> dict[str, byt
     return {path.name: path.read_bytes() for path in directory.iterdir()}
 
 
-def test_the_tokenizer_is_that_without_a_bound(texts: list[Path], spills: list[int], tmp_path: Path) -> None:
+def test_tokenizer_equals_that_without_a_limit(texts: list[Path], spills: list[int], tmp_path: Path) -> None:
     within = trained(texts, tmp_path / "within", memory=MEMORY)
     assert len(spills) > len(texts) == 4
     assert within == trained(texts, tmp_path / "without")
 
 
-def test_rare_words_are_left_out_of_the_whole(texts: list[Path], spills: list[int], tmp_path: Path) -> None:
+def test_rare_words_are_dropped_from_the_total(texts: list[Path], spills: list[int], tmp_path: Path) -> None:
     """Rare words are left out of the total, as by `count-words` and `train --counts`, not of each table written."""
     from tokbench.distributed.engines.in_process import InProcessEngine
     from tokbench.workbench.count_words import count_words, training_words
@@ -83,9 +83,7 @@ def test_rare_words_are_left_out_of_the_whole(texts: list[Path], spills: list[in
     assert within["merges.npy"] != trained(texts, tmp_path / "all")["merges.npy"]
 
 
-def test_what_would_take_too_much_is_reported_before_it_is_merged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_excessive_merge_memory_is_refused_early(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = bundled()
     monkeypatch.setattr(spilled_words, "PROCESS_BYTES", spilled_words.LEAST_MEMORY - 1_000_000)
     with pytest.raises(TrainingError, match=r"takes up to \d MB of memory, and 1 MB are left") as error:
@@ -130,7 +128,7 @@ def train_in_process(*arguments: object) -> tuple[subprocess.CompletedProcess[st
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="the system does not tell how much memory a process had")
-def test_memory_is_kept_on_a_text_whose_words_do_not_fit(tmp_path: Path) -> None:
+def test_peak_memory_stays_below_the_limit(tmp_path: Path) -> None:
     text, memory = tmp_path / "words.txt", 400_000_000
     write_distinct_words(text, 4 << 20)
     common = (text, "--vocab-size", "1000", "--memory", f"{memory}")
@@ -146,7 +144,7 @@ def test_memory_is_kept_on_a_text_whose_words_do_not_fit(tmp_path: Path) -> None
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="the system does not tell how much memory a process had")
-def test_parts_are_counted_and_added_up_in_the_memory_that_is_said(tmp_path: Path) -> None:
+def test_counting_and_merging_parts_stay_within_the_stated_memory(tmp_path: Path) -> None:
     program = (
         "import resource, sys\n"
         "from pathlib import Path\n"
@@ -188,7 +186,7 @@ def test_parts_are_counted_and_added_up_in_the_memory_that_is_said(tmp_path: Pat
 
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
-def test_merging_takes_no_more_than_is_said() -> None:
+def test_merging_stays_within_the_stated_memory() -> None:
     program = (
         "import sys, numpy as np\n"
         "from tokbench.native.kernel_choice import chosen_module\n"

@@ -28,7 +28,7 @@ def trained(words: Any, directory: Path, **options: Any) -> dict[str, bytes]:
     return {name: data for name, data in files_of(directory).items() if name != "tokbench.json"}
 
 
-def test_training_on_words_is_training_on_their_text(texts: list[Path], tmp_path: Path) -> None:
+def test_training_on_words_equals_training_on_their_text(texts: list[Path], tmp_path: Path) -> None:
     special = ("<|end|>", "the")
     counted(texts, tmp_path / "words", options={"pattern": "gpt4o", "special_tokens": special})
     expected = trained(open_corpus(*texts), tmp_path / "a", pattern="gpt4o", special_tokens=special)
@@ -69,7 +69,7 @@ def test_other_backends_train_on_words(
         assert len({manifest["training"][name] for manifest in manifests}) == 1, name
 
 
-def test_more_words_than_pieces_can_be_learned_from(
+def test_too_many_words_for_wordpiece_are_refused(
     texts: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counted(texts, tmp_path / "words", backend="wordpiece", options={})
@@ -87,7 +87,7 @@ def test_more_words_than_pieces_can_be_learned_from(
 
 @pytest.mark.parametrize("kernel", KERNEL_NAMES)
 @pytest.mark.parametrize("backend", ["unigram", "sentencepiece"])
-def test_more_characters_than_can_be_learned_from(
+def test_too_many_characters_are_refused_with_a_sufficient_min_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernel: str, backend: str
 ) -> None:
     """The hint names the smallest --min-count that works: with one less there are still too many."""
@@ -117,7 +117,7 @@ def test_more_characters_than_can_be_learned_from(
 
 
 @pytest.mark.slow
-def test_rare_words_are_left_out_after_all_is_added_up(texts: list[Path], tmp_path: Path) -> None:
+def test_rare_words_are_dropped_after_merging(texts: list[Path], tmp_path: Path) -> None:
     counted(texts, tmp_path / "all", part_bytes=9_000)
     frequent = counted(texts, tmp_path / "frequent", part_bytes=9_000, min_count=3)
     assert frequent.index is not None and frequent.index.dropped is not None
@@ -128,7 +128,7 @@ def test_rare_words_are_left_out_after_all_is_added_up(texts: list[Path], tmp_pa
     assert manifest["training"]["words"]["min_count"] == 3
 
 
-def test_words_that_others_counted(texts: list[Path], tmp_path: Path) -> None:
+def test_words_counted_by_other_programs_train_alike(texts: list[Path], tmp_path: Path) -> None:
     """Words as Spark or DuckDB writes them: in any order, in several files, as strings, and some of them twice."""
     import pyarrow
     import pyarrow.parquet
