@@ -48,13 +48,13 @@ def edit(path: Path, change: Callable[[Any], Any]) -> None:
         (lambda index: index["parts"].pop(), "the sum"),
     ],
 )
-def test_a_damaged_index_is_reported(written: Path, change: Callable[[Any], Any], message: str) -> None:
+def test_damaged_index_is_refused(written: Path, change: Callable[[Any], Any], message: str) -> None:
     edit(written / "index.json", change)
     with pytest.raises(ModelFormatError, match=message):
         tokbench.open_shards(written)
 
 
-def test_a_part_that_is_missing_or_changed_is_reported(written: Path) -> None:
+def test_missing_or_changed_part_is_reported(written: Path) -> None:
     (written / "part-00009").mkdir()
     (written / "part-00000/shard-00007.npy").touch()
     assert verify_shards(written).problems == (

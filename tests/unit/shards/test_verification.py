@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tokbench.shards.reading import Shards
 
 
-def test_good_shards_are_good(write: Callable[..., Shards], corpus: tokbench.Corpus) -> None:
+def test_valid_shards_pass(write: Callable[..., Shards], corpus: tokbench.Corpus) -> None:
     shards = write(eos=True, shard_tokens=20)
     result = tokbench.verify_shards(shards.folder, tokenizer=tokenizer(), corpus=corpus)
     assert result.passed
@@ -54,7 +54,7 @@ def test_every_flipped_bit_is_reported(write: Callable[..., Shards], name: str) 
 
 @pytest.mark.parametrize("name", ["shard-00000.npy", "shard-00001.offsets.npy"])
 @pytest.mark.parametrize("change", ["cut", "longer", "gone", "folder"])
-def test_a_file_of_another_size_is_reported(write: Callable[..., Shards], name: str, change: str) -> None:
+def test_file_of_another_size_is_reported(write: Callable[..., Shards], name: str, change: str) -> None:
     shards = write(shard_tokens=40)
     path = shards.folder / name
     data = path.read_bytes()
@@ -70,7 +70,7 @@ def test_a_file_of_another_size_is_reported(write: Callable[..., Shards], name: 
         tokbench.open_shards(shards.folder)
 
 
-def test_a_link_out_of_the_folder_is_not_followed(write: Callable[..., Shards], tmp_path: Path) -> None:
+def test_link_out_of_the_folder_is_not_followed(write: Callable[..., Shards], tmp_path: Path) -> None:
     shards = write()
     path = shards.folder / "shard-00000.npy"
     path.rename(tmp_path / "elsewhere")
@@ -80,7 +80,7 @@ def test_a_link_out_of_the_folder_is_not_followed(write: Callable[..., Shards], 
     assert not tokbench.verify_shards(shards.folder).passed
 
 
-def test_a_file_too_many_is_reported(write: Callable[..., Shards]) -> None:
+def test_additional_file_is_reported(write: Callable[..., Shards]) -> None:
     shards = write()
     (shards.folder / "shard-00007.npy").touch()
     assert tokbench.verify_shards(shards.folder).problems == ("shard-00007.npy is not in the index",)
@@ -97,7 +97,7 @@ def rehashed(folder: Path, change: Callable[[dict[str, Any]], None] = lambda _: 
     (folder / "index.json").write_text(json.dumps(index), encoding="utf-8")
 
 
-def test_contents_are_checked_whatever_the_sums_say(
+def test_contents_are_checked_despite_correct_hashes(
     write: Callable[..., Shards], corpus: tokbench.Corpus
 ) -> None:
     folder = write(eos=True).folder
@@ -140,7 +140,7 @@ def test_contents_are_checked_whatever_the_sums_say(
     assert problems_of(ids, offsets, **both) == ""
 
 
-def test_another_corpus_is_reported(write: Callable[..., Shards], tmp_path: Path) -> None:
+def test_different_corpus_is_reported(write: Callable[..., Shards], tmp_path: Path) -> None:
     folder = write().folder
     (tmp_path / "corpus" / "c.txt").write_text("x\nend\none more", encoding="utf-8")
     more = tokbench.open_corpus(tmp_path / "corpus", documents="lines")
@@ -179,7 +179,7 @@ def with_shard(index: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("change", HOSTILE.values(), ids=HOSTILE)
-def test_a_hostile_index_is_refused(write: Callable[..., Shards], change: Callable[..., Any]) -> None:
+def test_hostile_index_is_refused(write: Callable[..., Shards], change: Callable[..., Any]) -> None:
     path = write(eos=True).folder / "index.json"
     path.write_text(json.dumps(change(json.loads(path.read_bytes()))), encoding="utf-8")
     with pytest.raises(ModelFormatError):
@@ -188,7 +188,7 @@ def test_a_hostile_index_is_refused(write: Callable[..., Shards], change: Callab
         assert not tokbench.verify_shards(path.parent).passed
 
 
-def test_what_is_no_json_is_refused(tmp_path: Path) -> None:
+def test_malformed_index_and_missing_folder_are_refused(tmp_path: Path) -> None:
     for data in (b"", b"{", b"\xff\xfe", b"[" * 100_000, b"null"):
         with pytest.raises(ModelFormatError):
             parse_index(data, path=tmp_path / "index.json")

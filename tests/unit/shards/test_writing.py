@@ -33,7 +33,7 @@ def files_of(folder: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("shard_tokens", [1, 5, 20, 10**9])
 @pytest.mark.parametrize("eos", [None, True, "<pad>"])
 @pytest.mark.parametrize("format", ["npy", "bin"])
-def test_every_document_is_there_in_order(
+def test_every_document_is_written_in_order(
     write: Callable[..., Shards], format: str, eos: str | None, shard_tokens: int
 ) -> None:
     shards = write(format=format, eos=eos, shard_tokens=shard_tokens)
@@ -57,7 +57,7 @@ def test_every_document_is_there_in_order(
         shards[len(TEXTS)]
 
 
-def test_numpy_maps_a_shard_as_it_is(write: Callable[..., Shards]) -> None:
+def test_numpy_can_map_a_shard(write: Callable[..., Shards]) -> None:
     shards = write()
     array = np.load(shards.folder / "shard-00000.npy", mmap_mode="r")
     assert isinstance(array, np.memmap)
@@ -76,7 +76,7 @@ def test_numpy_maps_a_shard_as_it_is(write: Callable[..., Shards]) -> None:
     ]
 
 
-def test_the_index_says_what_is_there(write: Callable[..., Shards]) -> None:
+def test_index_describes_the_shards(write: Callable[..., Shards]) -> None:
     shards = write(eos=True, shard_tokens=20)
     index = json.loads((shards.folder / "index.json").read_bytes())
     assert index["schema"] == "tokbench.shards/1"
@@ -95,18 +95,18 @@ def test_the_index_says_what_is_there(write: Callable[..., Shards]) -> None:
     }
 
 
-def test_the_same_corpus_gives_the_same_bytes(write: Callable[..., Shards]) -> None:
+def test_same_corpus_gives_the_same_bytes(write: Callable[..., Shards]) -> None:
     one = files_of(write(eos=True, shard_tokens=20, threads=1).folder)
     assert files_of(write(eos=True, shard_tokens=20, threads=3, overwrite=True).folder) == one
 
 
-def test_special_tokens_are_text_unless_asked_for(write: Callable[..., Shards]) -> None:
+def test_special_tokens_are_ordinary_text_by_default(write: Callable[..., Shards]) -> None:
     id = tokenizer().info.special_tokens[EOS]
     assert id not in write()[4]
     assert write(special=SpecialPolicy.ENCODE, overwrite=True)[4].tolist() == [id]
 
 
-def test_bad_utf8_is_counted_by_file(tmp_path: Path) -> None:
+def test_invalid_utf8_is_counted_by_file(tmp_path: Path) -> None:
     (tmp_path / "bad.txt").write_bytes(b"good\nb\xe9d\nlast")
     corpus = tokbench.open_corpus(tmp_path / "bad.txt", documents="lines", errors="skip")
     shards = tokbench.write_shards(tokenizer(), corpus, tmp_path / "shards")
@@ -114,7 +114,7 @@ def test_bad_utf8_is_counted_by_file(tmp_path: Path) -> None:
     assert shards.index.files[0].skipped_documents == corpus.problems.skipped_documents == 1
 
 
-def test_the_header_is_one_that_numpy_reads(tmp_path: Path) -> None:
+def test_header_is_read_by_numpy(tmp_path: Path) -> None:
     for dtype, length in (("uint16", 0), ("uint32", 7), ("int64", 3)):
         data = np.arange(length).astype(dtype)
         (tmp_path / "a.npy").write_bytes(npy_header(dtype, length) + data.tobytes())
@@ -124,7 +124,7 @@ def test_the_header_is_one_that_numpy_reads(tmp_path: Path) -> None:
 # Refused requests
 
 
-def test_a_type_that_is_too_small_is_refused() -> None:
+def test_too_small_dtype_is_refused() -> None:
     assert chosen_dtype("auto", 70_000) == "uint32"
     assert chosen_dtype("uint16", 65_536) == "uint16"
     with pytest.raises(ConfigError, match="65,537"):
@@ -133,7 +133,7 @@ def test_a_type_that_is_too_small_is_refused() -> None:
         chosen_dtype("float", 10)
 
 
-def test_an_end_of_text_that_there_is_not_is_refused() -> None:
+def test_missing_eos_token_is_refused() -> None:
     assert chosen_eos(tokenizer(), True).text == EOS
     assert chosen_eos(tokenizer(), "<pad>").text == "<pad>"
     assert chosen_eos(tokenizer(300, ("[SEP]", "</s>")), True).text == "</s>"
@@ -147,7 +147,7 @@ def test_an_end_of_text_that_there_is_not_is_refused() -> None:
     assert refused.value.hint == "it has none at all"
 
 
-def test_options_that_cannot_be_are_refused(write: Callable[..., Shards]) -> None:
+def test_invalid_options_are_refused(write: Callable[..., Shards]) -> None:
     for options in ({"format": "csv"}, {"shard_tokens": 0}, {"dtype": "int8"}):
         with pytest.raises(ConfigError):
             write(**options)
@@ -155,7 +155,7 @@ def test_options_that_cannot_be_are_refused(write: Callable[..., Shards]) -> Non
         write(resume=True, overwrite=True)
 
 
-def test_nothing_is_lost_in_the_folder(write: Callable[..., Shards], tmp_path: Path) -> None:
+def test_files_in_the_output_folder_are_not_lost(write: Callable[..., Shards], tmp_path: Path) -> None:
     write()
     with pytest.raises(StoreError, match="exists"):
         write()
@@ -172,7 +172,7 @@ def test_nothing_is_lost_in_the_folder(write: Callable[..., Shards], tmp_path: P
         write(resume=True, shard_tokens=5)
 
 
-def test_shards_among_the_texts_are_not_read(tmp_path: Path) -> None:
+def test_output_shards_inside_the_corpus_are_not_read(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"hello, world \xff")
     corpus = tokbench.open_corpus(tmp_path, errors="replace")
     first = tokbench.write_shards(tokenizer(), corpus, tmp_path / "shards")
@@ -186,7 +186,7 @@ def test_shards_among_the_texts_are_not_read(tmp_path: Path) -> None:
         assert corpus.problems.replaced_bytes == ("overwrite" in options)
 
 
-def test_a_corpus_without_a_document_is_an_error(tmp_path: Path) -> None:
+def test_corpus_without_a_document_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty.txt").write_text("\n \n", encoding="utf-8")
     corpus = tokbench.open_corpus(tmp_path / "empty.txt", documents="lines")
     with pytest.raises(CorpusError, match="there is no text"):
@@ -194,7 +194,7 @@ def test_a_corpus_without_a_document_is_an_error(tmp_path: Path) -> None:
     assert not (tmp_path / "shards").exists()
 
 
-def test_a_run_that_fails_before_its_first_shard_leaves_nothing(
+def test_run_that_fails_before_its_first_shard_leaves_no_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is left behind: a second run, after the text was repaired, is a new run with nothing to resume."""
@@ -214,7 +214,7 @@ def test_a_run_that_fails_before_its_first_shard_leaves_nothing(
         assert left <= {path.name for path in tmp_path.glob("shards/*")}
 
 
-def test_a_corpus_that_changes_meanwhile_is_an_error(
+def test_corpus_that_changes_meanwhile_is_refused(
     tmp_path: Path, corpus: tokbench.Corpus, write: Callable[..., Shards]
 ) -> None:
     def change(*_: object) -> None:
@@ -231,7 +231,7 @@ def test_a_corpus_that_changes_meanwhile_is_an_error(
         )
 
 
-def test_another_tokenizer_is_reported_even_by_what_it_does_alone(
+def test_different_tokenizer_is_refused_even_with_the_same_tokens(
     write: Callable[..., Shards], tmp_path: Path
 ) -> None:
     """The last check uses a tokenizer with the same entries and another split pattern."""
