@@ -21,18 +21,18 @@ from tokbench.explain.alternatives import alternatives_of, split_alternatives
         (r"(a|b)+", ["(a|b)+"]),
     ],
 )
-def test_the_alternatives_on_the_top_level(pattern: str, parts: list[str]) -> None:
+def test_pattern_is_split_at_its_top_level_alternatives(pattern: str, parts: list[str]) -> None:
     assert split_alternatives(pattern) == parts
 
 
 @pytest.mark.parametrize("name", [name for name in PATTERN_NAMES if name != "none"])
 @given(text=texts)
-def test_every_pre_token_has_its_alternative(name: str, text: str) -> None:
+def test_every_pretoken_has_its_alternative(name: str, text: str) -> None:
     pattern = resolve_pattern(name)
     assert pattern.regex is not None
     found = alternatives_of(pattern.regex).matching(text, split(pattern, text))
     assert all(alternative is not None and alternative.meaning for alternative in found)
 
 
-def test_a_pattern_that_refers_to_its_groups_is_not_taken_apart() -> None:
+def test_pattern_with_backreferences_is_not_split() -> None:
     assert alternatives_of(r"(a)x|\1b|.").alternatives == ()

@@ -21,7 +21,7 @@ def shown(id: int) -> Symbol:
     return Symbol(id, {256: b"ab", 257: b"bc", 258: b"abc"}.get(id, bytes([id % 256])))
 
 
-def test_each_merge_in_its_order() -> None:
+def test_merges_are_traced_in_order() -> None:
     trace = trace_merges(list(b"abcd"), ListedMerges(MERGES), show=shown)
     assert [(step.rule.rank, step.start, step.middle, step.stop) for step in trace.steps] == [
         (0, 0, 1, 2),
@@ -34,7 +34,7 @@ def test_each_merge_in_its_order() -> None:
     assert trace.causes == (NoMerge(shown(258), Symbol(100, b"d")),)
 
 
-def test_an_earlier_merge_is_named_that_took_a_part() -> None:
+def test_boundary_names_the_earlier_merge() -> None:
     merges = ListedMerges({(97, 98): (0, 256), (98, 99): (1, 257)})
     [cause] = trace_merges(list(b"abc"), merges, show=shown).causes
     assert isinstance(cause, EarlierMerge)
@@ -42,7 +42,7 @@ def test_an_earlier_merge_is_named_that_took_a_part() -> None:
     assert [(rule.left.data, rule.right.data) for rule in cause.by] == [(b"a", b"b")]
 
 
-def test_two_earlier_merges_are_named_where_either_would_do() -> None:
+def test_boundary_names_both_merges_if_either_suffices() -> None:
     # The merges x a and b y both come before a b: if only one of them is removed, the other still takes a part.
     merges = ListedMerges({(120, 97): (0, 256), (98, 121): (1, 257), (97, 98): (2, 258)})
     found = why_kept(list(b"xaby"), merges, 2)
@@ -68,13 +68,13 @@ def listed(merges: list[reference.Merge]) -> ListedMerges:
 
 
 @given(merges=vocabularies, word=words)
-def test_the_tokens_are_those_of_the_reference(merges: list[reference.Merge], word: bytes) -> None:
+def test_tokens_equal_the_reference(merges: list[reference.Merge], word: bytes) -> None:
     pairs = {(m.left, m.right): 256 + rank for rank, m in enumerate(merges)}
     assert merge(list(word), listed(merges)).tokens == reference.encode(word, pairs)
 
 
 @given(merges=vocabularies, word=words)
-def test_without_the_named_merges_the_boundary_goes(merges: list[reference.Merge], word: bytes) -> None:
+def test_boundary_disappears_without_the_named_merges(merges: list[reference.Merge], word: bytes) -> None:
     rules = listed(merges)
     made = merge(list(word), rules)
     for edge in made.edges[1:-1]:
@@ -88,18 +88,18 @@ def test_without_the_named_merges_the_boundary_goes(merges: list[reference.Merge
 
 
 @given(merges=vocabularies, word=words)
-def test_with_the_missing_merge_the_cut_changes(merges: list[reference.Merge], word: bytes) -> None:
+def test_split_changes_with_the_missing_merge(merges: list[reference.Merge], word: bytes) -> None:
     rules = listed(merges)
     made = merge(list(word), rules)
     for left, right in pairwise(made.tokens):
         assert merge(list(word), rules.adding(left, right)).tokens != made.tokens
 
 
-def test_time_grows_as_the_text_does() -> None:
+def test_time_is_linear_in_the_text() -> None:
     ranks = RankedTokens({b"a" * size: size for size in range(2, 9)}.get)
     assert len(merge([b"a"] * 20_000, ranks).tokens) < 10_000
 
 
 @pytest.mark.parametrize("frozen", [0, 1])
-def test_nothing_merges_with_what_is_frozen(frozen: int) -> None:
+def test_frozen_symbols_are_not_merged(frozen: int) -> None:
     assert len(merge(list(b"ab"), ListedMerges(MERGES), frozen=frozenset([frozen])).tokens) == 2

@@ -23,25 +23,25 @@ def words(tokenizer, asked, top=10):
     return {word.word: word.count for word in found.words}, found
 
 
-def test_by_place(tokenizer) -> None:
+def test_splits_are_found_by_place(tokenizer) -> None:
     assert words(tokenizer, "ab|c")[0] == {" abc": 5}
     assert words(tokenizer, "|y")[0] == {" xy": 2}
     assert words(tokenizer, "|")[0].keys() == {" abc", " bc", " é", " xy"}
 
 
-def test_by_cause(tokenizer) -> None:
+def test_splits_are_found_by_cause(tokenizer) -> None:
     assert words(tokenizer, "inside-character")[0] == {" é": 2}
     assert words(tokenizer, "earlier-merge")[0] == {}
     assert words(tokenizer, "no-merge")[0].keys() == {" abc", " bc", " é", " xy"}
 
 
-def test_what_is_counted(tokenizer) -> None:
+def test_occurrences_and_distinct_words_are_counted(tokenizer) -> None:
     _, found = words(tokenizer, "|")
     assert (found.occurrences, found.distinct, found.cut, found.is_complete) == (11, 4, 11, True)
     assert not words(tokenizer, "|", top=1)[1].is_complete
 
 
 @pytest.mark.parametrize("asked", ["", "foo", "a|b|c", "earlier-merge:x"])
-def test_what_is_neither_place_nor_cause(asked: str) -> None:
+def test_query_that_is_neither_place_nor_cause_is_refused(asked: str) -> None:
     with pytest.raises(ConfigError, match="neither a place nor a cause"):
         SplitQuery.parsed(asked)

@@ -41,13 +41,13 @@ def plain(edges):
     return tuple(edge.piece for edge in edges), tuple(edge.start for edge in edges[1:])
 
 
-def test_the_sums_by_hand() -> None:
+def test_sums_of_an_example_worked_by_hand() -> None:
     found = sums(lattice_of("abc", PIECES))
     assert math.exp(found.total) == pytest.approx(0.052)
     assert boundary_probabilities(found) == pytest.approx([0.032 / 0.052, 0.032 / 0.052])
 
 
-def test_the_trace_by_hand() -> None:
+def test_trace_of_an_example_worked_by_hand() -> None:
     trace = trace_lattice("abc", lattice_of("abc", PIECES | {"bc": 0.04}), tokens_of=plain)
     assert [[edge.piece.data for edge in path.edges] for path in trace.paths] == [
         [b"ab", b"c"],
@@ -62,7 +62,7 @@ def test_the_trace_by_hand() -> None:
     assert sum(path.probability for path in trace.paths) == pytest.approx(1)
 
 
-def test_the_path_of_a_librarys_pieces() -> None:
+def test_path_follows_the_pieces_of_a_library() -> None:
     edges = (Edge(0, 1, Symbol(0, b"a"), -1.0), Edge(1, 2, Symbol(None, "é".encode()), -9.0))
     lattice = Lattice(2, edges)
     assert path_of(lattice, ["a", "<0xC3>", "<0xA9>"]) == list(edges)
@@ -87,7 +87,7 @@ def every_path(lattice):
 
 
 @given(lattices)
-def test_sums_and_best_paths_are_those_of_all_segmentations(lattice) -> None:
+def test_sums_and_best_paths_equal_those_of_all_segmentations(lattice) -> None:
     paths = list(every_path(lattice))
     total = math.fsum(math.exp(score) for _, score in paths)
     found = sums(lattice)
@@ -100,7 +100,7 @@ def test_sums_and_best_paths_are_those_of_all_segmentations(lattice) -> None:
 
 
 @given(lattices)
-def test_a_better_piece_removes_the_boundary_that_it_crosses(lattice) -> None:
+def test_better_piece_removes_the_boundary_it_crosses(lattice) -> None:
     trace = trace_lattice("a" * lattice.size, lattice, tokens_of=plain)
     starts = [edge.start for edge in trace.paths[0].edges[1:]]
     for place, cause in zip(starts, trace.causes, strict=True):
@@ -123,7 +123,7 @@ WORDS = {"▁": 0.1, "a": 0.2, "b": 0.15, "▁a": 0.1, "ab": 0.05, "▁ab": 0.02
 
 
 @given(text=st.text("▁ab", min_size=1, max_size=14), reaches_across=st.booleans())
-def test_parts_together_are_the_whole(text: str, *, reaches_across: bool) -> None:
+def test_traces_of_parts_join_to_the_whole(text: str, *, reaches_across: bool) -> None:
     pieces = WORDS if reaches_across else {piece: WORDS[piece] for piece in WORDS if piece != "a▁"}
     lattice = lattice_of(text, pieces)
     whole = trace_lattice(text, lattice, tokens_of=plain)

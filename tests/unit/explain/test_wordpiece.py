@@ -19,7 +19,7 @@ def pieces(word, vocab=VOCAB):
     return [symbol.data.decode() for symbol in trace(word, vocab).tokens]
 
 
-def test_each_match() -> None:
+def test_each_match_is_traced() -> None:
     found = trace("unaffable")
     assert pieces("unaffable") == ["un", "##a", "##ff", "##able"]
     assert [step.rest for step in found.steps] == ["unaffable", "affable", "ffable", "able"]
@@ -32,19 +32,19 @@ def test_each_match() -> None:
     assert [step.missing for step in found.steps] == ["una", "##af", "##ffa", None]
 
 
-def test_a_word_without_a_match_is_unknown() -> None:
+def test_word_without_a_match_is_unknown() -> None:
     found = trace("unx")
     assert [symbol.id for symbol in found.tokens] == [0]
     assert found.steps[-1].taken is None
     assert found.steps[-1].missing == "##x"
 
 
-def test_a_word_that_is_too_long_is_unknown() -> None:
+def test_too_long_word_is_unknown() -> None:
     assert trace("unaff", most=4).too_long == 4
 
 
 @given(st.text("unaf", min_size=1, max_size=12))
-def test_with_the_missing_piece_the_cut_changes(word: str) -> None:
+def test_split_changes_with_the_missing_piece(word: str) -> None:
     found = trace(word)
     for cause in found.causes:
         assert isinstance(cause, NoLongerPiece)
