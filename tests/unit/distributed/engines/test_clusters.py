@@ -37,14 +37,14 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("task", ["square", "square_or_die_once"])
-def test_each_slice_is_done_whatever_happens_to_workers(engine: Engine, tmp_path: Path, task: str) -> None:
+def test_each_slice_is_done_despite_killed_workers(engine: Engine, tmp_path: Path, task: str) -> None:
     assert [result["square"] for result in run(engine, task, tmp_path)] == [0, 1, 4, 9, 16, 25]
     assert files(tmp_path) == SQUARES
     assert (tmp_path / "died").exists() == (task == "square_or_die_once")
 
 
 @pytest.mark.slow
-def test_progress_is_of_all_slices(engine: Engine, tmp_path: Path) -> None:
+def test_progress_covers_all_slices(engine: Engine, tmp_path: Path) -> None:
     told: list[tuple[str, int, int | None, str]] = []
     sized = [Slice(one.name, one.arguments, size=10) for one in slices(tmp_path)]
     task = "support.distributed_tasks:square"
@@ -55,7 +55,7 @@ def test_progress_is_of_all_slices(engine: Engine, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_progress_is_reported_while_slices_are_worked_on(engine: Engine, tmp_path: Path) -> None:
+def test_progress_is_reported_during_a_slice(engine: Engine, tmp_path: Path) -> None:
     told: list[int] = []
 
     def progress(phase: str, done: int, total: int | None, unit: str) -> None:
@@ -84,14 +84,14 @@ def test_failed_slices_are_named_after_the_others_have_finished(engine: Engine, 
 
 
 @pytest.mark.slow
-def test_a_slice_that_kills_its_workers_is_named(engine: Engine, tmp_path: Path) -> None:
+def test_slice_that_kills_its_workers_is_named(engine: Engine, tmp_path: Path) -> None:
     with pytest.raises(DistributedError, match=r"part 3 of 6: its workers were lost, \d times"):
         run(engine, "die_on_three", tmp_path)
     assert "3.txt" not in files(tmp_path)
 
 
 @pytest.mark.slow
-def test_it_is_as_good_as_before_when_it_was_left_early(engine: Engine, tmp_path: Path) -> None:
+def test_engine_is_reusable_after_an_abandoned_run(engine: Engine, tmp_path: Path) -> None:
     running = engine.run(
         "support.distributed_tasks:square", slices(tmp_path), phase="x", progress=no_progress
     )
@@ -126,7 +126,7 @@ class Beside(Thread):
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals as POSIX has them")
-def test_a_cluster_by_its_address_that_loses_a_worker_and_then_its_scheduler(tmp_path: Path) -> None:
+def test_lost_worker_is_survived_and_lost_scheduler_reported(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     folder.mkdir()
     with scheduler(tmp_path) as (address, process), open_engine("dask", scheduler=address) as engine:
@@ -151,7 +151,7 @@ def test_a_cluster_by_its_address_that_loses_a_worker_and_then_its_scheduler(tmp
 @pytest.mark.parametrize(
     ("name", "address"), [("dask", "tcp://127.0.0.1:9"), ("dask", "nonsense://x"), ("ray", "127.0.0.1:9")]
 )
-def test_where_nobody_answers(name: str, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unreachable_cluster_is_reported(name: str, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip(_LIBRARIES[name])
     monkeypatch.setattr("tokbench.distributed.engines.dask._SECONDS_TO_CONNECT", 1)
     with pytest.raises(DistributedError, match=f"no (Dask scheduler|Ray cluster) answers at {address}"):
@@ -159,7 +159,7 @@ def test_where_nobody_answers(name: str, address: str, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("name", ["dask", "ray"])
-def test_the_package_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_package_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tokbench.distributed.engines.open.find_spec", lambda library: None)
     with pytest.raises(BackendUnavailableError, match=f"the engine {name} needs the package") as missing:
         open_engine(name)

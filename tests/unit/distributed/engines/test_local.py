@@ -60,11 +60,11 @@ def test_processors_are_divided_among_workers(tmp_path: Path, monkeypatch: pytes
         assert (told["threads"], told["of_numpy"]) == (threads, set_by_user or str(threads))
 
 
-def test_no_slice_is_no_work(engine: Engine, tmp_path: Path) -> None:
+def test_no_slices_give_no_results(engine: Engine, tmp_path: Path) -> None:
     assert run(engine, "square", tmp_path, count=0) == []
 
 
-def test_progress_is_of_all_slices(engine: Engine, tmp_path: Path) -> None:
+def test_progress_covers_all_slices(engine: Engine, tmp_path: Path) -> None:
     told: list[tuple[str, int, int | None, str]] = []
     sized = [Slice(one.name, one.arguments, size=10) for one in slices(tmp_path)]
     list(
@@ -80,7 +80,7 @@ def test_progress_is_of_all_slices(engine: Engine, tmp_path: Path) -> None:
     assert [report[1] for report in told] == sorted(report[1] for report in told)
 
 
-def test_a_killed_worker_is_replaced(engine: Engine, tmp_path: Path) -> None:
+def test_killed_worker_is_replaced(engine: Engine, tmp_path: Path) -> None:
     assert [result["square"] for result in run(engine, "square_or_die_once", tmp_path)] == [
         0,
         1,
@@ -93,7 +93,7 @@ def test_a_killed_worker_is_replaced(engine: Engine, tmp_path: Path) -> None:
     assert files(tmp_path) == SQUARES
 
 
-def test_a_slice_that_kills_its_workers_is_named(engine: Engine, tmp_path: Path) -> None:
+def test_slice_that_kills_its_workers_is_named(engine: Engine, tmp_path: Path) -> None:
     with pytest.raises(DistributedError) as failed:
         run(engine, "die_on_three", tmp_path)
     assert failed.value.message == (
@@ -126,19 +126,17 @@ def test_failed_slices_are_named_after_the_others_have_finished(engine: Engine, 
         ("write_much", "part 0 of 1: .*0.txt was not written: File too large; nothing was changed"),
     ],
 )
-def test_what_goes_wrong_in_a_task_is_reported(
-    engine: Engine, tmp_path: Path, task: str, message: str
-) -> None:
+def test_exception_in_a_task_is_reported(engine: Engine, tmp_path: Path, task: str, message: str) -> None:
     with pytest.raises(DistributedError, match=message):
         run(engine, task, tmp_path, count=1)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_libraries_print_is_not_taken_for_results(engine: Engine, tmp_path: Path) -> None:
+def test_output_printed_by_a_task_is_not_taken_for_results(engine: Engine, tmp_path: Path) -> None:
     assert run(engine, "print_much", tmp_path, count=1)[0]["square"] == 0
 
 
-def test_what_is_left_early_is_stopped(tmp_path: Path) -> None:
+def test_engine_is_reusable_after_an_abandoned_run(tmp_path: Path) -> None:
     with open_engine("local", workers=1) as engine:
         running = engine.run(
             "support.distributed_tasks:square", slices(tmp_path), phase="x", progress=no_progress
@@ -163,7 +161,7 @@ with open_engine("local", workers=1) as engine:
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_workers_end_with_whoever_started_them(
+def test_workers_end_with_their_parent_process(
     tmp_path: Path, ctrl_c_works: None, how: signal.Signals
 ) -> None:
     process = subprocess.Popen(
@@ -204,6 +202,6 @@ def _runs(process: int) -> bool:
         ({"name": "dask", "workers": 1, "scheduler": "tcp://here:1"}, "--workers are started here"),
     ],
 )
-def test_options_that_cannot_be(options: dict[str, Any], message: str) -> None:
+def test_invalid_options_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         open_engine(**options)

@@ -79,7 +79,7 @@ def pid_of_head(folder: Path) -> int:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="finds processes in /proc")
-def test_a_head_that_is_lost_is_reported(tmp_path: Path) -> None:
+def test_lost_head_is_reported(tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="the package ray is not installed")
     out, mark = tmp_path / "out", tmp_path / "out" / "pid-0"
     out.mkdir()
