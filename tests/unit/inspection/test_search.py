@@ -28,7 +28,7 @@ def found(vocabulary: VocabularyTokens, **asked: object) -> tuple[int, ...]:
     return search(vocabulary, TokenQuery(**asked)).ids  # type: ignore[arg-type]
 
 
-def test_an_expression_matches_in_the_text(vocabulary: VocabularyTokens) -> None:
+def test_regular_expression_matches_the_token_text(vocabulary: VocabularyTokens) -> None:
     assert found(vocabulary, find="^lo") == (256, 257)
     assert found(vocabulary, find=r"\p{Cyrillic}") == (258,)
 
@@ -40,24 +40,24 @@ def test_tokens_without_a_text_are_counted(vocabulary: VocabularyTokens) -> None
     assert search(vocabulary, TokenQuery(data=b"\x82")).without_text == 0
 
 
-def test_bytes_are_found_in_incomplete_characters(vocabulary: VocabularyTokens) -> None:
+def test_bytes_match_inside_incomplete_characters(vocabulary: VocabularyTokens) -> None:
     assert found(vocabulary, data=b"\xe2\x82") == (259,)
     assert found(vocabulary, data=b"\x82") == (0x82, 259)
 
 
-def test_ids_scripts_and_ranks(vocabulary: VocabularyTokens) -> None:
+def test_ids_scripts_and_ranks_are_searched(vocabulary: VocabularyTokens) -> None:
     assert found(vocabulary, ids=frozenset([257, 3])) == (3, 257)
     assert found(vocabulary, script="cyrillic") == (258,)
     assert found(vocabulary, ranks=(1, 3)) == (257, 258)
     assert len(found(vocabulary, script="Latin")) == 2 * 26 + 2
 
 
-def test_all_that_is_asked_has_to_be_so(vocabulary: VocabularyTokens) -> None:
+def test_all_criteria_must_match(vocabulary: VocabularyTokens) -> None:
     assert found(vocabulary, find="o", ranks=(1, 9)) == (257,)
     assert found(vocabulary, find="o", data=b"w", script="latin") == (257,)
 
 
-def test_the_longest_come_first(vocabulary: VocabularyTokens) -> None:
+def test_longest_tokens_come_first(vocabulary: VocabularyTokens) -> None:
     assert longest_first(vocabulary, vocabulary.tokens)[:4] == [257, 256, 258, 259]
 
 
@@ -69,12 +69,14 @@ def test_the_longest_come_first(vocabulary: VocabularyTokens) -> None:
         ({"ids": frozenset([260])}, "no token has the id 260"),
     ],
 )
-def test_mistakes_are_named(vocabulary: VocabularyTokens, asked: dict[str, object], message: str) -> None:
+def test_invalid_queries_are_refused(
+    vocabulary: VocabularyTokens, asked: dict[str, object], message: str
+) -> None:
     with pytest.raises(ConfigError, match=message):
         found(vocabulary, **asked)
 
 
-def test_an_expression_may_not_take_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_regular_expression_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(searching, "_SECONDS_OF_ONE", 0.05)
     vocabulary = VocabularyTokens(target_of(byte_level(tokens=["a" * 60 + "!"]), tmp_path))
     with pytest.raises(ConfigError, match="took too long"):
@@ -82,10 +84,10 @@ def test_an_expression_may_not_take_for_ever(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize("text", ["", ":", "3:2", "2:2", "x", "-1:4", "1:2:3"])
-def test_what_is_no_range_is_refused(text: str) -> None:
+def test_malformed_range_is_refused(text: str) -> None:
     with pytest.raises(ConfigError):
         parse_ranks(text)
 
 
-def test_an_open_range_has_no_end() -> None:
+def test_open_range_has_no_end() -> None:
     assert parse_ranks("300:") == (300, float("inf"))

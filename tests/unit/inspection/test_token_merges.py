@@ -37,7 +37,7 @@ def steps(trace: MergeTrace) -> list[tuple[bytes, bytes]]:
     return [(step.rule.left.data, step.rule.right.data) for step in trace.steps]
 
 
-def test_a_listed_token_is_derived_from_its_symbols() -> None:
+def test_listed_token_is_derived_from_its_symbols() -> None:
     merges = listed((0, 1, 2), (2, 2, 5))
     trace = merges.derivation(5)
     assert steps(trace) == [(b"a", b"b"), (b"a", b"b"), (b"ab", b"ab")]
@@ -47,25 +47,25 @@ def test_a_listed_token_is_derived_from_its_symbols() -> None:
     assert merges.uses(5) == ()
 
 
-def test_a_token_that_an_earlier_merge_spoils_is_not_made() -> None:
+def test_token_spoiled_by_an_earlier_merge_is_not_derived() -> None:
     """a + ba would make aba, but a + b merges first and leaves ab | a."""
     trace = listed((0, 1, 2), (1, 0, 3), (0, 3, 4)).derivation(4)
     assert [token.data for token in trace.tokens] == [b"ab", b"a"]
 
 
-def test_of_two_merges_that_make_a_token_its_lowest_rank_counts() -> None:
+def test_token_with_two_merges_has_the_lowest_reachable_rank() -> None:
     merges = listed((0, 1, 2), (1, 0, 3), (0, 3, 4), (2, 0, 4))
     assert merges.ranks[4] == 2
     assert [token.id for token in merges.derivation(4).tokens] == [4]
     assert steps(merges.derivation(4)) == [(b"a", b"b"), (b"ab", b"a")]
 
 
-def test_tokens_that_make_one_another_are_no_endless_work() -> None:
+def test_circular_merges_terminate() -> None:
     merges = MergesOfList([(0, 1, 2), (0, 2, 1)], symbol=lambda one: Symbol(one, b"x"))
     assert merges.derivation(2).tokens
 
 
-def test_a_ranked_token_is_derived_from_its_bytes() -> None:
+def test_ranked_token_is_derived_from_its_bytes() -> None:
     """ab (rank 2) merges before ba (rank 3), so abab is ab + ab and aba is ab + a."""
     merges = ranked()
     assert steps(merges.derivation(5)) == [(b"a", b"b"), (b"a", b"b"), (b"ab", b"ab")]
@@ -75,7 +75,7 @@ def test_a_ranked_token_is_derived_from_its_bytes() -> None:
     assert merges.ranks == {2: 2, 3: 3, 4: 4, 5: 5}
 
 
-def test_both_forms_of_one_vocabulary_agree() -> None:
+def test_list_and_ranks_of_one_vocabulary_agree() -> None:
     of_list, of_ranks = listed((0, 1, 2), (1, 0, 3), (2, 0, 4), (2, 2, 5)), ranked()
     for id in range(len(TOKENS)):
         assert steps(of_list.derivation(id)) == steps(of_ranks.derivation(id))
@@ -83,7 +83,7 @@ def test_both_forms_of_one_vocabulary_agree() -> None:
 
 
 @pytest.mark.parametrize("engine", ["native", "library"])
-def test_a_tokenizer_json_has_merges_on_either_engine(tmp_path: Path, engine: str) -> None:
+def test_tokenizer_json_has_merges_on_either_engine(tmp_path: Path, engine: str) -> None:
     target = target_of(byte_level(("l", "o"), ("lo", "w")), tmp_path, engine=engine)
     merges = token_merges(target)
     assert steps(merges.derivation(257)) == [(b"l", b"o"), (b"lo", b"w")]
@@ -91,7 +91,7 @@ def test_a_tokenizer_json_has_merges_on_either_engine(tmp_path: Path, engine: st
     assert VocabularyTokens(target)[257] == VocabularyToken(257, b"low", VocabularyTokenKind.NORMAL, rank=1)
 
 
-def test_where_nothing_is_merged_the_reason_is_reported(tmp_path: Path) -> None:
+def test_missing_merges_are_explained(tmp_path: Path) -> None:
     (tmp_path / "vocab.txt").write_text("[UNK]\nlow\n##er\n", encoding="utf-8")
     target = target_of(tmp_path / "vocab.txt", tmp_path)
     with pytest.raises(NoTokenMerges, match="has no merges"):
@@ -100,7 +100,7 @@ def test_where_nothing_is_merged_the_reason_is_reported(tmp_path: Path) -> None:
     assert (token.data, token.spelling, token.rank, token.score) == (b"er", "##er", None, None)
 
 
-def test_escapes_tell_all_bytes_apart() -> None:
+def test_escaping_is_unambiguous() -> None:
     blocks = [bytes([first, second]) for first in range(256) for second in (*range(0, 256, 7), 0x5C, 0x85)]
     blocks += [b"\\x85", b"\xc2\x85", b"\x85", b"\\u{85}", "\u200b".encode(), b"\\", b"\\\\", b"\n", b"\\n"]
     spelled = {block: escaped(block) for block in blocks}
