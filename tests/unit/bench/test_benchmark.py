@@ -23,7 +23,7 @@ SAMPLE = Sample(TEXTS, sum(map(len, TEXTS)), ("ab", "cab"))
 # --- text -------------------------------------------------------------------------------------
 
 
-def test_documents_stay_as_they_are_and_the_last_is_cut():
+def test_documents_are_kept_whole_and_the_last_is_truncated():
     documents = [Document(text, "x", "g") for text in ("ab", "", "cdé", "left out")]
     sample = sample_of(documents, max_bytes=5)
     assert sample.texts == ("ab", "cd")  # é has two bytes, and only one of them fits
@@ -31,7 +31,7 @@ def test_documents_stay_as_they_are_and_the_last_is_cut():
     assert sample.prompts == sample_of(documents, max_bytes=5).prompts
 
 
-def test_prompts_are_pieces_of_the_text():
+def test_prompts_are_excerpts_of_the_text():
     text = "".join(chr(0x100 + number) for number in range(3000))
     prompts = sample_of([Document(text, "x", "g")], max_bytes=10_000).prompts
     assert len(prompts) == 1000
@@ -39,7 +39,7 @@ def test_prompts_are_pieces_of_the_text():
     assert len(set(prompts)) > 900
 
 
-def test_without_text_there_is_nothing_to_time():
+def test_empty_text_is_refused():
     with pytest.raises(CorpusError, match="no text"):
         sample_of([Document("", "x", "g")], max_bytes=5)
 
@@ -61,7 +61,7 @@ def test_a_tokenizer_equals_itself(toy):
     assert Expected(ours, SAMPLE).difference(ours, threads=[1, 2]) is None
 
 
-def test_the_first_difference_is_reported(toy):
+def test_first_difference_is_reported(toy):
     other = runner(lambda text: [*toy.encode(text)[:1], 99])
     difference = Expected(runner_of(toy), SAMPLE).difference(other, threads=[])
     assert difference == "document 1: at token 2 it gives 99 instead of 3 4"
@@ -78,12 +78,12 @@ def test_the_first_difference_is_reported(toy):
         ),
     ],
 )
-def test_a_batch_is_checked_too(toy, batch, told):
+def test_batch_is_compared(toy, batch, told):
     other = runner(toy.encode, encode_batch=lambda texts, _: batch([toy.encode(text) for text in texts]))
     assert Expected(runner_of(toy), SAMPLE).difference(other, threads=[1]).startswith(told)
 
 
-def test_prompts_and_bytes_are_checked_too(toy):
+def test_prompts_and_token_bytes_are_compared(toy):
     expected = Expected(runner_of(toy), SAMPLE)
     other = runner(lambda text: [5] if text == "cab" else toy.encode(text))
     assert expected.difference(other, threads=[]).startswith("prompt 2: ")
@@ -94,7 +94,7 @@ def test_prompts_and_bytes_are_checked_too(toy):
 # --- peers ------------------------------------------------------------------------------------
 
 
-def test_peers_by_name():
+def test_peers_are_selected_by_name():
     assert [peer.name for peer in peers_named("all")] == list(PEERS)
     assert [peer.name for peer in peers_named("rustbpe,tiktoken,rustbpe")] == ["rustbpe", "tiktoken"]
     with pytest.raises(ConfigError) as caught:
@@ -106,7 +106,7 @@ def test_peers_by_name():
         assert "alone" in str(told.value.hint)
 
 
-def test_a_runner_tells_on_how_many_threads_it_can_run():
+def test_supported_numbers_of_threads_are_reported():
     def on(threads):
         return runner(str, encode_batch=str, threads=threads)
 
@@ -148,7 +148,7 @@ def bench(tmp_path, monkeypatch):
     return bench
 
 
-def test_figures_of_all_parts(bench):
+def test_all_parts_are_measured(bench):
     bench.add("goodlib")
     found = bench("goodlib", parts=PARTS[:-1], runs=3, threads=2)
     ours, theirs = found.entries
@@ -162,26 +162,26 @@ def test_figures_of_all_parts(bench):
 
 
 @pytest.mark.parametrize("part", PARTS[:-1])
-def test_only_what_is_asked_for_is_measured(bench, part):
+def test_only_requested_parts_are_measured(bench, part):
     found = bench(parts=[part], runs=1, threads=2)
     assert {MEASURES[name].part for name in found.entries[0].figures} == {part}
     assert found.parts == (part,)
 
 
-def test_a_peer_that_differs_is_shown_and_not_timed(bench):
+def test_peer_with_different_ids_is_shown_and_not_timed(bench):
     bench.add("badlib", encode="lambda text: [1, *encoder.encode(text)]")
     found = bench("badlib", runs=1)
     assert found.entries[1].figures == {}
     assert found.entries[1].difference == "document 1: at token 1 it gives 1 4 3 4 instead of 4 3 4"
 
 
-def test_a_peer_that_fails_is_shown_and_not_timed(bench):
+def test_failing_peer_is_shown_and_not_timed(bench):
     bench.add("deadlib", encode="lambda text: [][7]")
     found = bench("deadlib", runs=1)
     assert found.entries[1].difference == "it fails: list index out of range"
 
 
-def test_peers_that_cannot_be_had_are_reported_of(bench, monkeypatch):
+def test_unavailable_peers_are_reported_with_the_reason(bench, monkeypatch):
     monkeypatch.setitem(PEERS, "nolib", Peer("nolib", "nolib"))
     bench.add("refuses", prepare="raise ConversionError('it is too small')")
     bench.add("crashes", opened="raise BaseException('panicked\\nat a place')")
@@ -194,18 +194,18 @@ def test_peers_that_cannot_be_had_are_reported_of(bench, monkeypatch):
     assert len(found.entries) == 1
 
 
-def test_ctrl_c_in_a_library_ends_it_all(bench):
+def test_ctrl_c_in_a_library_ends_the_benchmark(bench):
     bench.add("stops", opened="raise KeyboardInterrupt")
     with pytest.raises(KeyboardInterrupt):
         bench("stops", runs=1)
 
 
-def test_a_tokenizer_that_does_not_say_what_it_is_has_no_peers(toy, tmp_path):
+def test_tokenizer_without_a_description_has_no_peers(toy, tmp_path):
     found = entrants.peer_of(Subject("toy", {}), toy, Peer("json", "json"), tmp_path / "x")
     assert found == "tokenizers of the backend 'toy' do not describe their model"
 
 
-def test_lookups_are_of_ids_of_the_text(toy):
+def test_lookups_use_ids_of_the_text(toy):
     asked = []
     entrant = entrants.Entrant(
         "toy",
