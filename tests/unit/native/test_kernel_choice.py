@@ -46,18 +46,18 @@ def asked(code: str, *, choice: str | None, folder: Path | None = None) -> subpr
 
 
 @pytest.mark.parametrize("choice", [None, "", "auto", "native"])
-def test_the_compiled_kernel_runs_where_it_is_installed(native: object, choice: str | None) -> None:
+def test_compiled_kernel_runs_if_installed(native: object, choice: str | None) -> None:
     found = asked(ASK, choice=choice)
     assert (found.stdout, found.stderr) == ("native native\n", "")
 
 
-def test_the_python_kernel_runs_when_asked_for_and_says_so_once() -> None:
+def test_python_kernel_runs_on_demand_with_one_message() -> None:
     found = asked(ASK, choice="python")
     assert found.stdout == "python python\n"
     assert found.stderr == "tokbench: running the slow Python kernel (TOKBENCH_KERNEL=python)\n"
 
 
-def test_the_python_kernel_runs_where_the_compiled_one_is_missing_and_says_so_once() -> None:
+def test_python_kernel_runs_without_the_compiled_one_with_one_message() -> None:
     found = asked(WITHOUT_NATIVE + ASK, choice="auto")
     assert found.stdout == "python python\n"
     assert found.stderr == "tokbench: running the slow Python kernel (the compiled kernel is not installed)\n"
@@ -73,7 +73,7 @@ def is_built_from_these_sources() -> bool:
 
 
 @pytest.mark.parametrize("choice", ["auto", "native"])
-def test_a_python_in_a_clone_takes_the_installed_kernel(native: object, clone: Path, choice: str) -> None:
+def test_clone_uses_the_installed_kernel(native: object, clone: Path, choice: str) -> None:
     if not is_built_from_these_sources():
         pytest.skip("the installed kernel was built from other sources")
     found = asked(ASK_WHERE, choice=choice, folder=clone)
@@ -95,7 +95,7 @@ def test_every_compiled_module_is_found_from_a_clone(native: object, clone: Path
     assert (found.stdout, found.stderr) == ("native True\n", "")
 
 
-def test_a_kernel_of_other_sources_is_not_taken(native: object, clone: Path) -> None:
+def test_kernel_of_other_sources_is_not_used(native: object, clone: Path) -> None:
     (clone / "tokbench/native/metrics/added.hpp").write_text("// not there when it was built\n")
     found = asked(ASK, choice="auto", folder=clone)
     assert found.stdout == "python python\n"
@@ -103,20 +103,20 @@ def test_a_kernel_of_other_sources_is_not_taken(native: object, clone: Path) -> 
     assert found.stderr == f"tokbench: running the slow Python kernel ({reason})\n"
 
 
-def test_demanding_a_missing_kernel_is_an_error() -> None:
+def test_demanding_a_missing_kernel_is_refused() -> None:
     found = asked(WITHOUT_NATIVE + ASK, choice="native")
     assert found.returncode != 0
     assert "BackendUnavailableError: TOKBENCH_KERNEL=native" in found.stderr
 
 
-def test_any_other_choice_is_an_error() -> None:
+def test_unknown_kernel_is_refused() -> None:
     with chosen("fast"), pytest.raises(ConfigError, match="TOKBENCH_KERNEL is 'fast'") as caught:
         current_kernel()
     assert caught.value.hint == "it must be auto, native or python"
 
 
 @pytest.mark.parametrize("tier", ["", "scalar", "swar", "avx2", "avx512"])
-def test_the_tier_that_is_named_runs(native: object, monkeypatch: pytest.MonkeyPatch, tier: str) -> None:
+def test_requested_simd_tier_runs(native: object, monkeypatch: pytest.MonkeyPatch, tier: str) -> None:
     monkeypatch.setenv("TOKBENCH_SIMD", tier)
     code = f"{ASK}; from tokbench.native import _bpe; print(_bpe.simd_tier())"
     found = asked(code, choice="native")
@@ -125,16 +125,16 @@ def test_the_tier_that_is_named_runs(native: object, monkeypatch: pytest.MonkeyP
     assert found.stdout.split()[-1] in ({tier} if tier else {"swar", "avx2", "avx512"})
 
 
-def test_an_unknown_tier_is_an_error(native: object, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_simd_tier_is_refused(native: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKBENCH_SIMD", "mmx")
     found = asked(ASK, choice="native")
     assert 'ConfigError: TOKBENCH_SIMD is "mmx"; it may be scalar, swar, avx2 or avx512' in found.stderr
 
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
-def test_a_kernel_knows_its_name(name: str) -> None:
+def test_kernel_has_its_name(name: str) -> None:
     assert kernel_named(name).name == name
 
 
-def test_a_kernel_that_is_installed_is_found(native: object) -> None:
+def test_installed_kernel_is_found(native: object) -> None:
     assert has_native_kernel()
