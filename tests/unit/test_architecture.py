@@ -40,7 +40,7 @@ def names() -> Iterator[tuple[str, tuple[str, ...]]]:
         yield from ((name, tuple(folders)) for name in NAME.findall(span))
 
 
-def test_every_path_exists() -> None:
+def test_every_path_in_architecture_md_exists() -> None:
     found = list(names())
     assert len(found) > 150
     missing = {
@@ -54,7 +54,7 @@ def test_every_package_has_a_line_in_the_map(package: str) -> None:
     assert re.search(rf"^{package}/ ", TEXT, re.MULTILINE)
 
 
-def test_the_order_of_packages_is_that_of_the_layers() -> None:
+def test_package_order_equals_that_of_the_layers() -> None:
     [order] = re.findall(r"^errors →.*?cli$", TEXT, re.MULTILINE | re.DOTALL)
     layers = (Path(__file__).parent / "test_layers.py").read_text(encoding="utf-8")
     [parts] = re.findall(r"^ORDER = \[(.*?)\]", layers, re.MULTILINE | re.DOTALL)

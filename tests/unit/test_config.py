@@ -41,11 +41,11 @@ class Config:
         ("sizes=1,2k", [1, 2000]),
     ],
 )
-def test_a_value_is_read_by_its_type(text: str, value: object) -> None:
+def test_value_is_parsed_by_its_type(text: str, value: object) -> None:
     assert parse_option(Config, text, where="the backend") == (text.partition("=")[0], value)
 
 
-def test_a_name_may_be_written_as_on_the_command_line() -> None:
+def test_name_may_be_written_as_on_the_command_line() -> None:
     @dataclass(frozen=True)
     class Named:
         vocab_size: int = 0
@@ -68,14 +68,14 @@ def test_a_name_may_be_written_as_on_the_command_line() -> None:
         ("sizes=1,x", "sizes is '1,x', where a list of whole numbers", None),
     ],
 )
-def test_what_cannot_be_read_is_refused(text: str, message: str, hint: str | None) -> None:
+def test_malformed_option_is_refused(text: str, message: str, hint: str | None) -> None:
     with pytest.raises(ConfigError) as caught:
         parse_option(Config, text, where="the backend 'x'")
     assert message in caught.value.message
     assert hint is None or hint in (caught.value.hint or "")
 
 
-def test_what_is_an_option_of_the_library_goes_to_the_library() -> None:
+def test_options_of_the_library_are_passed_to_it() -> None:
     where = "the backend 'unigram'"
     texts = ["vocab-size=8k", "split_by_number=false", "shrinking-factor=0.7", "options=unk_surface=?"]
     options = parse_options(UnigramConfig, texts, where=where)
@@ -100,19 +100,19 @@ def test_what_is_an_option_of_the_library_goes_to_the_library() -> None:
         ("split_by_number=maybe", "the option split_by_number is 'maybe'", "it needs true or false"),
     ],
 )
-def test_what_the_library_does_not_take_is_refused(text: str, message: str, hint: str) -> None:
+def test_unknown_options_of_the_library_are_refused(text: str, message: str, hint: str) -> None:
     options = parse_options(UnigramConfig, [text], where="the backend 'unigram'")
     with pytest.raises(ConfigError, match=message) as caught:
         build_config(UnigramConfig, options, where="the backend 'unigram'")
     assert caught.value.hint == hint
 
 
-def test_lists_are_joined_and_of_others_the_last_counts() -> None:
+def test_list_values_are_joined_and_the_last_other_value_counts() -> None:
     texts = ["names=a", "size=1", "names=b,c", "size=2"]
     assert parse_options(Config, texts, where="the backend") == {"names": ["a", "b", "c"], "size": 2}
 
 
-def test_options_are_those_of_the_backend_that_trains() -> None:
+def test_options_belong_to_the_chosen_backend() -> None:
     assert parsed_options(["split_digits=true"], preset="llama2") == {"split_digits": True}
     assert parsed_options(["min_frequency=3"]) == {"min_frequency": 3}
     with pytest.raises(ConfigError, match="the backend 'bpe' has no option 'split_digits'"):

@@ -20,7 +20,7 @@ MODULES = sorted(
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_the_examples_of_a_module_are_true(name: str) -> None:
+def test_examples_of_a_module_pass(name: str) -> None:
     runner = doctest.DocTestRunner()
     for each in doctest.DocTestFinder().find(importlib.import_module(name)):
         if each.examples:  # running a docstring without examples would still set up a debugger

@@ -109,19 +109,19 @@ def importers_of(*libraries: str) -> set[str]:
     }
 
 
-def test_every_part_has_its_place() -> None:
+def test_every_package_is_in_the_order() -> None:
     parts = {part_of(module_name(path)) for path in SOURCES} - {"", "__main__"}
     assert parts - set(ORDER) == set()
 
 
 @pytest.mark.parametrize("part", ORDER)
-def test_a_part_imports_from_those_before_it(part: str) -> None:
+def test_package_imports_only_earlier_ones(part: str) -> None:
     allowed = {*ORDER[: ORDER.index(part) + 1], "__version__"}
     wrong = [found for found in ours() if found.part == part and part_of(found.imported) not in allowed]
     assert wrong == []
 
 
-def test_modules_do_not_import_one_another_in_circles() -> None:
+def test_modules_have_no_import_cycles() -> None:
     """Imports in functions and for types count too; `tokbench` itself is left out as it only re-exports names."""
     modules = {module_name(path) for path in SOURCES}
 
@@ -136,34 +136,34 @@ def test_modules_do_not_import_one_another_in_circles() -> None:
     TopologicalSorter(needs).prepare()  # raises `CycleError`, which names a cycle
 
 
-def test_only_the_command_line_imports_typer() -> None:
+def test_only_cli_imports_typer() -> None:
     assert importers_of("typer", "click") == {"cli"}
 
 
-def test_only_what_is_shown_imports_rich() -> None:
+def test_only_render_play_and_cli_import_rich() -> None:
     assert importers_of("rich") <= {"render", "play", "cli"}
 
 
-def test_only_the_session_imports_textual() -> None:
+def test_only_play_and_cli_import_textual() -> None:
     assert importers_of("textual") == {"play", "cli"}
 
 
-def test_only_the_command_line_and_the_session_import_what_shows_results() -> None:
+def test_only_play_and_cli_import_render() -> None:
     assert importers_of("tokbench.render") - {"render"} <= {"play", "cli"}
 
 
-def test_what_shows_results_knows_nothing_but_results() -> None:
+def test_render_imports_only_results() -> None:
     imported = {part_of(found.imported) for found in ours() if found.part == "render"}
     assert imported - {"render", "__version__"} <= RENDER_IMPORTS
 
 
-def test_what_shows_benchmarks_knows_nothing_but_their_results() -> None:
+def test_render_imports_only_the_results_of_bench() -> None:
     imported = {found.imported for found in ours() if found.part == "render"}
     of_bench = {name for name in imported if name.startswith("tokbench.bench")}
     assert {".".join(name.split(".")[:3]) for name in of_bench} <= {"tokbench.bench.results"}
 
 
-def test_backends_are_reached_by_name() -> None:
+def test_only_opening_and_surgery_import_backends() -> None:
     # Surgery continues the training of byte-level BPEs of every format.
     assert importers_of("tokbench.backends") - {"backends"} <= {"opening", "surgery"}
 
@@ -183,5 +183,5 @@ def test_backends_never_import_one_another() -> None:
     assert others == {("tokbench.backends.unigram", "tokbench.backends.sentencepiece")}
 
 
-def test_the_package_itself_imports_none_of_its_parts() -> None:
+def test_top_level_module_imports_no_package() -> None:
     assert [found for found in ours() if found.importer == "tokbench"] == []

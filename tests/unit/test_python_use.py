@@ -36,14 +36,14 @@ def vocabulary(tokenizer: Any) -> list[bytes]:
     return [tokenizer.token_bytes(id) for id in range(tokenizer.vocab_size)]
 
 
-def test_training_takes_a_path(path: str) -> None:
+def test_train_accepts_a_path(path: str) -> None:
     expected = vocabulary(tokbench.train(tokbench.open_corpus(path), vocab_size=280))
     assert vocabulary(tokbench.train(path, vocab_size=280)) == expected
     assert vocabulary(tokbench.train(Path(path), vocab_size=280)) == expected
     assert vocabulary(tokbench.train("*.txt", vocab_size=280)) == expected
 
 
-def test_evaluating_takes_paths_of_texts_and_of_tokenizers(path: str, tokenizer: Any) -> None:
+def test_compare_accepts_paths_of_texts_and_tokenizers(path: str, tokenizer: Any) -> None:
     tokenizer.save("mine")
     expected = tokbench.compare(tokbench.open_corpus(path), tokenizers=[tokenizer], times=False)
     for given in (path, Path(path)):
@@ -65,7 +65,7 @@ def test_shards_are_written_and_verified_by_paths(path: str, tokenizer: Any) -> 
 
 
 @pytest.mark.parametrize("backend", backend_names())
-def test_a_missing_path_is_reported_by_every_backend(backend: str, path: str) -> None:
+def test_missing_path_is_refused_by_every_backend(backend: str, path: str) -> None:
     with pytest.raises(CorpusError, match=r"missing.txt does not exist"):
         tokbench.train("missing.txt", backend=backend)
     for given in (3, None, b"bytes"):
@@ -109,14 +109,14 @@ WRONG: dict[str, tuple[Callable[[Any], object], type[TokbenchError]]] = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_a_wrong_type_is_an_error_of_ours(what: str, path: str, tokenizer: Any) -> None:
+def test_wrong_type_raises_a_tokbench_error(what: str, path: str, tokenizer: Any) -> None:
     call, error = WRONG[what]
     with pytest.raises(error) as caught:
         call(tokenizer)
     assert caught.value.message
 
 
-def test_things_are_shown_in_a_line(path: str, tokenizer: Any) -> None:
+def test_reprs_are_one_line(path: str, tokenizer: Any) -> None:
     corpus = tokbench.open_corpus(path, documents="lines")
     training, held_out = corpus.split()
     tokbench.write_shards(tokenizer, corpus, "shards")
