@@ -83,7 +83,7 @@ TEXTS = [
 
 
 @pytest.mark.parametrize(("name", "message", "hint"), TEXTS, ids=[name or "nothing" for name, *_ in TEXTS])
-def test_texts_that_cannot_be_trained_on(run, files, name, message, hint):
+def test_texts_that_cannot_be_trained_on_are_refused(run, files, name, message, hint):
     before = contents_of(files)
     run("train", name).refused(1, message, hint)
     run("train", name, "--json", "--name", "x").refused(1, message, hint)
@@ -97,7 +97,7 @@ def test_texts_that_cannot_be_trained_on(run, files, name, message, hint):
     ["encode", "corpus", *(pytest.param(name, marks=pytest.mark.slow) for name in ("count", "viz"))],
 )
 @pytest.mark.parametrize(("name", "message"), [(name, message) for name, message, _ in TEXTS if name])
-def test_texts_that_cannot_be_read(run, files, command, name, message):
+def test_texts_that_cannot_be_read_are_refused(run, files, command, name, message):
     if name in ("empty.txt", "mark only.txt") and command != "corpus":
         assert run(command, name).good().out
         return
@@ -109,12 +109,12 @@ def test_texts_that_cannot_be_read(run, files, command, name, message):
     done.refused(1, message)
 
 
-def test_a_damaged_parquet_file(run, files):
+def test_damaged_parquet_file_is_refused(run, files):
     pytest.importorskip("pyarrow")
     run("train", "damaged.parquet").refused(1, "damaged.parquet: cannot be read as Parquet")
 
 
-def test_a_file_without_permission(process, files):
+def test_file_without_permission_is_refused(process, files):
     """Root may read every file, so as root the command runs as another user."""
     through = '"$@"'
     if os.geteuid() == 0:
@@ -131,12 +131,12 @@ def test_a_file_without_permission(process, files):
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that fails when it is read")
-def test_a_file_that_fails_when_it_is_read(run):
+def test_file_that_fails_while_being_read_is_refused(run):
     for command in ("train", "encode"):
         run(command, "/proc/self/mem").refused(1, "/proc/self/mem", "cannot be read", "Input/output error")
 
 
-def test_nul_bytes_are_text(run, tmp_path):
+def test_nul_bytes_are_valid_text(run, tmp_path):
     (tmp_path / "nul.txt").write_bytes(b"a\0b\0a\0b\0\r\n")
     data = run("train", "nul.txt", "--pattern", "none", "--json").good().json
     assert (data["bytes"], data["first_learned"][0]["bytes"]) == (10, "0062")
@@ -145,7 +145,7 @@ def test_nul_bytes_are_text(run, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_line_of_5_mb_of_one_word(process, trained, tmp_path):
+def test_word_of_5_mb_is_trained_on_and_encoded(process, trained, tmp_path):
     if tokbench.load(trained).info.kernel == "python":
         pytest.skip("the Python kernel would take an hour")
     (tmp_path / "word.txt").write_bytes(b"ab" * 2_500_000)
@@ -194,7 +194,7 @@ def test_a_line_of_5_mb_of_one_word(process, trained, tmp_path):
     ],
     ids=" ".join,
 )
-def test_options_that_cannot_be_used(run, tmp_path, options, message, hint):
+def test_invalid_options_are_refused(run, tmp_path, options, message, hint):
     (tmp_path / "snow.txt").write_text(TEXT + "snow: ☃\n", encoding="utf-8")
     before = contents_of(tmp_path)
     run("train", "snow.txt", *options).refused(2, message, hint)
@@ -202,7 +202,7 @@ def test_options_that_cannot_be_used(run, tmp_path, options, message, hint):
     assert contents_of(tmp_path) == before
 
 
-def test_more_threads_than_the_system_grants(run, tmp_path, monkeypatch):
+def test_thread_limit_of_the_system_is_reported(run, tmp_path, monkeypatch):
     def start(thread: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
@@ -213,7 +213,7 @@ def test_more_threads_than_the_system_grants(run, tmp_path, monkeypatch):
     )
 
 
-def test_a_gap_of_the_pattern_that_only_another_text_shows(run, tmp_path):
+def test_text_that_the_pattern_does_not_cover_is_refused(run, tmp_path):
     (tmp_path / "good.txt").write_text(TEXT, encoding="utf-8")
     run("train", "good.txt", "--pattern", "[^☃]+", "--name", "mine").good()
     assert run("encode", "-t", "mine", "a text").good().out
@@ -228,7 +228,7 @@ LIMITED = 'export PYTHONDONTWRITEBYTECODE=1; ulimit -f 32; "$@"'
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
-def test_a_file_that_must_not_grow(process, tmp_path):
+def test_file_size_limit_is_reported_and_changes_nothing(process, tmp_path):
     """A limit on file sizes fails in the middle of writing, as a full disk does."""
     process("train", "--vocab-size", "256", "--name", "mine").good()
     before = contents_of(tmp_path)
@@ -239,7 +239,7 @@ def test_a_file_that_must_not_grow(process, tmp_path):
 
 
 @pytest.mark.skipif(not shutil.which("unshare"), reason="needs Linux's unshare")
-def test_a_disk_that_is_full_in_the_middle_of_saving(process, tmp_path):
+def test_full_disk_while_saving_changes_nothing(process, tmp_path):
     """The small disk is mounted for this process alone and disappears with it."""
     (tmp_path / "disk").mkdir()
     script = """
@@ -269,7 +269,7 @@ def test_a_disk_that_is_full_in_the_middle_of_saving(process, tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
-def test_without_room_for_the_built_in_tokenizer_it_still_works(process, tmp_path):
+def test_built_in_tokenizer_works_without_a_writable_cache(process, tmp_path):
     env = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     done = process("encode", "--text", "~", env=env, through=LIMITED).good()
     assert (done.out, done.stderr) == (b"126\n", "")
@@ -295,7 +295,7 @@ def saved(trained, tmp_path):
         ("tokbench.json", lambda data: data.replace(b'"pattern": "gpt4"', b'"pattern": "gpt2"')),
     ],
 )
-def test_a_damaged_tokenizer(run, saved, name, damage):
+def test_damaged_tokenizer_is_refused(run, saved, name, damage):
     """Which damage is detected is tested in `unit/store` and `unit/backends`."""
     if damage is None:
         (saved / name).unlink()
@@ -305,7 +305,7 @@ def test_a_damaged_tokenizer(run, saved, name, damage):
         run(command, "-t", "mine", "text").refused(1, f"tokenizers/mine/{name}: expected", "train again")
 
 
-def test_a_damaged_tokenizer_is_not_overwritten_unasked(run, saved):
+def test_damaged_tokenizer_is_not_overwritten(run, saved):
     (saved / "tokbench.json").write_bytes(b"{")
     before = contents_of(saved)
     run("train", "--vocab-size", "300", "--name", "mine").refused(1, "tokenizers/mine exists")
@@ -314,7 +314,7 @@ def test_a_damaged_tokenizer_is_not_overwritten_unasked(run, saved):
     assert contents_of(saved) == before
 
 
-def test_what_is_no_tokenizer(run, files):
+def test_files_that_are_no_tokenizer_are_refused(run, files):
     for name in ("good.txt", "no files", "programs"):
         done = run("encode", "-t", name, "text")
         assert name in done.stderr
@@ -322,7 +322,7 @@ def test_what_is_no_tokenizer(run, files):
     run("encode", "-t", "nobody", "text").refused(1, "there is no tokenizer 'nobody'", "default")
 
 
-def test_dots_lead_from_the_current_folder_not_from_that_of_the_names(run, saved, tmp_path):
+def test_relative_paths_start_from_the_current_folder(run, saved, tmp_path):
     run("encode", "-t", ".", "a").refused(1, ".: expected a folder with a tokenizer")
     run("encode", "-t", "..", "a").refused(1, "..: expected a folder with a tokenizer")
     run("encode", "-t", f"../{tmp_path.name}/tokenizers/{saved.name}", "a").good()

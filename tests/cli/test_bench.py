@@ -37,7 +37,7 @@ def peer(tmp_path, monkeypatch):
     )
 
 
-def test_json_says_everything(run, trained, text):
+def test_json_has_every_field(run, trained, text):
     data = (
         run("bench", text, "-t", trained, *PAIR, *SHORT, "--threads", "2", "--seconds", "60", "--json")
         .good()
@@ -61,7 +61,7 @@ def test_json_says_everything(run, trained, text):
     assert "lookups" not in tokenizers["figures"]
 
 
-def test_memory_is_that_of_processes_of_their_own(run, trained, text):
+def test_memory_is_measured_in_separate_processes(run, trained, text):
     data = run("bench", text, "-t", trained, *PAIR, "--only", "memory", "--json").good().json
     if not data["units"]:
         pytest.skip("the system does not tell how much memory a process has")
@@ -69,7 +69,7 @@ def test_memory_is_that_of_processes_of_their_own(run, trained, text):
         assert 5 < one["figures"]["memory"]["median"] < 1000
 
 
-def test_several_tokenizers_with_their_peers(run, trained, text):
+def test_several_tokenizers_are_compared_with_their_peers(run, trained, text):
     arguments = ["-t", trained, "-t", "default", "--peers", "tiktoken", "--only", "encode"]
     data = run("bench", text, *arguments, "--runs", "1", "--json").good().json
     names = [one["name"] for one in data["tokenizers"]]
@@ -77,7 +77,7 @@ def test_several_tokenizers_with_their_peers(run, trained, text):
     assert all(one["figures"]["encode"]["ratio"]["runs"] == 1 for one in data["tokenizers"][1:])
 
 
-def test_it_fits_the_terminal(run, trained, text, columns):
+def test_output_fits_the_terminal_width(run, trained, text, columns):
     done = run("bench", text, "-t", trained, *PAIR, *QUICK).good()
     table = [line for line in done.lines if line.startswith((" ", "mine", "──"))]
     assert max(map(cell_len, table)) <= columns
@@ -88,7 +88,7 @@ def test_it_fits_the_terminal(run, trained, text, columns):
     assert "tiktoken 0." in done.stdout
 
 
-def test_tables_for_documents(run, trained, text):
+def test_markdown_and_latex_tables_are_written(run, trained, text):
     arguments = ["bench", text, "-t", trained, "--peers", "tiktoken", "--only", "encode", "--runs", "1"]
     lines = run(*arguments, "--markdown").good().lines
     assert lines[0] == "| tokenizer | MB/s | × mine | cold |"
@@ -106,7 +106,7 @@ def test_tables_for_documents(run, trained, text):
     assert rows[0]["ratio"] == "" != rows[2]["ratio"]
 
 
-def test_a_peer_that_differs_is_shown_and_not_timed(run, trained, text, peer):
+def test_peer_with_different_ids_is_shown_and_not_timed(run, trained, text, peer):
     peer("badlib", encode="lambda text: encoder.encode(text)[:-1]")
     arguments = ["bench", text, "-t", trained, "--peers", "badlib", *QUICK]
     data = run(*arguments, "--json").good().json
@@ -118,7 +118,7 @@ def test_a_peer_that_differs_is_shown_and_not_timed(run, trained, text, peer):
     assert "mine · badlib gives other ids, and was not timed: document 1: at token " in done.stdout
 
 
-def test_a_peer_that_is_not_there_is_reported_of(run, trained, text, monkeypatch):
+def test_missing_peer_is_reported(run, trained, text, monkeypatch):
     monkeypatch.setitem(PEERS, "nolib", Peer("nolib", "nolib"))
     arguments = ["bench", text, "-t", trained, "--peers", "nolib,rustbpe", "--only", "load", "--runs", "1"]
     done = run(*arguments).good()
@@ -127,7 +127,7 @@ def test_a_peer_that_is_not_there_is_reported_of(run, trained, text, monkeypatch
     assert missing == {"tokenizer": None, "peer": "nolib", "reason": "not installed: pip install nolib"}
 
 
-def test_without_a_word_the_peers_are_those_that_are_installed(run, trained, text, peer, monkeypatch):
+def test_default_peers_are_the_installed_ones(run, trained, text, peer, monkeypatch):
     for name in PEERS:
         monkeypatch.setitem(
             PEERS, name, Peer(name, "nowhere") if name == "tiktoken" else Peer("no" + name, "")
@@ -138,7 +138,7 @@ def test_without_a_word_the_peers_are_those_that_are_installed(run, trained, tex
     assert [one["peer"] for one in data["left_out"]] == ["tiktoken"]  # installed, but it fails to open
 
 
-def test_no_peers_at_all(run, trained, text):
+def test_peers_can_be_disabled(run, trained, text):
     done = run("bench", text, "-t", trained, "--peers", "none", "--only", "encode").good()
     assert "×" not in done.stdout
 
@@ -154,16 +154,16 @@ def test_no_peers_at_all(run, trained, text):
         (["-t", "nowhere"], 1, "there is no tokenizer 'nowhere'"),
     ],
 )
-def test_what_cannot_be_is_refused(run, text, arguments, code, message):
+def test_invalid_options_are_refused(run, text, arguments, code, message):
     run("bench", text, *arguments).refused(code, message)
 
 
-def test_without_text_there_is_nothing_to_time(run, tmp_path):
+def test_empty_text_is_refused(run, tmp_path):
     (tmp_path / "empty.txt").write_bytes(b"")
     run("bench", "empty.txt").refused(1, "there is no text")
 
 
-def test_it_is_written_to_a_file(run, trained, text, tmp_path):
+def test_result_is_written_to_a_file(run, trained, text, tmp_path):
     arguments = ["bench", text, "-t", trained, "--only", "load", "--peers", "none", "--json"]
     assert run(*arguments, "--out", "bench.json").good().out == b""
     assert json.loads((tmp_path / "bench.json").read_bytes())["schema"] == "tokbench.bench/1"
@@ -176,7 +176,7 @@ def test_it_is_written_to_a_file(run, trained, text, tmp_path):
     [(b'"checking"', "1"), (b'"encode"', "1"), (b'"memory"', "0.1")],
     ids=["check", "encode", "memory"],
 )
-def test_ctrl_c_leaves_nothing_after(start, trained, tmp_path, phase, seconds):
+def test_ctrl_c_leaves_no_processes_or_files(start, trained, tmp_path, phase, seconds):
     (tmp_path / "long.txt").write_text(TEXT * 200, encoding="utf-8")
     (tmp_path / "temporary").mkdir()
     arguments = ["long.txt", "-t", trained, "--runs", "999", "--seconds", seconds, "--progress", "json"]

@@ -40,7 +40,7 @@ def chat(run: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *given, **streams: run("chat", *given, "-t", "mine", **streams)
 
 
-def test_what_is_learned_can_be_seen_without_colour(chat: Callable[..., Any]) -> None:
+def test_loss_mask_is_visible_without_colour(chat: Callable[..., Any]) -> None:
     done = chat("talk.json")
     assert done.code == 0
     lines = done.stdout.splitlines()
@@ -55,7 +55,7 @@ def test_what_is_learned_can_be_seen_without_colour(chat: Callable[..., Any]) ->
 
 
 @pytest.mark.parametrize("columns", [40, 44])
-def test_tokens_are_not_cut_where_a_row_holds_them(
+def test_tokens_that_fit_a_row_are_not_split(
     columns: int, chat: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
@@ -66,7 +66,7 @@ def test_tokens_are_not_cut_where_a_row_holds_them(
     assert all(row.count("⟪") == row.count("⟫") for row in rows)
 
 
-def test_an_injection_is_reported_and_fails_where_that_is_asked_for(chat: Callable[..., Any]) -> None:
+def test_injection_is_reported_and_fails_with_strict(chat: Callable[..., Any]) -> None:
     done = chat("evil.json")
     assert done.code == 0
     assert "! message 0, content: the text of <|im_end|> stays text" in done.stdout
@@ -74,7 +74,7 @@ def test_an_injection_is_reported_and_fails_where_that_is_asked_for(chat: Callab
     assert chat("talk.json", "--strict").code == 0
 
 
-def test_json_has_everything(chat: Callable[..., Any]) -> None:
+def test_json_has_every_field(chat: Callable[..., Any]) -> None:
     found = json.loads(chat("talk.json", "--json", "--completion").stdout)
     assert found["schema"] == "tokbench.chat/1"
     assert found["text"].endswith("<|im_start|>assistant\n")
@@ -86,7 +86,7 @@ def test_json_has_everything(chat: Callable[..., Any]) -> None:
     assert found["roles"] == ["user", "assistant"]
 
 
-def test_a_last_message_is_continued(chat: Callable[..., Any]) -> None:
+def test_last_message_can_be_continued(chat: Callable[..., Any]) -> None:
     found = json.loads(chat("talk.json", "--json", "--continue-final").good().stdout)
     assert found["text"].endswith("assistant\nHello.")
     assert found["loss_mask"][-1] == 1
@@ -94,7 +94,9 @@ def test_a_last_message_is_continued(chat: Callable[..., Any]) -> None:
     done.refused(2, "--completion and --continue-final contradict each other")
 
 
-def test_a_listed_token_that_is_none_is_reported(run: Callable[..., Any], chat: Callable[..., Any]) -> None:
+def test_listed_special_token_without_an_id_is_reported(
+    run: Callable[..., Any], chat: Callable[..., Any]
+) -> None:
     del chat
     Path("folder").mkdir()
     Path("folder/tokenizer.json").write_bytes(Path("mine/tokenizer.json").read_bytes())
@@ -111,7 +113,7 @@ def test_a_listed_token_that_is_none_is_reported(run: Callable[..., Any], chat: 
     assert found["missing_tokens"] == ["<|gone|>"]
 
 
-def test_lines_are_conversations(chat: Callable[..., Any]) -> None:
+def test_jsonl_has_one_conversation_per_line(chat: Callable[..., Any]) -> None:
     Path("many.jsonl").write_text(
         "\n".join(json.dumps(each) for each in (TALK, {"messages": EVIL})), encoding="utf-8"
     )
@@ -133,7 +135,7 @@ class Pipe:
 
 
 @given(blocks=st.lists(st.text("ab\n\r", min_size=1, max_size=9).map(str.encode)))
-def test_lines_are_given_as_soon_as_they_have_arrived(blocks: list[bytes]) -> None:
+def test_lines_are_yielded_as_soon_as_they_arrive(blocks: list[bytes]) -> None:
     pipe = Pipe(blocks)
     lines = ArrivingLines(pipe)  # type: ignore[arg-type]
     given = b""
@@ -147,7 +149,7 @@ def test_lines_are_given_as_soon_as_they_have_arrived(blocks: list[bytes]) -> No
     assert given == b"".join(blocks)
 
 
-def test_conversations_that_arrive_together_are_encoded_together(
+def test_conversations_that_arrive_together_are_encoded_in_one_batch(
     chat: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tokbench.workbench import chat as workbench
@@ -168,7 +170,7 @@ def test_conversations_that_arrive_together_are_encoded_together(
     assert seen == [(1, 1), (1, 1), (64, 2), (6, 2), (1, 3), (1, 4)]
 
 
-def test_rows_of_parquet_are_conversations(chat: Callable[..., Any]) -> None:
+def test_parquet_rows_are_conversations(chat: Callable[..., Any]) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     parquet.write_table(pyarrow.Table.from_pylist([{"messages": TALK}, {"messages": EVIL}]), "rows")
@@ -180,7 +182,7 @@ def test_rows_of_parquet_are_conversations(chat: Callable[..., Any]) -> None:
     assert "read from plain files" in chat("-", stdin=Path("rows").read_bytes()).stderr
 
 
-def test_conversations_before_one_that_is_refused_are_shown(chat: Callable[..., Any]) -> None:
+def test_conversations_before_a_refused_one_are_shown(chat: Callable[..., Any]) -> None:
     lines = [json.dumps(TALK), json.dumps(TALK), json.dumps([{"role": "robot"}]), json.dumps(TALK)]
     Path("t.jinja").write_text(
         "{% if messages[0].role == 'robot' %}{{ raise_exception('no robots') }}{% endif %}x"
@@ -198,7 +200,7 @@ def test_conversations_before_one_that_is_refused_are_shown(chat: Callable[..., 
     assert "many.jsonl, line 3, column" in broken.stderr
 
 
-def test_arrays_and_a_page_are_written(chat: Callable[..., Any]) -> None:
+def test_arrays_and_html_page_are_written(chat: Callable[..., Any]) -> None:
     assert chat("evil.json", "--npz", "out.npz", "--html", "out.html").code == 0
     with np.load("out.npz") as arrays:
         assert sorted(arrays) == ["ids", "loss_mask", "message_index", "offsets"]
@@ -209,7 +211,7 @@ def test_arrays_and_a_page_are_written(chat: Callable[..., Any]) -> None:
     assert "default-src 'none'" in page
 
 
-def test_a_template_of_a_file_with_variables_and_tools(chat: Callable[..., Any]) -> None:
+def test_template_file_takes_variables_and_tools(chat: Callable[..., Any]) -> None:
     Path("t.jinja").write_text(
         "{{ mode }}{{ count + 1 }}{{ tools[0].function.name }}<|im_start|>{{ messages[0].content }}<|im_end|>",
         encoding="utf-8",
@@ -232,13 +234,13 @@ def test_a_template_of_a_file_with_variables_and_tools(chat: Callable[..., Any])
     assert json.loads(done.stdout)["text"].startswith("on3f<|im_start|>Hi é")
 
 
-def test_a_role_without_a_turn_is_reported(chat: Callable[..., Any]) -> None:
+def test_role_without_a_turn_is_reported(chat: Callable[..., Any]) -> None:
     done = chat("talk.json", "--train-on", "asistant", "--json").good()
     assert done.stderr == "note: nothing is learned: no turn of the role asistant was found\n"
     assert chat("talk.json", "--train-on", "asistant", "--train-on", "user", "--json").good().stderr == ""
 
 
-def test_segments_are_compared_with_the_whole(chat: Callable[..., Any]) -> None:
+def test_separately_encoded_segments_are_compared(chat: Callable[..., Any]) -> None:
     Path("seam.json").write_text(json.dumps([{"role": "user", "content": "\n\nHi"}]), encoding="utf-8")
     found = json.loads(chat("seam.json", "--seam", "segment", "--json").stdout)
     assert found["seams"] is not None
@@ -260,7 +262,9 @@ def test_segments_are_compared_with_the_whole(chat: Callable[..., Any]) -> None:
         (["talk.json", "--tools", "empty"], "hint:  tools are a list"),
     ],
 )
-def test_what_is_wrong_is_said(chat: Callable[..., Any], given: list[str], message: str) -> None:
+def test_invalid_input_and_options_are_refused(
+    chat: Callable[..., Any], given: list[str], message: str
+) -> None:
     Path("empty").touch()
     done = chat(*given)
     assert done.code in (1, 2)
@@ -268,7 +272,7 @@ def test_what_is_wrong_is_said(chat: Callable[..., Any], given: list[str], messa
     assert "Traceback" not in done.stderr
 
 
-def test_conversations_become_shards(run: Callable[..., Any], chat: Callable[..., Any]) -> None:
+def test_conversations_are_written_as_shards(run: Callable[..., Any], chat: Callable[..., Any]) -> None:
     del chat
     Path("many.jsonl").write_text("\n".join(json.dumps(each) for each in (TALK, EVIL)), encoding="utf-8")
     done = run(
@@ -300,7 +304,7 @@ def test_conversations_become_shards(run: Callable[..., Any], chat: Callable[...
         (["--chat", "chatlm"], "there is no chat template 'chatlm'"),
     ],
 )
-def test_shards_of_conversations_refuse(
+def test_invalid_shard_options_are_refused(
     run: Callable[..., Any], chat: Callable[..., Any], options: list[str], message: str
 ) -> None:
     del chat
@@ -310,7 +314,9 @@ def test_shards_of_conversations_refuse(
     assert not Path("out").exists()
 
 
-def test_shards_tell_that_nothing_is_learned(run: Callable[..., Any], chat: Callable[..., Any]) -> None:
+def test_shards_without_learned_tokens_are_reported(
+    run: Callable[..., Any], chat: Callable[..., Any]
+) -> None:
     del chat
     write = ("shards", "write", "talk.json", "-t", "mine", "--chat", "auto", "--out", "out")
     for more in ((), ("--resume",)):
@@ -319,7 +325,7 @@ def test_shards_tell_that_nothing_is_learned(run: Callable[..., Any], chat: Call
     assert "no turn of the role asistant was found" in done.stderr
 
 
-def test_arrays_of_several_conversations_are_refused_before_any_is_shown(chat: Callable[..., Any]) -> None:
+def test_npz_of_several_conversations_is_refused_before_any_output(chat: Callable[..., Any]) -> None:
     Path("two.jsonl").write_text("\n".join([json.dumps(TALK)] * 2), encoding="utf-8")
     done = chat("two.jsonl", "--npz", "out.npz")
     done.refused(2, "--npz writes one conversation, and two.jsonl has several")
@@ -327,7 +333,7 @@ def test_arrays_of_several_conversations_are_refused_before_any_is_shown(chat: C
     assert not Path("out.npz").exists()
 
 
-def test_shards_tell_where_a_file_is_no_conversation(
+def test_malformed_conversation_is_named_by_file_and_line(
     run: Callable[..., Any], chat: Callable[..., Any]
 ) -> None:
     del chat
@@ -337,7 +343,7 @@ def test_shards_tell_where_a_file_is_no_conversation(
     assert "bad.jsonl, line 3, messages[0].role" in done.stderr
 
 
-def test_shards_of_conversations_are_compared_with_their_files(
+def test_shards_are_verified_against_their_conversations(
     run: Callable[..., Any], chat: Callable[..., Any]
 ) -> None:
     del chat
@@ -359,7 +365,7 @@ def test_shards_of_conversations_are_compared_with_their_files(
     assert "wrong: conversation 1 has other ids than the corpus gives" in done.stdout
 
 
-def test_a_template_is_linted(run: Callable[..., Any], chat: Callable[..., Any]) -> None:
+def test_template_is_linted(run: Callable[..., Any], chat: Callable[..., Any]) -> None:
     del chat
     Path("t.jinja").write_text("{{ messages|length }}{{ messages[0].content }}", encoding="utf-8")
     done = run("lint", "-t", "mine", "--template", "t.jinja", "--json")

@@ -24,7 +24,7 @@ def saved(run, trained, files, tmp_path):
     return tmp_path / "saved.json"
 
 
-def test_bounds_that_are_kept(run, trained, files):
+def test_satisfied_thresholds_pass(run, trained, files):
     thresholds = [
         "--min",
         "bytes_per_token=1.5",
@@ -40,7 +40,7 @@ def test_bounds_that_are_kept(run, trained, files):
     assert [line[0] for line in done.lines[:4]] == ["✓"] * 4
 
 
-def test_what_falls_short_is_listed(run, trained, files):
+def test_failed_thresholds_are_listed(run, trained, files):
     done = run(
         "check",
         "-t",
@@ -62,7 +62,7 @@ def test_what_falls_short_is_listed(run, trained, files):
     assert done.lines[-1] == "2 of 3 failed"
 
 
-def test_json_and_junit_say_the_same(run, trained, files, tmp_path):
+def test_json_and_junit_have_the_same_findings(run, trained, files, tmp_path):
     thresholds = ["--min", "en:bytes_per_token=99", "--max", "unk_rate=0"]
     done = run("check", "-t", trained, *files, *thresholds, "--json", "--junit", "out/junit.xml")
     assert done.code == 3
@@ -91,14 +91,14 @@ def small(run, trained, tmp_path):
     return list(texts)
 
 
-def test_the_same_tokenizer_is_no_worse_than_it_was(run, trained, small):
+def test_unchanged_tokenizer_passes_its_baseline(run, trained, small):
     done = run("check", "-t", trained, *small, "--baseline", "small.json").good()
     assert done.lines[-1].startswith("all ")
     assert "✓ mine bytes_per_token of 3 groups" in done.lines
     assert any(line.startswith("✓ mine de:premium ") for line in done.lines)
 
 
-def test_another_text_is_an_error_unless_it_is_allowed(run, trained, small):
+def test_different_text_is_refused_without_other_text(run, trained, small):
     arguments = ["check", "-t", trained, "--baseline", "small.json"]
     refused = run(*arguments, *small[:2])
     refused.refused(2, "not the baseline's text", "2 documents", "3 documents", "--other-text")
@@ -110,7 +110,7 @@ def test_another_text_is_an_error_unless_it_is_allowed(run, trained, small):
 
 
 @pytest.mark.usefixtures("small")
-def test_text_aggregation_and_reference_are_the_baseline_s(run, trained):
+def test_text_and_options_are_taken_from_the_baseline(run, trained):
     """The options are those of the baseline: each one left out would change the figures."""
     asked = ["--documents", "lines", "--aggregate", "macro", "--reference", "de", "--group-by", "path"]
     run(
@@ -130,14 +130,14 @@ def test_text_aggregation_and_reference_are_the_baseline_s(run, trained):
     "arguments",
     [{"paths": 1}, {"paths": []}, {"documents": "words"}, {"group_by": ["path"]}, {"errors": None}],
 )
-def test_damaged_arguments_of_a_baseline_are_reported(run, trained, small, tmp_path, arguments):
+def test_malformed_arguments_of_a_baseline_are_refused(run, trained, small, tmp_path, arguments):
     path = tmp_path / "small.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"arguments": arguments}))
     given = [] if "paths" in arguments else small
     run("check", "-t", trained, *given, "--baseline", path).refused(2, "the baseline is damaged")
 
 
-def test_a_baseline_that_was_trained_is_of_held_out_text(run, trained, files, tmp_path):
+def test_baseline_on_held_out_text_is_refused_without_a_text(run, trained, files, tmp_path):
     run(
         "compare",
         files[1],
@@ -157,7 +157,7 @@ def test_a_baseline_that_was_trained_is_of_held_out_text(run, trained, files, tm
     run("check", "-t", trained, "--baseline", "t.json").refused(2, "held out of training")
 
 
-def test_a_worse_one_falls_short_by_more_than_the_tolerance(run, trained, small, tmp_path):
+def test_regression_beyond_the_tolerance_fails(run, trained, small, tmp_path):
     saved = tmp_path / "small.json"
     document = json.loads(saved.read_text())
     figure = document["tokenizers"][0]["metrics"]["bytes_per_token"]
@@ -175,7 +175,7 @@ def test_a_worse_one_falls_short_by_more_than_the_tolerance(run, trained, small,
     assert run(*arguments, "--tolerance", "2%", "--tolerance", "bytes_per_token=1%").code == 3
 
 
-def test_text_that_was_trained_on_is_reported_of(run, tmp_path):
+def test_training_text_is_reported(run, tmp_path):
     (tmp_path / "a.txt").write_text("some text that is long enough to tell\n" * 30, encoding="utf-8")
     run("train", "a.txt", "--vocab-size", "270", "--name", "mine").good()
     arguments = ["check", "-t", "mine", "a.txt", "--min", "bytes_per_token=1"]
@@ -184,7 +184,7 @@ def test_text_that_was_trained_on_is_reported_of(run, tmp_path):
     assert told in run(*arguments, "--json").good().json["notes"][0]
 
 
-def test_several_tokenizers(run, trained, files):
+def test_several_tokenizers_are_checked(run, trained, files):
     done = run("check", "-t", trained, "-t", trained, *files, "--min", "bytes_per_token=1")
     assert [line.split(" bytes")[0] for line in done.good().lines[:2]] == ["✓ mine", "✓ mine#2"]
 
@@ -205,50 +205,50 @@ def test_several_tokenizers(run, trained, files):
         (["--min", "bytes_per_token=1", "--threads", "0"], ["--threads"]),
     ],
 )
-def test_usage_errors(run, request, arguments, parts):
+def test_usage_errors_are_refused(run, request, arguments, parts):
     trained, files = map(request.getfixturevalue, ("trained", "files"))
     if "saved.json" in arguments:
         request.getfixturevalue("saved")
     run("check", "-t", trained, *files, *arguments).refused(2, *parts)
 
 
-def test_a_tokenizer_has_to_be_named(run, files):
+def test_missing_tokenizer_is_refused(run, files):
     run("check", *files, "--min", "bytes_per_token=1").refused(2, "--tokenizer")
 
 
-def test_another_file_is_no_baseline(run, trained, files, tmp_path):
+def test_foreign_file_as_baseline_is_refused(run, trained, files, tmp_path):
     (tmp_path / "other.json").write_text('{"schema": "tokbench.report/1"}')
     run("check", "-t", trained, *files, "--baseline", "other.json").refused(
         2, "baseline", "tokbench compare --json"
     )
 
 
-def test_a_binary_file_is_no_baseline(run, trained, files, tmp_path):
+def test_binary_file_as_baseline_is_refused(run, trained, files, tmp_path):
     (tmp_path / "other.json").write_bytes(b"\x80")
     done = run("check", "-t", trained, *files, "--baseline", "other.json")
     done.refused(2, "the baseline cannot be read: other.json: expected UTF-8, found 0x80 at byte 0")
 
 
-def test_a_baseline_without_a_figure_to_hold_is_an_error(run, trained, files):
+def test_baseline_without_a_checkable_figure_is_refused(run, trained, files):
     """Otherwise the check would pass whatever the tokenizer does."""
     arguments = ["-t", trained, "--no-times", "--json", "--metrics", "average_rank", "--out", "slim.json"]
     run("compare", files[1], *arguments).good()
     run("check", "-t", trained, files[1], "--baseline", "slim.json").refused(2, "there is nothing to check")
 
 
-def test_junit_that_cannot_be_written_is_an_error(run, trained, files, tmp_path):
+def test_unwritable_junit_file_is_refused(run, trained, files, tmp_path):
     (tmp_path / "file").touch()
     run("check", "-t", trained, *files, "--min", "bytes_per_token=1", "--junit", "file/x.xml").refused(
         1, "was not written"
     )
 
 
-def test_it_fits_the_terminal(run, trained, files, saved, columns):
+def test_output_fits_the_terminal_width(run, trained, files, saved, columns):
     done = run("check", "-t", trained, *files, "--baseline", saved).good()
     assert max(map(cell_len, done.lines)) <= columns
 
 
-def test_figures_of_an_only_group_are_not_held_twice(run, trained, tmp_path):
+def test_figures_of_a_single_group_are_checked_once(run, trained, tmp_path):
     (tmp_path / "a.txt").write_text("some text in one script\n" * 20, encoding="utf-8")
     run("compare", "a.txt", "-t", trained, "--no-times", "--json", "--out", "one.json").good()
     found = run("check", "a.txt", "-t", trained, "--baseline", "one.json", "--json").good().json

@@ -48,20 +48,20 @@ def test_chunks_of_files_and_stdin(run: Callable[..., Done], trained: Path, tmp_
         (("--max-tokens", "5", "--respect", "words"), ("paragraphs, lines, sentences",)),
     ],
 )
-def test_what_cannot_be_is_refused(
+def test_invalid_options_are_refused(
     run: Callable[..., Done], trained: Path, options: tuple[str, ...], words: tuple[str, ...]
 ) -> None:
     run("chunk", "-t", trained, *options, "--text", "some text").refused(2, *words)
 
 
-def test_a_character_that_fits_nowhere_is_reported(run: Callable[..., Done], trained: Path) -> None:
+def test_character_with_too_many_tokens_is_refused(run: Callable[..., Done], trained: Path) -> None:
     done = run("chunk", "-t", trained, "--max-tokens", "1", "--text", "a👩")
     assert done.code == 1
     assert "has" in done.stderr
     assert "hint:" in done.stderr
 
 
-def test_the_template_counts(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_template_tokens_count_if_requested(run: Callable[..., Done], tmp_path: Path) -> None:
     model_folders.bert(tmp_path / "bert")
     options = ("chunk", "-t", "bert", "--text", "the cat sat on the mat", "--max-tokens", "4")
     bare, counted = (run(*options, *more).good().documents for more in ((), ("--template",)))

@@ -79,7 +79,7 @@ def called(cls: Callable[..., Any] | None, group: Callable[..., Any] | None, arg
         [],
     ],
 )
-def test_a_command_is_called_as_by_typer_itself(arguments: list[str]) -> None:
+def test_plain_command_parses_arguments_as_typer(arguments: list[str]) -> None:
     assert called(PlainCommand, PlainGroup, arguments) == called(None, None, arguments)
 
 
@@ -95,7 +95,7 @@ def test_a_command_is_called_as_by_typer_itself(arguments: list[str]) -> None:
     ],
 )
 @pytest.mark.skipif(not CONVERTS_BY_PYDANTIC, reason="this typer has words of its own")
-def test_a_wrong_value_is_reported_in_words_of_ours(arguments: list[str], message: str) -> None:
+def test_invalid_value_has_a_message_in_plain_words(arguments: list[str], message: str) -> None:
     given, code, output = called(PlainCommand, PlainGroup, ["command", "a", *arguments])
     assert (given, code) == ([False], 2)
     assert output.endswith(f"Error: Invalid value for {arguments[0]!r}: {message}\n")
@@ -119,7 +119,7 @@ def with_default_tokenizer(environment: dict[str, str]) -> dict[str, str]:
         ["count", "two words", "--limit", "7"],
     ],
 )
-def test_a_plain_command_loads_neither_pydantic_nor_numpy(
+def test_plain_command_loads_neither_pydantic_nor_numpy(
     with_default_tokenizer: dict[str, str], tmp_path: Path, arguments: list[str]
 ) -> None:
     program = (
@@ -138,13 +138,13 @@ def test_a_plain_command_loads_neither_pydantic_nor_numpy(
     assert (run.returncode, run.stderr.strip()) == (0, "")
 
 
-def test_every_command_of_tokbench_is_such_a_command() -> None:
+def test_every_command_is_a_plain_command() -> None:
     assert isinstance(typer.main.get_group(app), PlainGroup)
     assert all(isinstance(command, PlainCommand | PlainGroup) for command in COMMANDS.values())
 
 
 @pytest.mark.parametrize(("before", "then"), [(None, "1"), ("3", "3")])
-def test_numpy_uses_one_thread_unless_the_user_says_otherwise(run, monkeypatch, before, then):
+def test_numpy_uses_one_thread_unless_set_by_the_user(run, monkeypatch, before, then):
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", before or "")
     if before is None:
         monkeypatch.delenv("OPENBLAS_NUM_THREADS")

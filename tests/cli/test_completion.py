@@ -61,7 +61,7 @@ def completed(tmp_path, monkeypatch, capsysbinary) -> Callable[[str], list[str]]
         ("tokbench count --engine ", ["auto", "native", "library"]),
     ],
 )
-def test_names_that_there_are(completed, line, expected):
+def test_existing_names_are_completed(completed, line, expected):
     assert completed(line) == expected
 
 
@@ -80,7 +80,7 @@ def test_names_that_there_are(completed, line, expected):
         "convert --check",
     ],
 )
-def test_tokenizers_are_the_saved_ones_and_paths(completed, tmp_path, option):
+def test_saved_tokenizers_and_paths_are_completed(completed, tmp_path, option):
     for name in ("mine", "other", ".hidden"):
         (tmp_path / "tokenizers" / name).mkdir(parents=True)
         (tmp_path / "tokenizers" / name / "tokbench.json").write_text("{}")
@@ -91,7 +91,7 @@ def test_tokenizers_are_the_saved_ones_and_paths(completed, tmp_path, option):
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_each_shell_is_answered_without_slow_imports(environment, tmp_path, shell):
+def test_each_shell_completes_without_slow_imports(environment, tmp_path, shell):
     line = "tokbench compare --metrics bytes_per"
     env = environment | {
         "_TOKBENCH_COMPLETE": f"complete_{shell}",

@@ -54,7 +54,7 @@ def differing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("target", ["tiktoken", "tokbin", "tokenizers", "token_bytes"])
-def test_a_conversion_says_what_was_written_and_proved(
+def test_written_file_and_proof_are_reported(
     run: Callable[..., Any], trained: Path, tmp_path: Path, target: str
 ) -> None:
     done = run("convert", "-t", trained, "--to", target, "--out", "made").good()
@@ -64,7 +64,7 @@ def test_a_conversion_says_what_was_written_and_proved(
     assert list(tmp_path.iterdir()) == [tmp_path / "made"]
 
 
-def test_the_document_has_every_field(run: Callable[..., Any], trained: Path, tmp_path: Path) -> None:
+def test_json_has_every_field(run: Callable[..., Any], trained: Path, tmp_path: Path) -> None:
     found = run("convert", "-t", trained, "--to", "tokbin", "--out", "mine.tokbin", "--json").good().json
     assert found["schema"] == "tokbench.convert/1"
     assert (found["name"], found["backend"], found["vocab_size"]) == ("mine", "bpe", 1024)
@@ -77,7 +77,7 @@ def test_the_document_has_every_field(run: Callable[..., Any], trained: Path, tm
     assert found["notes"] == []
 
 
-def test_what_was_converted_is_opened_by_every_command(
+def test_converted_file_opens_in_every_command(
     run: Callable[..., Any], trained: Path, tmp_path: Path
 ) -> None:
     run("convert", "-t", trained, "--to", "tokbin", "--out", "vocabulary.bin").good()
@@ -95,7 +95,7 @@ def test_what_was_converted_is_opened_by_every_command(
 
 
 @pytest.mark.slow
-def test_roles_and_a_chat_template_are_written(
+def test_roles_and_chat_template_are_written(
     run: Callable[..., Any], trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("transformers")
@@ -114,7 +114,7 @@ def test_roles_and_a_chat_template_are_written(
     run(*arguments, "--force").refused(1, "'notes.txt', which would not be written")
 
 
-def test_a_name_without_an_option_is_not_left_out(run: Callable[..., Any], trained: Path) -> None:
+def test_positional_tokenizer_is_refused_with_a_hint(run: Callable[..., Any], trained: Path) -> None:
     """-t has a default, which would be converted in place of the named tokenizer."""
     done = run("convert", trained, "--to", "tokenizers", "--out", "made.json")
     done.refused(2, "is an unexpected argument", f"-t {trained} converts it")
@@ -140,7 +140,7 @@ def test_a_name_without_an_option_is_not_left_out(run: Callable[..., Any], train
         (["--check", "nothing", "there"], (1, "no tokenizer 'nothing'")),
     ],
 )
-def test_what_cannot_be_done_is_refused_and_nothing_written(
+def test_impossible_conversion_is_refused_and_writes_nothing(
     run: Callable[..., Any], trained: Path, tmp_path: Path, arguments: list[str], refusal: tuple[int, str]
 ) -> None:
     run("convert", "-t", trained, *arguments).refused(*refusal)
@@ -148,7 +148,7 @@ def test_what_cannot_be_done_is_refused_and_nothing_written(
 
 
 @pytest.mark.usefixtures("differing")
-def test_a_failed_proof_shows_the_smallest_text_and_writes_nothing(
+def test_failed_proof_shows_the_smallest_text_and_writes_nothing(
     run: Callable[..., Any], trained: Path, tmp_path: Path
 ) -> None:
     done = run("convert", "-t", trained, "--to", "differing", "--out", "made")
@@ -167,7 +167,7 @@ def test_a_failed_proof_shows_the_smallest_text_and_writes_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_interrupted_conversion_leaves_nothing(
+def test_interrupted_conversion_writes_nothing(
     run: Callable[..., Any], trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(*_: Any, **__: Any) -> Any:
@@ -183,7 +183,7 @@ def test_an_interrupted_conversion_leaves_nothing(
 # --- comparing two ----------------------------------------------------------------------------
 
 
-def test_two_that_are_the_same_agree(run: Callable[..., Any], trained: Path) -> None:
+def test_check_of_equal_tokenizers_agrees(run: Callable[..., Any], trained: Path) -> None:
     done = run("convert", "--check", trained, trained / "tokenizer.json").good()
     assert any(line.startswith("proved") for line in done.lines)
     found = run("convert", "--check", trained, trained / "tokenizer.json", "--json").good().json
@@ -195,7 +195,7 @@ def test_two_that_are_the_same_agree(run: Callable[..., Any], trained: Path) -> 
     )
 
 
-def test_a_pattern_is_for_the_one_that_needs_it(
+def test_pattern_applies_to_the_tokenizer_that_needs_it(
     run: Callable[..., Any], trained: Path, tmp_path: Path
 ) -> None:
     shutil.copy(trained / "ranks.tiktoken", tmp_path / "ranks.tiktoken")
@@ -210,7 +210,7 @@ def test_a_pattern_is_for_the_one_that_needs_it(
     )
 
 
-def test_two_that_differ_are_shown_with_the_smallest_text(
+def test_check_of_different_tokenizers_shows_the_smallest_text(
     run: Callable[..., Any], trained: Path, ranks: Path
 ) -> None:
     special = ["--special-token", "<|endoftext|>", "--special-token", "<|pad|>"]
@@ -224,7 +224,7 @@ def test_two_that_differ_are_shown_with_the_smallest_text(
         assert b"".join(map(bytes.fromhex, found[side])) == found["text"].encode()
 
 
-def test_long_results_show_what_differs() -> None:
+def test_long_results_are_abbreviated_around_the_difference() -> None:
     same, pieces = (1,) * 500, (b"a",) * 500
     found = Disagreement(
         "encode", "a" * 1000, (*same, 2), (*same, 3, 4), (*pieces, b"a"), (*pieces, b"b", b"c")

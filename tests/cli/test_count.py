@@ -44,7 +44,7 @@ def numbers(entry):
     return {name: entry[name] for name in NUMBERS}
 
 
-def test_two_of_one_name_are_reported_apart(run, trained, tmp_path):
+def test_tokenizers_of_the_same_name_are_numbered(run, trained, tmp_path):
     copied = shutil.copytree(trained, tmp_path / "copy" / trained.name)
     named = ["-t", trained, "-t", copied, "--text", "a"]
     assert run("count", *named).good().lines[1].split()[-4:-2] == ["mine", "mine#2"]
@@ -70,7 +70,7 @@ def test_json_equals_an_independent_computation(run, trained, files):
     assert data["total"] == total | {"bytes_per_token": total["bytes"] / total["tokens"]}
 
 
-def test_every_bundled_text(run, trained):
+def test_bundled_texts_are_counted(run, trained):
     files = bundled_files()
     data = run("count", "-t", trained, "--json", *(file.path for file in files)).good().json
     tokenizer = tokbench.load(trained)
@@ -79,7 +79,7 @@ def test_every_bundled_text(run, trained):
         assert (entry["bytes"], entry["characters"]) == (file.bytes, file.characters)
 
 
-def test_the_table_shows_the_same(run, trained, files):
+def test_table_equals_json(run, trained, files):
     done = run("count", "-t", trained, *files).good()
     data = run("count", "-t", trained, *files, "--json").json
     rows = [re.split(r"  +", line.strip()) for line in done.lines if line.strip()]
@@ -98,12 +98,12 @@ def test_the_table_shows_the_same(run, trained, files):
     assert done.lines[-1] == "by mine (1,024 tokens)"
 
 
-def test_one_text_needs_no_total(run, files):
+def test_single_text_has_no_total(run, files):
     assert "total" not in run("count", "a.txt").good().stdout
     assert "total" in run("count", "a.txt", "b.txt").good().stdout
 
 
-def test_texts_folders_patterns_and_stdin(run, files, tmp_path):
+def test_texts_folders_patterns_and_stdin_are_counted(run, files, tmp_path):
     (tmp_path / "d.txt.gz").write_bytes(gzip.compress(b"packed"))
     arguments = ["two words", "sub", "-", "*.txt", "d.txt.gz"]
     data = run("count", *arguments, "--json", stdin=b"from stdin").good().json
@@ -113,7 +113,7 @@ def test_texts_folders_patterns_and_stdin(run, files, tmp_path):
     assert [entry["bytes"] for entry in data["files"]] == sizes
 
 
-def test_what_is_empty_has_no_ratio(run, tmp_path):
+def test_empty_text_has_no_ratio(run, tmp_path):
     (tmp_path / "empty.txt").touch()
     data = run("count", "empty.txt", "", "-", "--json").good().json
     nothing = {"tokens": 0, "bytes": 0, "characters": 0, "bytes_per_token": None}
@@ -123,7 +123,7 @@ def test_what_is_empty_has_no_ratio(run, tmp_path):
 
 
 @pytest.mark.parametrize(("policy", "tokens"), [("text", None), ("encode", 3)])
-def test_special_tokens(run, trained, policy, tokens):
+def test_special_policy_is_applied(run, trained, policy, tokens):
     data = run("count", "-t", trained, "--special-policy", policy, "--json", "a<|pad|>b").good().json
     assert data["total"]["tokens"] == (tokens or len(tokbench.load(trained).encode("a<|pad|>b")))
     run("count", "-t", trained, "--special-policy", "raise", "a<|pad|>b").refused(1, "'<|pad|>' at bytes 1-8")
@@ -152,14 +152,14 @@ def lines(tmp_path):
     return ["a.log", "b.jsonl"]
 
 
-def test_a_file_of_records_is_one_row(run, trained, lines):
+def test_file_of_records_is_one_row(run, trained, lines):
     data = run("count", "-t", trained, *lines, "--json").good().json
     assert [entry["source"] for entry in data["files"]] == lines
     tokenizer = tokbench.load(trained)
     assert data["files"][1]["tokens"] == sum(len(tokenizer.encode(text)) for text in ("five\nsix", "seven"))
 
 
-def test_lines_and_records_are_rows_where_asked_for(run, trained, lines):
+def test_lines_and_records_are_rows_with_per_line(run, trained, lines):
     data = run("count", "-t", trained, *lines, "--per-line", "--json").good().json
     sources = ["a.log:1", "a.log:2", "a.log:3", "a.log:4", "b.jsonl:1:1", "b.jsonl:1:2", "b.jsonl:2"]
     assert [entry["source"] for entry in data["files"]] == sources
@@ -168,7 +168,7 @@ def test_lines_and_records_are_rows_where_asked_for(run, trained, lines):
     assert [numbers(entry) for entry in data["files"]] == [computed(tokenizer, text) for text in texts]
 
 
-def test_csv_has_a_line_for_each_text_and_tokenizer(run, trained, lines):
+def test_csv_has_a_row_for_each_text_and_tokenizer(run, trained, lines):
     done = run("count", "-t", trained, "-t", "default", *lines, "--csv").good()
     rows = list(csv.DictReader(done.stdout.splitlines()))
     assert [(row["tokenizer"], row["source"]) for row in rows] == [
@@ -180,39 +180,39 @@ def test_csv_has_a_line_for_each_text_and_tokenizer(run, trained, lines):
 
 
 @pytest.mark.parametrize("command", ["count", "encode"])
-def test_stdin_is_read_where_nothing_is_named(run, trained, command):
+def test_stdin_is_read_without_arguments(run, trained, command):
     named = run(command, "-t", trained, "-", stdin=b"from stdin").good()
     assert run(command, "-t", trained, stdin=b"from stdin").good().out == named.out
     assert named.out
 
 
-def test_an_option_that_takes_one_value_is_given_once(run, trained):
+def test_repeated_single_value_option_is_refused(run, trained):
     message = "'-t' / '--tokenizer': it takes one value, but is given more than once"
     run("decode", "-t", trained, "-t", "default", "72").refused(2, message)
     assert run("count", "--json", "--json", "text").good().json["total"]["characters"] == 4
 
 
-def test_a_text_is_never_markup(run):
+def test_text_is_not_read_as_markup(run):
     done = run("count", "--text", "[bold]loud[/bold] :smile: [link=x]", "[/]").good()
     assert "[bold]loud[/bold] :smile: [link=x]" in done.stdout
     assert "[/]" in done.stdout
 
 
-def test_names_do_not_steer_the_terminal(run, tmp_path):
+def test_control_characters_in_names_are_escaped(run, tmp_path):
     (tmp_path / "a\x1b[31m\nb.txt").write_text("text", encoding="utf-8")
     done = run("count", ".").good()
     assert "\x1b" not in done.stdout
     assert "a␛[31m⏎b.txt" in done.stdout
 
 
-def test_long_texts_are_shortened_and_numbers_are_whole(run, monkeypatch):
+def test_long_texts_are_truncated_and_numbers_are_not(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "30")
     done = run("count", "a long text " * 20, "-", stdin=b"x" * 1_234_567).good()
     assert "1,234,567" in done.stdout
     assert max(map(len, run("count", "a long text " * 20).lines)) < 80
 
 
-def test_bad_utf8_is_told(run, tmp_path):
+def test_invalid_utf8_is_reported(run, tmp_path):
     (tmp_path / "bad.txt").write_bytes(b"a\xffb")
     run("count", "bad.txt").refused(1, "bad.txt: not UTF-8 at byte 1 (0xFF)", "--errors replace")
     done = run("count", "bad.txt", "--errors", "replace", "--json").good()
@@ -222,7 +222,7 @@ def test_bad_utf8_is_told(run, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_line_of_100_mb(process, trained, tmp_path):
+def test_line_of_100_mb_is_counted(process, trained, tmp_path):
     words = b"The quick brown fox jumps over the lazy dog, 1234 times; "
     (tmp_path / "line.txt").write_bytes(words * (100_000_000 // len(words)))
     if tokbench.load(trained).info.kernel == "python":
@@ -239,7 +239,7 @@ def test_a_line_of_100_mb(process, trained, tmp_path):
     )
 
 
-def test_tables_for_documents(run, trained, files):
+def test_markdown_and_latex_tables_are_written(run, trained, files):
     asked = ["count", "-t", trained, "a.txt", "b.txt"]
     data = run(*asked, "--json").good().json
     head, rule, first, second, total, _, note = run(*asked, "--markdown").good().lines

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from conftest import Done
 
 
-def test_within_and_over(run: Callable[..., Done], trained: Path, tmp_path: Path) -> None:
+def test_texts_within_and_beyond_the_limit_are_reported(
+    run: Callable[..., Done], trained: Path, tmp_path: Path
+) -> None:
     text = "one two three four five\n"
     tokens = len(tokbench.load(trained).encode(text))
     (tmp_path / "a.txt").write_text(text)
@@ -40,7 +42,7 @@ def test_within_and_over(run: Callable[..., Done], trained: Path, tmp_path: Path
     assert rows[1].split(",")[1:5] == ["a.txt", str(tokens), str(tokens), "True"]
 
 
-def test_records_count_together(run: Callable[..., Done], trained: Path, tmp_path: Path) -> None:
+def test_records_of_a_file_count_together(run: Callable[..., Done], trained: Path, tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text('{"text": "one two"}\n{"text": "three"}\n')
     total = run("count", "-t", trained, "rows.jsonl", "--json").json["total"]["tokens"]
     assert (
@@ -50,7 +52,7 @@ def test_records_count_together(run: Callable[..., Done], trained: Path, tmp_pat
 
 
 @pytest.mark.parametrize("block", ["some words of a stream ", "x" * 5_000_000, "東"])
-def test_no_more_is_read_than_needed(block: str) -> None:
+def test_reading_stops_once_the_limit_is_exceeded(block: str) -> None:
     read = 0
 
     def endless() -> Iterator[str]:
@@ -69,7 +71,7 @@ def test_no_more_is_read_than_needed(block: str) -> None:
     assert not apart.is_within
 
 
-def test_time_is_linear() -> None:
+def test_encoded_characters_are_linear_in_the_text() -> None:
     made, encoded = tokbench.train([], backend="byte"), 0
     encode = made.encode
 
@@ -84,6 +86,6 @@ def test_time_is_linear() -> None:
     assert encoded < 4 * 400_000
 
 
-def test_lines_have_no_meaning_with_a_limit(run: Callable[..., Done]) -> None:
+def test_per_line_with_a_limit_is_refused(run: Callable[..., Done]) -> None:
     run("count", "--limit", "5", "--per-line", "a text").refused(2, "--per-line cannot be used with --limit")
     run("count", "--limit", "-5", "a text").refused(2, "at least 1")

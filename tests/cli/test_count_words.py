@@ -24,7 +24,7 @@ def text(tmp_path: Path) -> Path:
     return tmp_path / "a.txt"
 
 
-def test_counting_and_training(run: Callable[..., Done], text: Path, columns: int) -> None:
+def test_counted_words_are_trained_on(run: Callable[..., Done], text: Path, columns: int) -> None:
     done = run("count-words", text, "--out", "words")
     assert done.code == 0, done.stderr
     assert "words     480, 9 distinct" in "\n".join(done.lines)
@@ -37,7 +37,7 @@ def test_counting_and_training(run: Callable[..., Done], text: Path, columns: in
         assert (text.parent / "t" / name).read_bytes() == (text.parent / "u" / name).read_bytes()
 
 
-def test_training_within_a_bound_on_memory(run: Callable[..., Done], text: Path) -> None:
+def test_training_with_a_memory_limit_gives_the_same_files(run: Callable[..., Done], text: Path) -> None:
     pytest.importorskip("tokbench.native._bpe")
     for name, options in (("t", ["--memory", "1GB"]), ("u", [])):
         assert run("train", text, "--vocab-size", "270", "--out", f"{name}/it", *options).code == 0
@@ -51,7 +51,7 @@ def test_training_within_a_bound_on_memory(run: Callable[..., Done], text: Path)
     assert shown.json["distinct_pretokens"] < 9
 
 
-def test_json(run: Callable[..., Done], text: Path) -> None:
+def test_json_has_every_field(run: Callable[..., Done], text: Path) -> None:
     found = run("count-words", text, "--out", "words", "--json", "--min-count", "41").json
     assert found["schema"] == "tokbench.count-words/1"
     assert found["finished"] and found["parts"] == 1
@@ -61,7 +61,7 @@ def test_json(run: Callable[..., Done], text: Path) -> None:
     assert merged.code == 2 and "below a count of 41" in merged.stderr
 
 
-def test_shares(run: Callable[..., Done], text: Path) -> None:
+def test_shares_add_up_to_the_whole(run: Callable[..., Done], text: Path) -> None:
     common = (text, "--out", "words", "--part-bytes", "500")
     for number in (1, 2):
         assert run("count-words", *common, "--part", f"{number}/2").code == 0
@@ -103,7 +103,7 @@ def test_shares(run: Callable[..., Done], text: Path) -> None:
         (["merge-words", "a.txt", "--out", "w"], 1, "a word, a tab and a count"),
     ],
 )
-def test_mistakes(
+def test_usage_errors_are_refused(
     run: Callable[..., Done], text: Path, arguments: list[str], code: int, message: str
 ) -> None:
     done = run(*arguments)
@@ -113,14 +113,14 @@ def test_mistakes(
     assert not (text.parent / "w" / "words.json").exists()
 
 
-def test_counts_of_other_options_are_refused(run: Callable[..., Done], text: Path) -> None:
+def test_counts_with_other_options_are_refused(run: Callable[..., Done], text: Path) -> None:
     run("count-words", text, "--out", "words", "--pattern", "gpt2")
     done = run("train", "--counts", "words", "--pattern", "gpt4")
     assert done.code == 2
     assert "words was counted with pattern 'gpt2', and 'gpt4' is asked for" in done.stderr
 
 
-def test_what_is_written_among_the_texts_is_not_read(run: Callable[..., Done], text: Path) -> None:
+def test_output_words_inside_the_corpus_are_not_counted(run: Callable[..., Done], text: Path) -> None:
     folder = text.parent / "texts"
     folder.mkdir()
     text.rename(folder / "a.txt")

@@ -76,7 +76,7 @@ def ended(running: subprocess.Popen[bytes]) -> tuple[int, str]:
     return running.returncode, told.decode()
 
 
-def test_workers_that_are_killed(
+def test_killed_workers_lose_nothing(
     start: Start, command: list[str], expected: dict[str, bytes], tmp_path: Path
 ) -> None:
     with start(*command, "--out", "words", *WORKERS, folder=tmp_path) as running:
@@ -88,7 +88,7 @@ def test_workers_that_are_killed(
     assert files_of(tmp_path / "words") == expected
 
 
-def test_a_run_that_is_killed_is_resumed(
+def test_killed_run_is_resumed(
     start: Start, run: Callable[..., Done], command: list[str], expected: dict[str, bytes], tmp_path: Path
 ) -> None:
     with start(*command, "--out", "words", *WORKERS, folder=tmp_path) as running:
@@ -103,7 +103,7 @@ def test_a_run_that_is_killed_is_resumed(
     assert files_of(tmp_path / "words") == expected
 
 
-def test_a_scheduler_that_is_lost(
+def test_lost_scheduler_is_reported_and_the_run_resumed(
     start: Start, run: Callable[..., Done], command: list[str], expected: dict[str, bytes], tmp_path: Path
 ) -> None:
     with scheduler(tmp_path) as (address, process):
@@ -119,7 +119,7 @@ def test_a_scheduler_that_is_lost(
     assert files_of(tmp_path / "words") == expected
 
 
-def test_a_disk_without_room(
+def test_full_disk_is_reported_and_the_run_resumed(
     process: Callable[..., Done],
     run: Callable[..., Done],
     command: list[str],
@@ -133,7 +133,7 @@ def test_a_disk_without_room(
     assert files_of(tmp_path / "words") == expected
 
 
-def test_a_second_run_into_the_same_folder(
+def test_concurrent_run_into_the_same_folder_is_refused(
     start: Start, run: Callable[..., Done], command: list[str], expected: dict[str, bytes], tmp_path: Path
 ) -> None:
     with start(*command, "--out", "words", *WORKERS, folder=tmp_path) as running:
@@ -144,7 +144,9 @@ def test_a_second_run_into_the_same_folder(
     assert files_of(tmp_path / "words") == expected
 
 
-def test_a_text_that_changes_meanwhile(start: Start, text: Path, command: list[str], tmp_path: Path) -> None:
+def test_text_that_changes_meanwhile_is_refused(
+    start: Start, text: Path, command: list[str], tmp_path: Path
+) -> None:
     own = tmp_path / "a.txt"
     own.write_bytes(text.read_bytes())
     command[1] = str(own)

@@ -33,7 +33,7 @@ AWKWARD = {
         for file in bundled_files()
     ],
 )
-def test_every_bundled_text_comes_back(run, file):
+def test_bundled_texts_roundtrip(run, file):
     data = file.path.read_bytes()
     ids = run("encode", "-", stdin=data).good().out
     assert run("decode", "-", stdin=ids).good().out == data
@@ -42,7 +42,7 @@ def test_every_bundled_text_comes_back(run, file):
 
 
 @pytest.mark.parametrize("data", AWKWARD.values(), ids=AWKWARD)
-def test_awkward_texts_come_back(run, data):
+def test_awkward_texts_roundtrip(run, data):
     ids = run("encode", "-", stdin=data).good()
     back = run("decode", "-", stdin=ids.out).good()
     assert (back.out, ids.stderr, back.stderr) == (data, "", "")
@@ -50,14 +50,14 @@ def test_awkward_texts_come_back(run, data):
 
 
 @pytest.mark.parametrize("name", ["carriage returns", "escape sequences"])
-def test_awkward_texts_come_back_through_pipes(process, name):
+def test_awkward_texts_roundtrip_through_pipes(process, name):
     data = AWKWARD[name]
     ids = process("encode", "-", stdin=data).good()
     back = process("decode", "-", stdin=ids.out).good()
     assert (back.out, ids.stderr, back.stderr) == (data, "", "")
 
 
-def test_an_empty_text_is_no_token(run, tmp_path):
+def test_empty_text_has_no_ids(run, tmp_path):
     (tmp_path / "empty.txt").touch()
     assert run("encode", "").good().out == b"\n"
     assert run("encode", "empty.txt").good().out == b"\n"
@@ -70,7 +70,7 @@ def test_an_empty_text_is_no_token(run, tmp_path):
 # --- encode -----------------------------------------------------------------------------------
 
 
-def test_ids_are_those_of_the_library(run, trained):
+def test_ids_equal_those_of_the_python_api(run, trained):
     text = "Hello, wörld! if x == 1:"
     ids = tokbench.load(trained).encode(text)
     assert run("encode", "-t", trained, text).good().stdout == " ".join(map(str, ids)) + "\n"
@@ -92,7 +92,7 @@ def test_json_has_ids_pieces_and_byte_spans(run, trained):
     assert all(one[1] == other[0] for one, other in pairwise(spans))
 
 
-def test_a_line_for_each_text(run, trained, tmp_path):
+def test_each_text_is_one_line_of_ids(run, trained, tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "a.txt").write_text("alpha", encoding="utf-8")
     (tmp_path / "folder" / "b.txt").write_text("beta", encoding="utf-8")
@@ -108,7 +108,7 @@ def test_a_line_for_each_text(run, trained, tmp_path):
     assert [document["ids"] for document in documents] == [*map(tokenizer.encode, texts)]
 
 
-def test_text_and_file_say_what_an_argument_is(run, trained, tmp_path):
+def test_text_and_file_options_decide_what_an_argument_is(run, trained, tmp_path):
     (tmp_path / "word").write_text("contents", encoding="utf-8")
     tokenizer = tokbench.load(trained)
 
@@ -125,16 +125,16 @@ def test_text_and_file_say_what_an_argument_is(run, trained, tmp_path):
 
 
 @pytest.mark.parametrize("argument", ["notes.txt", "docs/notes", "*.md", "docs/**/*.md", "note?.txt"])
-def test_what_looks_like_a_path_and_is_none_is_no_text(run, argument):
+def test_missing_path_is_refused_instead_of_encoded(run, argument):
     run("encode", argument).refused(1, argument, "--text takes it as the text itself")
 
 
-def test_a_file_of_nearly_that_name_is_suggested(run, tmp_path):
+def test_missing_file_suggests_a_similar_name(run, tmp_path):
     (tmp_path / "notes.txt").write_text("text", encoding="utf-8")
     run("encode", "note.txt").refused(1, "note.txt does not exist", "did you mean notes.txt?")
 
 
-def test_decode_of_a_path_names_the_command_for_it(run, tmp_path):
+def test_decode_of_a_path_suggests_the_right_command(run, tmp_path):
     (tmp_path / "shards").mkdir()
     (tmp_path / "ids.txt").write_text("1 2", encoding="utf-8")
     run("decode", "shards").refused(1, "'shards'", "`tokbench shards read shards` decodes a folder of shards")
@@ -145,11 +145,11 @@ def test_decode_of_a_path_names_the_command_for_it(run, tmp_path):
     ("arguments", "meant"),
     [(["verify", "ids"], "shards verify"), (["encode", "--out", "ids", "text"], "tokbench shards write")],
 )
-def test_commands_and_options_of_shards_are_named(run, arguments, meant):
+def test_shard_commands_and_options_are_suggested(run, arguments, meant):
     run(*arguments).refused(2, f"Did you mean '{meant}'?")
 
 
-def test_special_tokens_in_the_text(run, trained, special_ids):
+def test_special_policy_is_applied(run, trained, special_ids):
     text = "a<|endoftext|>b<|pad|>"
     ids = {
         policy: run("encode", "-t", trained, "--special-policy", policy, text).good().stdout.split()
@@ -167,7 +167,7 @@ def test_special_tokens_in_the_text(run, trained, special_ids):
 
 
 @pytest.mark.parametrize("command", ["encode", "count"])
-def test_a_refused_special_token_is_named_with_its_file_and_line(run, trained, tmp_path, command):
+def test_refused_special_token_is_named_with_file_and_line(run, trained, tmp_path, command):
     text, records = tmp_path / "notes.txt", tmp_path / "notes.jsonl"
     text.write_text("first\n\u00e9 <|endoftext|> after\n")
     records.write_text('\n{"text": "a <|endoftext|>"}\n')
@@ -177,7 +177,7 @@ def test_a_refused_special_token_is_named_with_its_file_and_line(run, trained, t
     assert run(*command, "a <|endoftext|>").refused(1).stderr.startswith("error: the text holds")
 
 
-def test_bad_utf8_is_refused_or_replaced_as_asked(run, tmp_path):
+def test_invalid_utf8_is_refused_or_replaced(run, tmp_path):
     (tmp_path / "bad.txt").write_bytes(b"caf\xe9")
     run("encode", "bad.txt").refused(1, "bad.txt: not UTF-8 at byte 3 (0xE9)", "--errors replace")
     done = run("encode", "bad.txt", "--errors", "replace").good()
@@ -185,11 +185,11 @@ def test_bad_utf8_is_refused_or_replaced_as_asked(run, tmp_path):
     assert done.stderr == "note: 1 byte that is not UTF-8 was replaced by U+FFFD\n"
 
 
-def test_an_argument_that_is_not_utf8(process):
+def test_argument_that_is_not_utf8_is_refused(process):
     process("encode", b"caf\xe9").refused(1, "is not UTF-8", "put it into a file")
 
 
-def test_another_field_of_a_record(run, trained, tmp_path):
+def test_another_text_field_can_be_named(run, trained, tmp_path):
     (tmp_path / "a.jsonl").write_text('{"body": "here"}\n', encoding="utf-8")
     run("encode", "a.jsonl").refused(1, "a.jsonl:1", "no field 'text'", "--text-field")
     ids = run("encode", "-t", trained, "a.jsonl", "--text-field", "body").good().stdout
@@ -215,16 +215,16 @@ def test_standard_input_is_read_only_once(run):
         ["-"],
     ],
 )
-def test_ids_as_people_and_programs_write_them(run, arguments):
+def test_ids_are_parsed_in_many_forms(run, arguments):
     assert run("decode", *arguments, stdin=b" 72\n105\t33\n").good().out == b"Hi!"
 
 
-def test_json_that_a_program_has_laid_out(run):
+def test_indented_json_is_decoded(run):
     data = run("encode", "Hi!", "--json").good().json
     assert run("decode", "-", stdin=json.dumps(data, indent=2).encode()).good().out == b"Hi!"
 
 
-def test_decode_as_json(run, trained):
+def test_decode_writes_json(run, trained):
     data = run("decode", "-t", trained, "--json", "72", "105", "195").good().json
     assert list(data) == [
         "schema",
@@ -242,20 +242,20 @@ def test_decode_as_json(run, trained):
 
 
 @pytest.mark.parametrize("id", ["1024", "4294967296", "99999999999999999999"])
-def test_unknown_ids_name_their_place(run, trained, id):
+def test_unknown_id_is_refused_with_its_position(run, trained, id):
     refused = run("decode", "-t", trained, "72", "105", id)
     refused.refused(1, f"id {id} at position 2", "vocabulary of 1024 tokens", "ids run from 0 to 1023")
     run("decode", "-t", trained, "-", stdin=f"72 {id}".encode()).refused(1, f"id {id} at position 1")
 
 
-def test_negative_ids(run, trained):
+def test_negative_ids_are_refused(run, trained):
     run("decode", "-t", trained, "--", "-1").refused(1, "id -1 at position 0")
     run("decode", "-t", trained, "-1").refused(2, "-1")
     run("decode", "-t", trained, "-", stdin=b"72 -1").refused(1, "id -1 at position 1")
 
 
 @pytest.mark.parametrize("word", ["abc", "1.5", "0x48", "1_0", "+7", "٣", "--1", "9" * 5000])
-def test_what_is_no_id(run, word):
+def test_word_that_is_no_id_is_refused(run, word):
     run("decode", "-", stdin=f"72 {word}".encode()).refused(1, word[:40], "at position 1", "is not an id")
     run("decode", "72", "73", f" {word}").refused(1, "at position 2")
 
@@ -263,16 +263,16 @@ def test_what_is_no_id(run, word):
 @pytest.mark.parametrize(
     "document", ['{"a": 1}', '{"ids": [1.5]}', '{"ids": [true]}', '{"ids": "72"}', '{"ids": null}']
 )
-def test_json_without_ids(run, document):
+def test_json_without_ids_is_refused(run, document):
     run("decode", document).refused(1, "no list `ids` of whole numbers", "tokbench encode --json")
 
 
-def test_json_that_is_none(run):
+def test_malformed_json_is_refused(run):
     run("decode", "-", stdin=b'{"ids": [1,').refused(1, "not JSON", "tokbench encode --json")
     run("decode", "-", stdin=b"\xff\xfe").refused(1, "<stdin>: not UTF-8 at byte 0", "decode reads ids")
 
 
-def test_half_a_character(run):
+def test_incomplete_character_is_replaced_or_refused(run):
     ids = ["97", "195", "98"]
     assert run("decode", *ids).good().stdout == "a\ufffdb"
     assert run("decode", *ids, "--errors", "replace").good().stdout == "a\ufffdb"
@@ -282,13 +282,13 @@ def test_half_a_character(run):
     assert run("decode", "97", "195", "164", "--errors", "strict").good().stdout == "aä"
 
 
-def test_no_line_end_is_added_but_on_a_terminal(process, terminal):
+def test_newline_is_added_on_a_terminal_only(process, terminal):
     assert process("decode", "72", "105").good().out == b"Hi"
     assert terminal("decode", "72", "105").out == b"Hi\r\n"
     assert terminal("decode", "72", "10").out == b"H\r\n"
 
 
-def test_a_text_that_another_tokenizer_encoded(run, trained):
+def test_ids_of_another_tokenizer_are_refused_with_a_hint(run, trained):
     ids = run("encode", "the quick brown fox", "--json").good().json["ids"]
     assert max(ids) > 1023
     run("decode", "-t", trained, "-", stdin=" ".join(map(str, ids)).encode()).refused(
@@ -309,7 +309,7 @@ def test_several_tokenizers_have_a_line_each_for_each_text(run, trained):
     assert [" ".join(map(str, one["ids"])) for one in documents] == [rows[0][1], rows[1][1]]
 
 
-def test_several_text_fields_are_joined_and_shards_remember_them(run, trained, tmp_path):
+def test_several_text_fields_are_joined_and_recorded_in_shards(run, trained, tmp_path):
     (tmp_path / "a.jsonl").write_text('{"a": "one", "b": "two"}\n{"b": "three"}\n', encoding="utf-8")
     fields = ["--text-field", "a", "--text-field", "b"]
     expected = run("encode", "--text", "-t", trained, "one\n\ntwo", "three").good().stdout
@@ -322,7 +322,7 @@ def test_several_text_fields_are_joined_and_shards_remember_them(run, trained, t
     assert "good" in run("shards", "verify", "shards", "a.jsonl", "-t", trained).good().stdout
 
 
-def test_a_damaged_file_that_is_passed_over_is_reported(run, tmp_path):
+def test_skipped_damaged_file_is_reported(run, tmp_path):
     run("train", "--vocab-size", "300", "--name", "mine", "--json").good()
     ranks = tmp_path / "tokenizers" / "mine" / "ranks.tiktoken"
     (tmp_path / "folder").mkdir()
@@ -333,7 +333,7 @@ def test_a_damaged_file_that_is_passed_over_is_reported(run, tmp_path):
     assert "tokenizer.json" in done.stderr
 
 
-def test_a_text_ends_before_what_ends_a_turn(run, trained, special_ids):
+def test_decoding_stops_at_a_stop_token(run, trained, special_ids):
     tokenizer = tokbench.load(trained)
     pad, end = special_ids["<|pad|>"], special_ids["<|endoftext|>"]
     ids = [*tokenizer.encode("one"), pad, *tokenizer.encode(" twö"), end, *tokenizer.encode("three")]
@@ -351,7 +351,7 @@ def test_a_text_ends_before_what_ends_a_turn(run, trained, special_ids):
     assert run("decode", text, "-t", trained, "--json").json["stop_id"] is None
 
 
-def test_a_template_that_is_not_there_is_reported(run):
+def test_missing_template_is_reported(run):
     done = run("encode", "--template", "hello world").good()
     assert "default has no template: no special tokens are added" in done.stderr
     assert done.out == run("encode", "hello world").good().out

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 
-def test_the_steps_of_a_text(run, trained):
+def test_steps_of_a_text_are_shown(run, trained):
     done = run("explain", "unhappiness isn't", "-t", trained).good()
     assert done.lines[0].startswith("── mine · byte-level BPE")
     assert any("'t" in line and "a contraction" in line for line in done.lines)
@@ -27,7 +27,7 @@ def test_json_has_the_ids_of_encode(run, trained):
     assert all(found["causes"][boundary["cause"]]["why"] for boundary in found["boundaries"])
 
 
-def test_json_tells_a_pretoken_once(run, trained):
+def test_json_has_repeated_pretokens_once(run, trained):
     text = " unlikely words"
     once = run("explain", text, "-t", trained, "--json").good().json
     often = run("explain", text * 50, "-t", trained, "--json").good().json
@@ -36,19 +36,19 @@ def test_json_tells_a_pretoken_once(run, trained):
     assert often["pieces"] == once["pieces"]
 
 
-def test_nothing_is_wider_than_the_terminal(run, trained, columns):
+def test_output_fits_the_terminal_width(run, trained, columns):
     done = run("explain", "antidisestablishmentarianism " * 3 + "ｆｕｌｌ 안녕하세요", "-t", trained).good()
     assert max(map(len, done.lines)) <= columns
 
 
-def test_what_made_a_pretoken_is_folded_after_its_number(run, trained, monkeypatch):
+def test_wrapped_pretoken_heading_is_indented(run, trained, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
     lines = run("explain", "-t", trained, "--text", "word").good().lines
     title = next(number for number, line in enumerate(lines) if line.startswith("  1  word"))
     assert lines[title + 1].startswith("     ")
 
 
-def test_boundaries_of_one_cause_share_a_line(run, tmp_path):
+def test_boundaries_with_the_same_cause_share_a_line(run, tmp_path):
     text = "the first words and the last words of one text\n"
     (tmp_path / "words.txt").write_text(text * 20)
     run("train", "words.txt", "--backend", "unigram", "--vocab-size", "280", "--name", "unigram").good()
@@ -58,14 +58,14 @@ def test_boundaries_of_one_cause_share_a_line(run, tmp_path):
     assert all(line.count("│") > 1 for line in reasons)
 
 
-def test_one_token_alone(run, trained):
+def test_single_token_can_be_explained(run, trained):
     found = run("explain", "two words", "--token", "0", "-t", trained, "--json").good().json
     assert [step["text"] for step in found["pretokens"]] == ["two"]
     assert len(found["steps"]) == 1
     run("explain", "two words", "--token", "99", "-t", trained).refused(2, "there is no token 99")
 
 
-def test_why_a_word_is_one_token_or_not(run, trained):
+def test_word_is_explained_as_one_token_or_several(run, trained):
     done = run("explain", "--word", "New York", "--word", "x", "--word", "qzxqzx", "-t", trained).good()
     text = " ".join(done.lines)
     assert '"New York" is' in text
@@ -83,7 +83,7 @@ def test_tokens_are_not_dimmed(run, trained):
     assert not token.startswith("2;")
 
 
-def test_an_unknown_word_is_no_token_of_its_own(run, tmp_path):
+def test_unknown_word_is_not_called_one_token(run, tmp_path):
     (tmp_path / "words.txt").write_text("a b")
     run("train", "words.txt", "--backend", "char", "--name", "chars").good()
     unknown, known = (
@@ -93,7 +93,7 @@ def test_an_unknown_word_is_no_token_of_its_own(run, tmp_path):
     assert (unknown["piece"], known["piece"]) == ("z", None)
 
 
-def test_the_merges_that_are_named_make_one_token(run, trained):
+def test_named_merges_make_the_word_one_token(run, trained):
     found = run("explain", "--word", "qzxqzx", "-t", trained, "--json").good().json
     [word] = found["words"]
     made = {bytes.fromhex(token["bytes"]) for token in word["tokens"]}
@@ -105,7 +105,7 @@ def test_the_merges_that_are_named_make_one_token(run, trained):
 
 
 @pytest.mark.parametrize("backend", ["byte", "char", "word"])
-def test_where_nothing_was_learned_it_says_so(run, backend):
+def test_algorithms_without_training_are_explained(run, backend):
     run("train", "--backend", backend, "--name", "mine").good()
     done = run("explain", "a b", "-t", "mine").good()
     assert any("every" in line for line in done.lines)
@@ -121,16 +121,16 @@ def test_play_waits_for_a_key(terminal, trained):
     assert not any(line.startswith("tokens") for line in done.lines)
 
 
-def test_colours_tell_tokens_apart(run, trained):
+def test_tokens_are_coloured(run, trained):
     assert b"\x1b[" in run("explain", "happiness", "-t", trained, "--color", "always").good().out
 
 
-def test_an_empty_text_and_a_surrogate(run, trained):
+def test_empty_text_and_word_are_explained(run, trained):
     run("explain", "", "-t", trained).good()
     assert run("explain", "--word", "", "-t", trained).good().lines == ['"" gives no token at all.']
 
 
-def test_the_words_of_a_corpus_that_are_cut_at_a_place(run, trained, tmp_path):
+def test_words_of_a_corpus_split_at_a_place_are_found(run, trained, tmp_path):
     (tmp_path / "text.txt").write_text("qzqz zz qzqz")
     done = run("explain", "--find-split", "qz|qz", "text.txt", "-t", trained, "--json").good().json
     assert [(word["word"].strip(), word["count"]) for word in done["words"]] in (
@@ -141,7 +141,7 @@ def test_the_words_of_a_corpus_that_are_cut_at_a_place(run, trained, tmp_path):
     run("explain", "--find-split", "no", "text.txt", "-t", trained).refused(2, "neither a place nor a cause")
 
 
-def test_a_merge_with_what_it_displaced(run):
+def test_merge_is_shown_with_its_displaced_pairs(run):
     run("train", "--trace", "--vocab-size", "400", "--name", "mine").good()
     done = run("explain", "--merge", "0", "--merge", "100", "-t", "mine").good()
     assert done.lines[0].startswith("merge 0 of 144")
@@ -154,12 +154,12 @@ def test_a_merge_with_what_it_displaced(run):
     assert first["count"] >= first["displaced"][0]["lost"]
 
 
-def test_a_merge_of_a_training_without_a_trace(run, trained):
+def test_merge_without_a_trace_suggests_train_trace(run, trained):
     assert any("train --trace" in line for line in run("explain", "--merge", "5", "-t", trained).good().lines)
     run("explain", "--merge", "99999", "-t", trained).refused(2, "there is no merge 99999")
 
 
-def test_merges_where_there_are_none(run):
+def test_merge_of_a_tokenizer_without_merges_is_refused(run):
     run("train", "--backend", "byte", "--name", "mine").good()
     run("explain", "--merge", "0", "-t", "mine").refused(2, "has no list of merges")
 
@@ -174,12 +174,12 @@ def test_merges_where_there_are_none(run):
         ("text", "--play", "--json"),
     ],
 )
-def test_what_has_no_meaning_together_is_refused(run, trained, arguments):
+def test_contradictory_options_are_refused(run, trained, arguments):
     run("explain", *arguments, "-t", trained).refused(2)
 
 
 @pytest.mark.parametrize("engine", ["native", "library"])
-def test_a_merge_is_the_same_in_the_tokenizer_json(run, trained, engine):
+def test_merge_of_a_tokenizer_json_is_explained_alike(run, trained, engine):
     fields = ("rank", "left", "right", "merged", "used_by", "uses")
     [ours] = run("explain", "--merge", "40", "-t", trained, "--json").good().json["merges"]
     arguments = ("-t", trained / "tokenizer.json", "--engine", engine)

@@ -61,7 +61,7 @@ def test_tokens_are_learned_after_the_old_ones(
     assert written(tmp_path / "new", "tokenizer_config.json")["eos_token"] == "<eos>"
 
 
-def test_words_and_special_tokens_need_no_text(
+def test_words_and_special_tokens_are_added_without_a_text(
     run: Callable[..., Done], tokenizer: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "words.txt").write_bytes(b"\xef\xbb\xbfthee\r\n there\r\n\r\n")
@@ -74,7 +74,7 @@ def test_words_and_special_tokens_need_no_text(
     assert run("lint", "-t", "new", "--select", "reachability,bytes,roles").good().code == 0
 
 
-def test_a_saved_tokenizer_gets_ranks_and_a_size(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_saved_tokenizer_is_extended_to_a_size(run: Callable[..., Done], tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text(TEXT * 40)
     run("train", "text.txt", "--vocab-size", "260", "--special-token", "<|e|>", "--out", "saved").good()
     done = run("extend", "saved", "text.txt", "--size", "263", "--out", "new", "--json").good()
@@ -87,7 +87,7 @@ def test_a_saved_tokenizer_gets_ranks_and_a_size(run: Callable[..., Done], tmp_p
     assert pieces[0] == pieces[1]
 
 
-def test_a_word_that_other_merges_spell_already_is_reported(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_word_with_an_unreachable_token_is_reported(run: Callable[..., Done], tmp_path: Path) -> None:
     """Merging turns abc into "a bc", so the merge of "ab" + "c" into the token abc never happens."""
     document = byte_level(("b", "c"), ("a", "b"), ("ab", "c"))
     (tmp_path / "tokenizer.json").write_text(json.dumps(document))
@@ -127,7 +127,7 @@ def test_too_little_text_is_reported(run: Callable[..., Done], tokenizer: Path) 
         (["text.txt", "--tokens", "5", "--min-frequency", "9000"], "hint:  0 of 5 tokens: no pair is left"),
     ],
 )
-def test_what_cannot_be_is_refused(
+def test_invalid_options_are_refused(
     run: Callable[..., Done], tokenizer: Path, tmp_path: Path, arguments: list[str], said: str
 ) -> None:
     (tmp_path / "two.txt").write_text("two words\n")
@@ -140,7 +140,7 @@ def test_what_cannot_be_is_refused(
     assert not (tmp_path / "new").exists()
 
 
-def test_a_word_is_no_special_token_where_whole_tokens_come_first(
+def test_special_token_that_is_a_word_is_refused_with_ignore_merges(
     run: Callable[..., Done], tmp_path: Path
 ) -> None:
     document = byte_level(("t", "h"))
@@ -150,16 +150,14 @@ def test_a_word_is_no_special_token_where_whole_tokens_come_first(
     assert "could take the word 'tool'" in " ".join(done.stderr.split())
 
 
-def test_baselines_are_refused(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_baseline_tokenizers_are_refused(run: Callable[..., Done], tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text(TEXT * 40)
     run("train", "text.txt", "--backend", "word", "--vocab-size", "40", "--out", "words").good()
     run("extend", "words", "text.txt", "--tokens", "5", "--out", "new").refused(1)
 
 
 @pytest.mark.slow
-def test_an_added_token_has_the_id_in_use_whatever_the_file_states(
-    run: Callable[..., Done], tmp_path: Path
-) -> None:
+def test_added_token_keeps_the_id_in_use(run: Callable[..., Done], tmp_path: Path) -> None:
     """The file states 300, as one cut by hand may; the library and tokbench both use 258, after the vocabulary."""
     path = tmp_path / "tokenizer.json"
     tokens = [added("<eos>", 300), added("<fim>", 301, special=False)]
@@ -175,7 +173,7 @@ def test_an_added_token_has_the_id_in_use_whatever_the_file_states(
     assert tokbench.load(tmp_path / "smaller").encode("<fim> the") == [258, 32, 256, 101]
 
 
-def test_parts_of_characters_are_learned_where_the_file_splits_bytes(
+def test_partial_characters_are_learned_if_the_pattern_splits_bytes(
     run: Callable[..., Done], tmp_path: Path
 ) -> None:
     """Falcon's file splits at the second byte of "ü", which looks like the digit "¼": " fü" is 20 66 c3 and bc."""

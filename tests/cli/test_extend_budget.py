@@ -58,7 +58,7 @@ def swapped_by_definition(budget: int) -> list[bytes]:
 @pytest.mark.parametrize(
     "budget", [pytest.param(1, marks=pytest.mark.slow), 6, pytest.param(40, marks=pytest.mark.slow)]
 )
-def test_what_stays_and_comes_is_what_the_definitions_say(
+def test_swapped_tokens_equal_the_definition(
     run: Callable[..., Done], trained: Path, tmp_path: Path, budget: int
 ) -> None:
     done = run("extend", trained, "new.txt", "--budget", str(budget), "--out", "new", "--json").good().json
@@ -74,9 +74,7 @@ def test_what_stays_and_comes_is_what_the_definitions_say(
 
 
 @pytest.mark.slow
-def test_the_model_learns_what_each_id_has_been(
-    run: Callable[..., Done], trained: Path, tmp_path: Path
-) -> None:
+def test_id_map_and_initial_rows_are_written(run: Callable[..., Done], trained: Path, tmp_path: Path) -> None:
     run("extend", trained, "new.txt", "--budget", "8", "--out", "new").good()
     old, new = tokbench.load(trained), tokbench.load(tmp_path / "new")
     ids, rows = written(tmp_path / "new", "id_map.json"), written(tmp_path / "new", "init.json")
@@ -96,9 +94,7 @@ def test_the_model_learns_what_each_id_has_been(
 
 
 @pytest.mark.slow
-def test_a_special_token_takes_the_place_of_a_rare_one(
-    run: Callable[..., Done], trained: Path, tmp_path: Path
-) -> None:
+def test_special_token_replaces_a_rare_token(run: Callable[..., Done], trained: Path, tmp_path: Path) -> None:
     run("extend", trained, "new.txt", "--budget", "3", "--special", "<|tool|>", "--out", "new").good()
     new = tokbench.load(tmp_path / "new")
     assert new.info.vocab_size == 270
@@ -106,7 +102,7 @@ def test_a_special_token_takes_the_place_of_a_rare_one(
 
 
 @pytest.mark.slow
-def test_it_says_what_was_added_and_removed(run: Callable[..., Done], trained: Path) -> None:
+def test_added_and_removed_tokens_are_reported(run: Callable[..., Done], trained: Path) -> None:
     printed = run("extend", trained, "new.txt", "--budget", "40", "--out", "new").good().stdout
     assert "270 ids: " in printed
     assert " added, " in printed
@@ -127,7 +123,7 @@ def test_it_says_what_was_added_and_removed(run: Callable[..., Done], trained: P
         ),
     ],
 )
-def test_what_cannot_be_is_refused(
+def test_invalid_options_are_refused(
     run: Callable[..., Done], trained: Path, tmp_path: Path, arguments: list[str], said: str
 ) -> None:
     done = run("extend", trained, *arguments, "--out", "new")
@@ -137,7 +133,7 @@ def test_what_cannot_be_is_refused(
 
 
 @pytest.mark.slow
-def test_gaps_close_up(run: Callable[..., Done], trained: Path, tmp_path: Path) -> None:
+def test_gaps_in_the_ids_are_closed(run: Callable[..., Done], trained: Path, tmp_path: Path) -> None:
     path = tmp_path / "gaps" / "tokenizer.json"
     path.parent.mkdir()
     document = byte_level(("t", "h"), (" ", "th"), added_tokens=[added("<eos>", 300)])

@@ -47,7 +47,7 @@ def ends(tokenizer: Any, text: str) -> set[int]:
 
 
 @pytest.mark.parametrize("name", ["bpe", "bpe as llama", "bpe with symbols", "bpe, spaces after"])
-def test_a_model_of_bpe_only_becomes_coarser(
+def test_bpe_model_becomes_coarser_only(
     run: Callable[..., Done], text: Path, tmp_path: Path, name: str
 ) -> None:
     old = variant(name)
@@ -85,7 +85,9 @@ def test_a_model_of_bpe_only_becomes_coarser(
         assert new.token_bytes(id).startswith(b"".join(map(old.token_bytes, rows[id])))
 
 
-def test_a_character_is_learned_from_its_bytes(run: Callable[..., Done], text: Path, tmp_path: Path) -> None:
+def test_character_is_learned_from_its_byte_tokens(
+    run: Callable[..., Done], text: Path, tmp_path: Path
+) -> None:
     (tmp_path / "it.model").write_bytes(variant("bpe as llama").proto)
     run("extend", "it.model", text, "--tokens", "9", "--out", "new").good()
     new = tokbench.load(tmp_path / "new" / "it.model")
@@ -96,7 +98,7 @@ def test_a_character_is_learned_from_its_bytes(run: Callable[..., Done], text: P
 
 
 @pytest.mark.slow
-def test_a_document_of_characters_learns_the_same(
+def test_character_bpe_tokenizer_json_learns_the_same(
     run: Callable[..., Done], text: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "it.model").write_bytes(variant("bpe as llama").proto)
@@ -115,7 +117,9 @@ def test_a_document_of_characters_learns_the_same(
 
 @pytest.mark.parametrize("name", ["unigram", "unigram as t5", "unigram with symbols"])
 @pytest.mark.slow
-def test_a_unigram_becomes_likelier(run: Callable[..., Done], text: Path, tmp_path: Path, name: str) -> None:
+def test_unigram_model_becomes_more_likely(
+    run: Callable[..., Done], text: Path, tmp_path: Path, name: str
+) -> None:
     old = variant(name)
     (tmp_path / "it.model").write_bytes(old.proto)
     done = run("extend", "it.model", text, "--tokens", "12", "--out", "new", "--json").good()
@@ -137,7 +141,7 @@ def test_a_unigram_becomes_likelier(run: Callable[..., Done], text: Path, tmp_pa
 
 
 @pytest.mark.slow
-def test_a_unigram_document(run: Callable[..., Done], text: Path, tmp_path: Path) -> None:
+def test_unigram_tokenizer_json_is_extended(run: Callable[..., Done], text: Path, tmp_path: Path) -> None:
     (tmp_path / "it.model").write_bytes(variant("unigram as t5").proto)
     run("convert", "-t", "it.model", "--to", "tokenizers", "--out", "document/tokenizer.json").good()
     done = run("extend", "document", text, "--size", "512", "--out", "new", "--json").good()
@@ -168,7 +172,7 @@ def test_added_tokens_after_a_unigram_keep_their_ids(
 
 
 @pytest.mark.slow
-def test_a_saved_wordpiece_changes_by_new_pieces_only(
+def test_saved_wordpiece_changes_by_new_pieces_only(
     run: Callable[..., Done], text: Path, tmp_path: Path
 ) -> None:
     tokbench.train(training_text(), backend="wordpiece", vocab_size=400).save(tmp_path / "mine")
@@ -194,7 +198,7 @@ def test_a_saved_wordpiece_changes_by_new_pieces_only(
 
 @pytest.mark.parametrize("name", ["bpe as llama", "unigram", "wordpiece"])
 @pytest.mark.slow
-def test_words_are_one_token_each(run: Callable[..., Done], tmp_path: Path, name: str) -> None:
+def test_given_words_become_one_token_each(run: Callable[..., Done], tmp_path: Path, name: str) -> None:
     if name == "wordpiece":
         tokbench.train(training_text(), backend="wordpiece", vocab_size=400).save(tmp_path / "old")
     else:
@@ -211,7 +215,7 @@ def test_words_are_one_token_each(run: Callable[..., Done], tmp_path: Path, name
 
 
 @pytest.mark.slow
-def test_a_piece_inside_words_has_the_prefix(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_piece_inside_words_gets_the_prefix(run: Callable[..., Done], tmp_path: Path) -> None:
     (tmp_path / "vocab.txt").write_text("[UNK]\n[CLS]\n[SEP]\na\nb\n##a\n##b\n")
     (tmp_path / "words.txt").write_text("##ba\nAB\n")
     run("extend", "vocab.txt", "--words", "words.txt", "--out", "new").good()
@@ -219,7 +223,7 @@ def test_a_piece_inside_words_has_the_prefix(run: Callable[..., Done], tmp_path:
     assert tokbench.load(tmp_path / "new").encode("aba") == [8, 5]
 
 
-def test_a_piece_that_would_make_words_unknown_is_refused(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_piece_that_would_make_words_unknown_is_refused(run: Callable[..., Done], tmp_path: Path) -> None:
     """abx is "a", "##bx"; a new piece "ab" would need "##x", which is missing, unless abx is a piece itself."""
     (tmp_path / "vocab.txt").write_text("[UNK]\na\n##b\n##bx\n")
     (tmp_path / "text.txt").write_text("abx abx ab\n" * 5)
@@ -241,7 +245,7 @@ def test_a_piece_that_would_make_words_unknown_is_refused(run: Callable[..., Don
     ).refused(1, "would become unknown")
 
 
-def test_what_is_there_already_is_not_made_again(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_existing_pieces_are_not_learned_again(run: Callable[..., Done], tmp_path: Path) -> None:
     """An unused piece, a control symbol and a user-defined symbol are not learned again, and stay as they are."""
     pieces = [
         unknown(),
@@ -263,7 +267,7 @@ def test_what_is_there_already_is_not_made_again(run: Callable[..., Done], tmp_p
         assert not any("de" in piece.text for piece in made.pieces[len(pieces) :])
 
 
-def test_what_else_a_model_holds_stays(run: Callable[..., Done], text: Path, tmp_path: Path) -> None:
+def test_unknown_fields_of_a_model_are_kept(run: Callable[..., Done], text: Path, tmp_path: Path) -> None:
     """A newer library's field after the options is kept; a self-test is dropped, as its ids may change."""
     from tokbench.formats.protobuf import fields, length_field
 
@@ -278,7 +282,9 @@ def test_what_else_a_model_holds_stays(run: Callable[..., Done], text: Path, tmp
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["bpe as llama", "unigram", "wordpiece"])
-def test_a_budget_keeps_the_size(run: Callable[..., Done], text: Path, tmp_path: Path, name: str) -> None:
+def test_budget_keeps_the_vocabulary_size(
+    run: Callable[..., Done], text: Path, tmp_path: Path, name: str
+) -> None:
     if name == "wordpiece":
         tokbench.train(training_text(), backend="wordpiece", vocab_size=500).save(tmp_path / "old")
     else:
@@ -298,7 +304,7 @@ def test_a_budget_keeps_the_size(run: Callable[..., Done], text: Path, tmp_path:
         ("x" * 20 + " ", "is not one word"),
     ],
 )
-def test_words_that_are_cut_are_refused(
+def test_words_that_are_split_are_refused(
     run: Callable[..., Done], tmp_path: Path, words: str, said: str
 ) -> None:
     variant("unigram").save(tmp_path / "old")
@@ -318,7 +324,9 @@ def test_words_that_are_cut_are_refused(
         "bert-base-uncased",
     ],
 )
-def test_real_vocabularies(run: Callable[..., Done], shared: Path, tmp_path: Path, name: str) -> None:
+def test_real_vocabularies_are_extended(
+    run: Callable[..., Done], shared: Path, tmp_path: Path, name: str
+) -> None:
     corpus = shared / "corpora" / "parallel_ntrex" / "fin.txt"
     options = ("--tokens", "300", "--documents", "lines", "--out", "new", "--json")
     done = run("extend", shared / "vocab" / name, corpus, *options).good().json

@@ -42,7 +42,7 @@ def named(trained, tmp_path):
         "chat TALK -t FOLDER --template plain.jinja",
     ],
 )
-def test_every_command_takes_them_and_prints_json(run, named, command):
+def test_every_command_accepts_such_names_and_prints_json(run, named, command):
     (named / "plain.jinja").write_text("{% for m in messages %}{{ m.content }}{% endfor %}")
     for word, place in {"TEXT": f"{NAME}.txt", "TALK": f"{NAME}.json", "FOLDER": NAME}.items():
         command = command.replace(word, place)
@@ -50,11 +50,11 @@ def test_every_command_takes_them_and_prints_json(run, named, command):
 
 
 @pytest.mark.parametrize("command", ["corpus", "count", "encode"])
-def test_json_tells_the_bytes(run, named, command):
+def test_json_escapes_the_byte(run, named, command):
     assert rb"caf\\xe9.txt" in run(command, f"{NAME}.txt", "--json").good().out
 
 
-def test_parquet_is_read_under_them(run, named):
+def test_parquet_files_are_read(run, named):
     parquet = pytest.importorskip("pyarrow.parquet")
     from pyarrow import table
 
@@ -70,16 +70,16 @@ def test_parquet_is_read_under_them(run, named):
 
 
 @pytest.mark.parametrize("form", ["--csv", "--markdown", "--latex"])
-def test_tables_tell_them(run, named, form):
+def test_tables_escape_the_byte(run, named, form):
     told = run("count", f"{NAME}.txt", form).good().stdout
     assert "xe9.txt" in told.replace("\\_", "_")
 
 
-def test_a_terminal_is_told_the_byte(run, named):
+def test_terminal_shows_the_byte(run, named):
     assert "caf⟨E9⟩.txt" in run("corpus", f"{NAME}.txt").good().stdout
 
 
-def test_other_files_tell_them(run, named):
+def test_sarif_jsonl_and_html_escape_the_byte(run, named):
     run("lint", "-t", NAME, "--select", "junk-token", "--fail-on", "never", "--sarif", "found.sarif").good()
     assert json.loads((named / "found.sarif").read_bytes())["version"] == "2.1.0"
     run("encode", f"{NAME}.txt", "--out", "ids.jsonl").good()
@@ -88,7 +88,7 @@ def test_other_files_tell_them(run, named):
 
 
 @pytest.mark.parametrize("options", [(), ("--part", "1/1")], ids=["workers", "part"])
-def test_words_are_counted_into_them_and_learned_from(run, named, options):
+def test_words_are_counted_into_and_trained_from_such_folders(run, named, options):
     pytest.importorskip("pyarrow")
     run("count-words", f"{NAME}.txt", "--out", f"{NAME}-1", *options).good()
     run("count-words", f"{NAME}.txt", "--out", f"{NAME}-1", "--resume").good()
@@ -100,7 +100,7 @@ def test_words_are_counted_into_them_and_learned_from(run, named, options):
     assert len(ranks) == 1
 
 
-def test_a_tokenizer_is_saved_under_one(run, named):
+def test_tokenizer_is_saved_under_such_a_name(run, named):
     data = run("train", f"{NAME}.txt", "--name", NAME, "--json").good().json
     assert data["name"] == r"caf\xe9"
     assert run("encode", "-t", f"tokenizers/{NAME}", "words", "--json").good().json["name"] == r"caf\xe9"

@@ -38,7 +38,7 @@ def inspected(*arguments: object) -> dict[str, Any]:
     return found
 
 
-def test_the_document_has_every_field(ranks: Path) -> None:
+def test_json_has_every_field(ranks: Path) -> None:
     found = inspected("-t", ranks, "--pattern", "gpt4o", "--special-token", "<|eot|>=300")
     assert found["schema"] == "tokbench.inspect/1"
     assert found["format"] == "tiktoken ranks"
@@ -71,7 +71,7 @@ def test_each_alternative_of_the_pattern_has_a_line(ranks: Path) -> None:
     assert lines[4:] == [r"5  \s++$", r"6  \s+(?!\S)", r"7  \s"]
 
 
-def test_the_engine_can_be_demanded(ranks: Path) -> None:
+def test_engine_can_be_requested(ranks: Path) -> None:
     found = inspected(ranks, "--pattern", "gpt4", "--engine", "library")
     assert found["engine"] == "library"
     assert found["kernel"].startswith("tiktoken ")
@@ -83,7 +83,7 @@ def test_the_engine_can_be_demanded(ranks: Path) -> None:
     )
 
 
-def test_the_sheet_fits_eighty_columns(ranks: Path) -> None:
+def test_sheet_fits_eighty_columns(ranks: Path) -> None:
     done = run("inspect", ranks, "--pattern", "gpt4o", "--special-token", "<|end|>")
     assert done.exit_code == 0, done.stderr
     assert max(map(len, done.stdout.splitlines())) <= 80
@@ -91,7 +91,7 @@ def test_the_sheet_fits_eighty_columns(ranks: Path) -> None:
         assert words in done.stdout
 
 
-def test_the_files_of_a_saved_folder_are_summed_up(tmp_path: Path) -> None:
+def test_files_of_a_saved_folder_are_summarized(tmp_path: Path) -> None:
     train(["some words"], vocab_size=260).save(tmp_path / "mine")
     sheet = run("inspect", tmp_path / "mine").stdout
     assert "tokbench.json  " in sheet
@@ -101,20 +101,20 @@ def test_the_files_of_a_saved_folder_are_summed_up(tmp_path: Path) -> None:
     assert {"tokbench.json", "merges.npy"} <= {file["path"].rpartition("/")[2] for file in files}
 
 
-def test_spaces_of_added_tokens_are_seen(ranks: Path) -> None:
+def test_spaces_of_added_tokens_are_visible(ranks: Path) -> None:
     done = run("inspect", ranks, "--pattern", "gpt4", "--special-token", "   ", "--special-token", "<a b>")
     assert "··· 258" in done.stdout
     assert "<a·b> 259" in done.stdout
 
 
-def test_many_special_tokens_are_counted(ranks: Path) -> None:
+def test_many_special_tokens_are_abbreviated(ranks: Path) -> None:
     options = [part for number in range(20) for part in ("--special-token", f"<|{number:02}|>")]
     done = run("inspect", ranks, "--pattern", "gpt4", *options)
     assert "<|11|> 269" in done.stdout
     assert "and 8 more" in done.stdout
 
 
-def test_what_is_odd_is_reported(tmp_path: Path) -> None:
+def test_unusual_ranks_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "odd.tiktoken"
     lines = [base64.b64encode(token) + b" %d\n" % (rank * 2) for rank, token in enumerate([*TOKENS, b"xyz"])]
     path.write_bytes(b"".join(lines))
@@ -125,7 +125,7 @@ def test_what_is_odd_is_reported(tmp_path: Path) -> None:
     ]
 
 
-def test_nothing_in_a_file_reaches_the_terminal_as_it_is(tmp_path: Path) -> None:
+def test_control_characters_in_a_file_are_escaped(tmp_path: Path) -> None:
     path = tmp_path / "vocab.txt"
     path.write_text("[UNK]\n\x1b[31mred\n", encoding="utf-8")
     done = run("inspect", path)
@@ -143,18 +143,18 @@ def test_encode_and_decode_take_the_same_options(ranks: Path) -> None:
     assert "low" in run("viz", *options, "low").stdout
 
 
-def test_a_rank_file_without_a_pattern_is_an_error_with_a_hint(ranks: Path) -> None:
+def test_rank_file_without_a_pattern_is_refused_with_a_hint(ranks: Path) -> None:
     done = run("encode", "-t", ranks, "low")
     assert done.exit_code == 2
     assert "does not define how to split text" in done.stderr
     assert "hint:  --pattern takes a name" in done.stderr
 
 
-def test_naming_it_twice_is_refused(ranks: Path) -> None:
+def test_tokenizer_named_twice_is_refused(ranks: Path) -> None:
     assert run("inspect", ranks, "-t", ranks).exit_code == 2
 
 
-def test_what_is_lost_without_normalization_is_said(tmp_path: Path) -> None:
+def test_reason_for_lossy_decoding_is_reported(tmp_path: Path) -> None:
     (tmp_path / "m.model").write_bytes(sentencepiece_models.variant("bpe").description().proto)
     assert inspected(tmp_path / "m.model")["lossless_reason"] == "a ▁ in a text comes back as a space"
     made = small_files.document()
@@ -175,7 +175,7 @@ def test_what_is_lost_without_normalization_is_said(tmp_path: Path) -> None:
         ("bert-base-uncased/vocab.txt", "WordPiece", "native"),
     ],
 )
-def test_real_ones(shared: Path, name: str, model: str, engine: str) -> None:
+def test_real_vocabularies_are_inspected(shared: Path, name: str, model: str, engine: str) -> None:
     found = inspected(shared / "vocab" / name)
     assert (found["model"], found["engine"]) == (model, engine)
     assert found["engine_reason"]
@@ -184,7 +184,7 @@ def test_real_ones(shared: Path, name: str, model: str, engine: str) -> None:
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
-def test_what_stands_beside_a_vocabulary_is_shown(tmp_path: Path) -> None:
+def test_configuration_files_are_shown(tmp_path: Path) -> None:
     folder = model_folders.llama3(tmp_path / "llama3")
     found = inspected(folder)
     assert found["roles"] == {
@@ -212,7 +212,7 @@ def test_what_stands_beside_a_vocabulary_is_shown(tmp_path: Path) -> None:
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
-def test_what_is_wrong_beside_a_vocabulary_is_reported(tmp_path: Path) -> None:
+def test_invalid_configuration_files_are_reported(tmp_path: Path) -> None:
     folder = model_folders.llama3(tmp_path / "llama3")
     (folder / "generation_config.json").write_text('{"eos_token_id": "\\u001b[31m"}', encoding="utf-8")
     done = run("inspect", folder)
@@ -222,7 +222,7 @@ def test_what_is_wrong_beside_a_vocabulary_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.real
-def test_real_files_beside_real_vocabularies(shared: Path) -> None:
+def test_real_configuration_files_are_shown(shared: Path) -> None:
     clip = inspected(shared / "vocab" / "clip" / "tokenizer.json")
     assert clip["roles"]["pad"] == {"token": "<|endoftext|>", "id": 49407}
     assert (clip["model_max_length"], clip["tokenizer_class"]) == (77, "CLIPTokenizer")

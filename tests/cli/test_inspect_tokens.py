@@ -47,7 +47,7 @@ def test_found_tokens_are_a_table(run: Callable[..., Done], mine: Path, columns:
     assert "129 tokens left out: their bytes are not whole characters" in done.stdout
 
 
-def test_the_document_of_a_search(run: Callable[..., Done], mine: Path, text: Path) -> None:
+def test_json_of_a_search_has_every_field(run: Callable[..., Done], mine: Path, text: Path) -> None:
     found = run("inspect", mine, "--bytes", "6c6f", "--corpus", text, "--json").good().json
     assert found["schema"] == "tokbench.inspect.tokens/1"
     assert found["found"] == 2
@@ -66,7 +66,7 @@ def test_the_document_of_a_search(run: Callable[..., Done], mine: Path, text: Pa
     assert (second["id"], second["frequency"]) == (256, 1)
 
 
-def test_a_token_in_depth(run: Callable[..., Done], mine: Path, text: Path, columns: int) -> None:
+def test_token_is_shown_in_detail(run: Callable[..., Done], mine: Path, text: Path, columns: int) -> None:
     done = run("inspect", mine, "--id", "257", "--id", "258", "--corpus", text).good()
     assert max(map(len, done.lines)) <= columns
     sheet = "\n".join(done.lines)
@@ -81,45 +81,43 @@ def test_a_token_in_depth(run: Callable[..., Done], mine: Path, text: Path, colu
         assert part in sheet
 
 
-def test_the_document_of_a_token(run: Callable[..., Done], mine: Path) -> None:
+def test_json_of_a_token_has_its_derivation(run: Callable[..., Done], mine: Path) -> None:
     [token] = run("inspect", mine, "--id", "256", "--json").good().json["tokens"]
     assert [merge["rank"] for merge in token["derivation"]["merges"]] == [0]
     assert token["derivation"]["makes_the_token"] is True
     assert [use["merged"]["id"] for use in token["used_by"]] == [257]
 
 
-def test_a_token_that_no_merge_makes(run: Callable[..., Done], mine: Path) -> None:
+def test_token_without_a_merge_is_reported(run: Callable[..., Done], mine: Path) -> None:
     done = run("inspect", mine, "--id", "259").good()
     assert "no merge makes it" in done.stdout
 
 
-def test_what_does_not_apply_is_reported(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_inapplicable_options_are_reported(run: Callable[..., Done], tmp_path: Path) -> None:
     (tmp_path / "vocab.txt").write_text("[UNK]\nlow\n##er\n", encoding="utf-8")
     assert "does not apply: WordPiece has no merges" in run("inspect", "vocab.txt", "--id", "2").good().stdout
     run("inspect", "vocab.txt", "--rank", "0:3").refused(2, "--rank does not apply")
 
 
-def test_the_longest_are_as_many_as_asked_for(run: Callable[..., Done], mine: Path) -> None:
+def test_number_of_longest_tokens_is_an_option(run: Callable[..., Done], mine: Path) -> None:
     longest = run("inspect", "-t", mine, "--longest", "2", "--json").good().json["tokens"]
     assert [token["text"] for token in longest] == ["low", "lo"]
     [of_those] = run("inspect", mine, "--find", "^l", "--longest", "1", "--json").good().json["tokens"]
     assert of_those["text"] == "low"
 
 
-def test_a_name_with_t_and_one_without_it_are_both_named(run: Callable[..., Done], mine: Path) -> None:
+def test_tokenizer_by_option_and_by_argument_is_refused(run: Callable[..., Done], mine: Path) -> None:
     run("inspect", "-t", mine, "other").refused(2, str(mine)[:40], "'other'", "leave out -t to compare both")
 
 
-def test_csv_is_that_of_vocab_out(run: Callable[..., Done], mine: Path) -> None:
+def test_csv_and_markdown_list_the_tokens(run: Callable[..., Done], mine: Path) -> None:
     done = run("inspect", mine, "--longest", "1", "--csv").good()
     names, row = csv.reader(io.StringIO(done.stdout))
     assert dict(zip(names, row, strict=True))["bytes"] == "6c6f77"
     assert "| 257 | low |" in run("inspect", mine, "--longest", "1", "--markdown").good().stdout
 
 
-def test_vocab_out_holds_every_token(
-    run: Callable[..., Done], mine: Path, text: Path, tmp_path: Path
-) -> None:
+def test_vocab_out_has_every_token(run: Callable[..., Done], mine: Path, text: Path, tmp_path: Path) -> None:
     run("inspect", mine, "--vocab-out", "all.tsv", "--corpus", text).good()
     names, *rows = [line.split("\t") for line in (tmp_path / "all.tsv").read_text("utf-8").splitlines()]
     assert names == ["id", "bytes", "text", "kind", "spelling", "score", "rank", "frequency"]
@@ -137,7 +135,7 @@ def test_vocab_out_holds_every_token(
     assert document["tokens"][258]["text"] is None
 
 
-def test_a_file_of_another_form_is_refused(run: Callable[..., Done], mine: Path) -> None:
+def test_vocab_out_with_an_unknown_extension_is_refused(run: Callable[..., Done], mine: Path) -> None:
     run("inspect", mine, "--vocab-out", "all.txt").refused(2, "neither .tsv nor .json")
 
 
@@ -163,12 +161,12 @@ def test_two_tokenizers_are_compared(
     assert {each["name"]: each["values"] for each in found["settings"]} == {"merges": [3, 2]}
 
 
-def test_equal_tokenizers_do_not_differ(run: Callable[..., Done], mine: Path) -> None:
+def test_equal_tokenizers_have_no_difference(run: Callable[..., Done], mine: Path) -> None:
     assert "nothing differs" in run("inspect", mine, mine).good().stdout
     assert run("inspect", mine, mine, "--json").good().json["same"] is True
 
 
-def test_bytes_that_no_text_has_may_have_no_token(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_bytes_outside_utf8_need_no_token(run: Callable[..., Done], tmp_path: Path) -> None:
     """Vocabularies like GPT-NeoX's have no token for the bytes C0, C1, and F5 to FF."""
     document = byte_level(*MERGES, without=[0xC0, 0xC1, *range(0xF5, 0x100)])
     found = run("inspect", written(tmp_path / "neox" / "tokenizer.json", document), "--json").good().json
@@ -176,7 +174,7 @@ def test_bytes_that_no_text_has_may_have_no_token(run: Callable[..., Done], tmp_
     assert found["lossless_reason"].startswith("every byte of UTF-8 has a token")
 
 
-def test_settings_that_hold_or_do_not_are_reported_as_yes_and_no(
+def test_boolean_settings_are_shown_as_yes_and_no(
     run: Callable[..., Done], mine: Path, tmp_path: Path
 ) -> None:
     document = byte_level(*MERGES, tokens=["\t\\"], without=[0xFF])
@@ -185,7 +183,7 @@ def test_settings_that_hold_or_do_not_are_reported_as_yes_and_no(
     assert [line.split()[1:] for line in shown if line.split()[:1] == ["byte_level"]] == [["yes", "no"]]
 
 
-def test_other_special_tokens_and_normalizer_are_named(
+def test_different_special_tokens_and_normalizer_are_shown(
     run: Callable[..., Done], mine: Path, tmp_path: Path
 ) -> None:
     added = [{"id": 260, "content": "<|end|>", "special": True, "normalized": False}]
@@ -198,7 +196,7 @@ def test_other_special_tokens_and_normalizer_are_named(
     assert found["same"] is False
 
 
-def test_a_search_in_two_is_refused(run: Callable[..., Done], mine: Path) -> None:
+def test_search_in_two_tokenizers_is_refused(run: Callable[..., Done], mine: Path) -> None:
     run("inspect", mine, mine, "--find", "a").refused(2, "two are named")
     run("inspect", mine, mine, mine).refused(2, "3 tokenizers are named")
 
@@ -216,7 +214,7 @@ def test_a_search_in_two_is_refused(run: Callable[..., Done], mine: Path) -> Non
         ("bert-base-uncased", 2000, None),
     ],
 )
-def test_real_vocabularies(
+def test_real_vocabularies_have_derivations(
     run: Callable[..., Done], shared: Path, name: str, token_id: int, made_of: list[str] | None
 ) -> None:
     [token] = run("inspect", shared / "vocab" / name, "--id", str(token_id), "--json").good().json["tokens"]
@@ -231,7 +229,7 @@ def test_real_vocabularies(
 
 
 @pytest.mark.parametrize("backend", ["sentencepiece", "unigram", "wordpiece"])
-def test_each_token_is_shown_in_depth(run, tmp_path, backend):
+def test_each_token_is_shown_in_detail(run, tmp_path, backend):
     """These include the unknown token, and bytes that no merge yields or joins."""
     (tmp_path / "words.txt").write_text("low lower newest widest\n" * 9)
     run("train", "words.txt", "--backend", backend, "--vocab-size", "290", "--name", "small").good()

@@ -89,7 +89,7 @@ def files_of(folder):
         ),
     ],
 )
-def test_while_it_trains(start, texts, tmp_path, kernel, moment):
+def test_interrupt_while_training(start, texts, tmp_path, kernel, moment):
     phase, done = moment
     arguments = ["--vocab-size", "60000", "--progress", "json", "--name", "new"]
     env = {"TOKBENCH_KERNEL": kernel}
@@ -100,7 +100,7 @@ def test_while_it_trains(start, texts, tmp_path, kernel, moment):
 
 
 @pytest.mark.slow
-def test_under_force_the_older_tokenizer_stays(start, run, texts, tmp_path):
+def test_interrupt_with_force_keeps_the_older_tokenizer(start, run, texts, tmp_path):
     run("train", "--vocab-size", "300", "--name", "old", "--json").good()
     before = files_of(tmp_path)
     kernel = tokbench.load(tmp_path / "tokenizers" / "old").info.kernel
@@ -113,7 +113,7 @@ def test_under_force_the_older_tokenizer_stays(start, run, texts, tmp_path):
 
 
 @pytest.mark.slow
-def test_while_it_waits_for_standard_input(start, tmp_path):
+def test_interrupt_while_reading_standard_input(start, tmp_path):
     with start("train", "-", "--progress", "json", folder=tmp_path) as running:
         running.stdin.write(b"some text\n" * 300_000)
         running.stdin.flush()
@@ -129,7 +129,7 @@ def test_while_it_waits_for_standard_input(start, tmp_path):
 
 
 @pytest.mark.parametrize("force", [False, True])
-def test_while_it_saves(environment, run, tmp_path, force):
+def test_interrupt_while_saving(environment, run, tmp_path, force):
     """The signal arrives while the second file is being synced to disk."""
     if force:
         run("train", "--vocab-size", "300", "--name", "mine", "--json").good()
@@ -161,7 +161,7 @@ def test_while_it_saves(environment, run, tmp_path, force):
     assert not [path for path in tmp_path.rglob("*") if path.name.startswith(".")]
 
 
-def test_it_breaks_into_the_making_of_a_dataclass(environment, tmp_path):
+def test_interrupt_inside_exec_has_the_usual_exit_code(environment, tmp_path):
     """An interrupt inside `exec`, as when an import makes a dataclass, makes Python want to end by the signal."""
     (tmp_path / "interrupted.py").write_text(
         "import sys\n"
@@ -181,7 +181,7 @@ def test_it_breaks_into_the_making_of_a_dataclass(environment, tmp_path):
     assert (done.returncode, done.stderr.decode()) == (130, MESSAGE)
 
 
-def test_it_breaks_into_the_import_of_typer(environment):
+def test_interrupt_while_importing_typer(environment):
     """A short run spends most of its time on this import, before any command is looked up."""
     code = (
         "import runpy, sys\n"
@@ -197,7 +197,7 @@ def test_it_breaks_into_the_import_of_typer(environment):
     assert (done.returncode, done.stderr.decode()) == (130, MESSAGE)
 
 
-def test_it_breaks_into_the_import_of_numpy(environment):
+def test_interrupt_while_importing_numpy(environment):
     """The kernel's first array imports numpy, far below the code that handles Ctrl-C."""
     code = (
         "import sys\n"
@@ -224,7 +224,7 @@ def test_it_breaks_into_the_import_of_numpy(environment):
     assert done.stdout == b"interrupted\n", done.stderr.decode()
 
 
-def test_pressed_twice_it_still_says_one_thing(start, texts, tmp_path):
+def test_repeated_interrupts_print_one_message(start, texts, tmp_path):
     with start(
         "train", texts / "python.txt", "--vocab-size", "60000", "--progress", "json", folder=tmp_path
     ) as running:
@@ -238,7 +238,7 @@ def test_pressed_twice_it_still_says_one_thing(start, texts, tmp_path):
 
 
 @pytest.mark.parametrize("gap", [0.005, 0.01, 0.02, 0.04])
-def test_pressed_twice_while_a_text_is_counted_and_hashed(start, texts, tmp_path, gap):
+def test_second_interrupt_while_counting_and_hashing(start, texts, tmp_path, gap):
     """The second Ctrl-C interrupts the code that ends the hashing thread."""
     with start("train", texts / "native.txt", "--progress", "json", folder=tmp_path) as running:
         wait_for(running, "counting", done=1)
@@ -252,7 +252,7 @@ def test_pressed_twice_while_a_text_is_counted_and_hashed(start, texts, tmp_path
 
 
 @pytest.mark.parametrize("seconds", [0.3, 0.6, 0.9])
-def test_while_a_page_to_play_with_is_tried(start, tmp_path, seconds):
+def test_interrupt_while_checking_a_play_page(start, tmp_path, seconds):
     """Code that was running in the JavaScript engine once kept the process from ending."""
     pytest.importorskip("py_mini_racer")
     options = ["--html", "page.html", "-t", "default", "-t", "default", "--progress", "json"]
@@ -269,7 +269,7 @@ def test_while_a_page_to_play_with_is_tried(start, tmp_path, seconds):
     assert not (tmp_path / "page.html").exists()
 
 
-def test_on_a_terminal_the_bar_is_taken_away(terminal, texts, tmp_path):
+def test_interrupt_removes_the_progress_bar(terminal, texts, tmp_path):
     text = texts / f"{current_kernel().name}.txt"
     done = terminal("train", text, "--vocab-size", "60000", interrupt_at=b"merge ")
     assert done.code == 130, done.stdout

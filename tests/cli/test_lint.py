@@ -25,7 +25,7 @@ def write(folder: Path, *tokens: str) -> Path:
     return path
 
 
-def test_findings_are_shown_with_what_to_do(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_findings_are_shown_with_their_remedy(run: Callable[..., Done], tmp_path: Path) -> None:
     path = write(tmp_path, "x\u202e")
     done = run("lint", "-t", path, "--select", "bidi-in-token").good()
     assert any("bidi-in-token  1 finding" in line for line in done.lines)
@@ -33,7 +33,7 @@ def test_findings_are_shown_with_what_to_do(run: Callable[..., Done], tmp_path: 
     assert done.lines[-1].endswith(": 0 errors, 0 warnings, 1 note from 1 rule")
 
 
-def test_a_tokenizer_in_the_place_of_text_is_refused(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_tokenizer_in_place_of_text_is_refused(run: Callable[..., Done], tmp_path: Path) -> None:
     path = write(tmp_path)
     failed = run("lint", path)
     failed.refused(2, "is a tokenizer, and text to check one on is expected here", "name it with --tokenizer")
@@ -43,9 +43,7 @@ def test_a_tokenizer_in_the_place_of_text_is_refused(run: Callable[..., Done], t
     run("lint", tmp_path / "words.txt", "--select", "bidi").good()
 
 
-def test_rules_that_ask_for_words_of_others_are_skipped_without_an_unknown_token(
-    run: Callable[..., Done], tmp_path: Path
-) -> None:
+def test_word_rules_are_skipped_without_an_unknown_token(run: Callable[..., Done], tmp_path: Path) -> None:
     model = {"type": "WordLevel", "vocab": {"hello": 0, "w\u202e": 1}, "unk_token": "[UNK]"}
     path = tmp_path / "tokenizer.json"
     path.write_text(json.dumps(huggingface.document(model, pre_tokenizer={"type": "Whitespace"})))
@@ -54,7 +52,7 @@ def test_rules_that_ask_for_words_of_others_are_skipped_without_an_unknown_token
     assert "slow-input: it has no unknown token, and fails on texts with unknown characters" in text
 
 
-def test_what_is_folded_stays_after_its_mark(
+def test_wrapped_lines_are_indented_after_their_mark(
     run: Callable[..., Done], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "40")
@@ -63,14 +61,12 @@ def test_what_is_folded_stays_after_its_mark(
     assert done.lines[arrow + 1].startswith("     ")
 
 
-def test_rules_that_are_skipped_for_one_reason_are_named_together(
-    run: Callable[..., Done], tmp_path: Path
-) -> None:
+def test_rules_skipped_for_one_reason_are_listed_together(run: Callable[..., Done], tmp_path: Path) -> None:
     done = run("lint", "-t", write(tmp_path), "--select", "reference").good()
     assert done.lines[0].startswith("skipped  swapped-id, other-token, changed-merge, changed-score")
 
 
-def test_the_exit_code_is_3_from_a_severity_on(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_exit_code_is_3_from_the_chosen_severity(run: Callable[..., Done], tmp_path: Path) -> None:
     path = write(tmp_path, "x\u202e")
     for fail_on, code in {"error": 0, "warning": 3, "note": 3, "never": 0}.items():
         assert run("lint", "-t", path, "--select", "unreachable", "--fail-on", fail_on).code == code
@@ -87,7 +83,7 @@ def test_json_and_sarif_have_the_same_findings(run: Callable[..., Done], tmp_pat
     assert [each["ruleId"] for each in sarif["results"]] == [each["rule"] for each in found["findings"]]
 
 
-def test_rules_explain_themselves(run: Callable[..., Done]) -> None:
+def test_rules_are_explained_and_listed(run: Callable[..., Done]) -> None:
     page = run("lint", "--explain", "bidi-in-token").good().lines
     assert [line.split()[0] for line in page] == ["bidi-in-token", "breaks", "found", "remedy"]
     names = [each["name"] for each in run("lint", "--list", "--json").good().json["rules"]]
@@ -95,7 +91,7 @@ def test_rules_explain_themselves(run: Callable[..., Done]) -> None:
     run("lint", "--explain", "bidi").refused(2, "there is no rule 'bidi'")
 
 
-def test_a_wrong_rule_is_refused_before_any_work(run: Callable[..., Done]) -> None:
+def test_unknown_rule_is_refused_before_any_work(run: Callable[..., Done]) -> None:
     run("lint", "-t", "nowhere", "--select", "bydi").refused(2, "there is no rule 'bydi'")
 
 
@@ -110,13 +106,13 @@ def test_a_wrong_rule_is_refused_before_any_work(run: Callable[..., Done]) -> No
         (["--explain", "pad-is-eos", "--all"], "--all cannot be used with --explain"),
     ],
 )
-def test_options_without_a_meaning_together_are_refused(
+def test_contradictory_options_are_refused(
     run: Callable[..., Done], options: list[str], message: str
 ) -> None:
     run("lint", "-t", "nowhere", *options).refused(2, message)
 
 
-def test_verdicts_have_a_text_or_a_reason_for_each_token(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_verdicts_have_a_witness_or_a_reason_for_each_token(run: Callable[..., Done], tmp_path: Path) -> None:
     path = write(tmp_path, "never")
     run("lint", "-t", path, "--select", "reachability", "--verdicts", "out.jsonl", "--json").good()
     verdicts = {
@@ -135,7 +131,7 @@ def specials(folder: Path) -> Path:
     return put(folder / "tokenizer", {"tokenizer.json": document})
 
 
-def test_a_text_is_checked_for_what_is_dangerous(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_text_is_checked_for_dangers(run: Callable[..., Done], tmp_path: Path) -> None:
     records = [{"text": "clean"}, {"text": "a\nb <|en\u200bd|>"}, {"text": "p\u0430y"}]
     data = tmp_path / "data.jsonl"
     data.write_text("".join(json.dumps(record) + "\n" for record in records))
@@ -151,7 +147,7 @@ def test_a_text_is_checked_for_what_is_dangerous(run: Callable[..., Done], tmp_p
     assert any("special-token-look-alike" in line and "line 2, column 3" in line for line in shown.lines)
 
 
-def test_findings_in_a_text_fit_the_columns(
+def test_findings_in_a_text_fit_the_terminal_width(
     run: Callable[..., Done], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
@@ -165,7 +161,7 @@ def test_findings_in_a_text_fit_the_columns(
 
 
 @pytest.mark.parametrize("option", ["--sarif", "--verdicts"])
-def test_a_folder_instead_of_a_file_is_reported_before_any_work(
+def test_folder_in_place_of_an_output_file_is_refused_before_any_work(
     run: Callable[..., Done], tmp_path: Path, option: str
 ) -> None:
     run("lint", "-t", "nowhere", option, tmp_path).refused(
@@ -173,7 +169,7 @@ def test_a_folder_instead_of_a_file_is_reported_before_any_work(
     )
 
 
-def test_a_clean_text_passes_and_fail_on_decides(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_fail_on_decides_the_exit_code_of_a_text(run: Callable[..., Done], tmp_path: Path) -> None:
     tokenizer = specials(tmp_path)
     clean, spaces = tmp_path / "clean.txt", tmp_path / "spaces.txt"
     clean.write_text("nothing here\n")
@@ -189,7 +185,7 @@ def test_a_clean_text_passes_and_fail_on_decides(run: Callable[..., Done], tmp_p
     run("lint", "--text", clean, clean, "-t", tokenizer).refused(2, "--text")
 
 
-def test_ids_beyond_the_model_are_found(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_ids_beyond_the_models_vocabulary_size_are_found(run: Callable[..., Done], tmp_path: Path) -> None:
     done = run("lint", "-t", specials(tmp_path), "--select", "id-beyond", "--model-vocab-size", 256)
     assert done.code == 3
     assert any("--model-vocab-size says 256 rows" in line for line in done.lines)
@@ -214,7 +210,7 @@ def contradictory(folder: Path) -> Path:
     return put(folder / "tokenizer", files)
 
 
-def test_a_copy_is_repaired_and_the_original_is_not(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_fix_repairs_a_copy(run: Callable[..., Done], tmp_path: Path) -> None:
     source, out = contradictory(tmp_path), tmp_path / "fixed"
     before = {path.name: path.read_bytes() for path in source.iterdir()}
     chosen = ("--select", "files,roles")
@@ -240,14 +236,14 @@ def test_a_copy_is_repaired_and_the_original_is_not(run: Callable[..., Done], tm
     run("lint", "-t", source, "--fix", out).refused(2, "is there already")
 
 
-def test_nothing_is_written_where_no_repair_is_certain(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_fix_without_a_certain_repair_writes_nothing(run: Callable[..., Done], tmp_path: Path) -> None:
     out = tmp_path / "fixed"
     done = run("lint", "-t", specials(tmp_path), "--fix", out, "--select", "files,roles").good()
     assert done.lines[-1].startswith("nothing written")
     assert not out.exists()
 
 
-def test_what_cannot_be_repaired_is_refused_before_it_is_linted(
+def test_unfixable_format_is_refused_before_linting(
     run: Callable[..., Done], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lint_fix, "run_rules", lambda *_, **__: pytest.fail("the rules were run"))

@@ -31,7 +31,7 @@ def rows(done):
 # --- corpus -----------------------------------------------------------------------------------
 
 
-def test_the_bundled_text_by_group(run):
+def test_bundled_text_is_listed_by_group(run):
     done = run("corpus").good()
     for file in bundled_files():
         [row] = [row for row in rows(done) if row[0] == file.group and row[-1] == file.licence]
@@ -40,7 +40,7 @@ def test_the_bundled_text_by_group(run):
     assert f"{sum(file.bytes for file in bundled_files()):,}" in rows(done)[-1]
 
 
-def test_the_bundled_text_as_json(run):
+def test_bundled_text_is_listed_as_json(run):
     data = run("corpus", "--json").good().json
     assert list(data) == ["schema", "place", "groups", "total"]
     assert data["schema"] == "tokbench.corpus/1"
@@ -67,7 +67,7 @@ def test_the_bundled_text_as_json(run):
         ("extension", {"txt": 2, "md": 1}),
     ],
 )
-def test_text_of_ones_own_in_groups(run, tmp_path, way, groups):
+def test_own_text_is_listed_by_group(run, tmp_path, way, groups):
     for name, text in {"en/a.txt": "one\ntwo", "en/b.md": "three\n", "ru/c.txt": "четыре\n"}.items():
         (tmp_path / "data" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "data" / name).write_text(text, encoding="utf-8")
@@ -78,7 +78,7 @@ def test_text_of_ones_own_in_groups(run, tmp_path, way, groups):
     assert "licence" not in run("corpus", "data").good().stdout
 
 
-def test_records_in_groups(run, tmp_path):
+def test_records_are_listed_by_group(run, tmp_path):
     records = [{"body": "one", "lang": "en"}, {"body": "zwei", "lang": "de"}, {"body": "two", "lang": "en"}]
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
     options = ["--group-by", "field:lang", "--text-field", "body"]
@@ -90,7 +90,7 @@ def test_records_in_groups(run, tmp_path):
     run("corpus", "a.jsonl", "--group-by", "language").refused(2, "way of grouping 'language'", "field:NAME")
 
 
-def test_text_from_stdin(run):
+def test_stdin_is_listed(run):
     data = run("corpus", "-", "--json", stdin=b"hello\n").good().json
     assert data["total"]["bytes"] == 6
 
@@ -98,7 +98,7 @@ def test_text_from_stdin(run):
 # --- list -------------------------------------------------------------------------------------
 
 
-def test_the_tokenizers_that_can_be_named(run, trained, tmp_path):
+def test_saved_and_built_in_tokenizers_are_listed(run, trained, tmp_path):
     shutil.copytree(trained, tmp_path / "tokenizers" / "mine")
     shutil.copytree(trained, tmp_path / "tokenizers" / "broken")
     (tmp_path / "tokenizers" / "broken" / "tokbench.json").write_text("{", encoding="utf-8")
@@ -123,20 +123,20 @@ def test_the_tokenizers_that_can_be_named(run, trained, tmp_path):
     assert found["mine"][1:3] == ["bpe", "1,024"]
 
 
-def test_a_tokenizer_that_takes_the_name_of_the_built_in_one_is_listed_in_its_place(run, trained, tmp_path):
+def test_saved_tokenizer_named_default_replaces_the_built_in_one(run, trained, tmp_path):
     shutil.copytree(trained, tmp_path / "tokenizers" / "default")
     [only] = run("list", "--json").good().json["tokenizers"]
     assert (only["place"], only["vocab_size"]) == ("tokenizers/default", 1024)
     run("encode", "-t", "mine", "a").refused(1, "there are default; a path")
 
 
-def test_every_name_in_the_list_can_be_opened(run, trained, tmp_path):
+def test_every_listed_name_can_be_opened(run, trained, tmp_path):
     shutil.copytree(trained, tmp_path / "tokenizers" / "mine")
     for entry in run("list", "--json").good().json["tokenizers"]:
         assert run("encode", "-t", entry["name"], "text").good().out
 
 
-def test_before_its_first_use_the_built_in_tokenizer_is_only_announced(process, tmp_path):
+def test_built_in_tokenizer_is_not_trained_by_listing(process, tmp_path):
     env = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     [entry] = process("list", "--json", env=env).good().json["tokenizers"]
     assert (entry["name"], entry["place"], entry["vocab_size"]) == ("default", "built in", None)
@@ -146,7 +146,7 @@ def test_before_its_first_use_the_built_in_tokenizer_is_only_announced(process, 
     assert (entry["vocab_size"], entry["error"]) == (8192, None)
 
 
-def test_a_damaged_built_in_tokenizer_is_made_anew(process, tmp_path):
+def test_damaged_built_in_tokenizer_is_rebuilt(process, tmp_path):
     env = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     ids = process("encode", "some text", env=env).good().out
     [ranks] = (tmp_path / "cache").rglob("merges.npy")
@@ -155,7 +155,7 @@ def test_a_damaged_built_in_tokenizer_is_made_anew(process, tmp_path):
     assert len(ranks.read_bytes()) > 100
 
 
-def test_a_cache_that_cannot_be_written_does_no_harm(process, tmp_path):
+def test_unwritable_cache_is_ignored(process, tmp_path):
     (tmp_path / "file").touch()
     assert process("encode", "text", env={"XDG_CACHE_HOME": str(tmp_path / "file")}).good().out
 
@@ -163,7 +163,7 @@ def test_a_cache_that_cannot_be_written_does_no_harm(process, tmp_path):
 # --- backends ---------------------------------------------------------------------------------
 
 
-def test_backends_and_presets(run):
+def test_backends_and_presets_are_listed(run):
     data = run("backends", "--json").good().json
     assert list(data) == ["schema", "backends", "presets", "special_presets"]
     assert data["schema"] == "tokbench.backends/1"
@@ -187,7 +187,7 @@ def test_backends_and_presets(run):
 
 
 @pytest.mark.parametrize("name", [name for name in preset_names() if load_preset(name).backend == "bpe"])
-def test_every_preset_of_the_default_algorithm_trains(run, name):
+def test_every_bpe_preset_trains(run, name):
     done = run("train", "--preset", name, "--vocab-size", "400", "--name", "small", "--json").good()
     assert done.json["vocab_size"] == 400
 
@@ -195,7 +195,7 @@ def test_every_preset_of_the_default_algorithm_trains(run, name):
 # --- doctor -----------------------------------------------------------------------------------
 
 
-def test_the_doctor_finds_all_well(run):
+def test_doctor_passes(run):
     done = run("doctor").good()
     assert done.lines[-1] == "everything works"
     assert not [line for line in done.lines if line.startswith("✗")]
@@ -211,7 +211,7 @@ def test_the_doctor_finds_all_well(run):
     assert found["presets"] == ", ".join(preset_names())
 
 
-def test_the_doctor_finds_something_wrong(process):
+def test_doctor_reports_a_failed_check(process):
     env = {"TOKBENCH_KERNEL": "rusty"}
     done = process("doctor", env=env)
     assert done.code == 3
@@ -222,7 +222,7 @@ def test_the_doctor_finds_something_wrong(process):
     assert (data.code, data.json["passed"]) == (3, False)
 
 
-def test_the_doctor_says_which_kernel_runs(process):
+def test_doctor_reports_the_running_kernel(process):
     done = process("doctor", "--json", env={"TOKBENCH_KERNEL": "python"}).good()
     found = {check["subject"].strip(): check for check in done.json["checks"]}
     assert found["kernel"]["found"] == "python"
@@ -236,7 +236,7 @@ def test_the_doctor_says_which_kernel_runs(process):
         ((3, 14), "not needed: Python itself reads such files", None),
     ],
 )
-def test_the_doctor_asks_for_zstandard_where_python_lacks_it(run, monkeypatch, version, found, hint):
+def test_doctor_suggests_zstandard_if_python_lacks_it(run, monkeypatch, version, found, hint):
     find = doctor.find_spec
     monkeypatch.setattr(doctor, "find_spec", lambda name: None if name == "zstandard" else find(name))
     monkeypatch.setattr(doctor, "sys", SimpleNamespace(version_info=version))
@@ -249,7 +249,7 @@ def test_the_doctor_asks_for_zstandard_where_python_lacks_it(run, monkeypatch, v
 
 @pytest.mark.parametrize("flag", ["--help", "-h"])
 @pytest.mark.parametrize("command", [None, *COMMANDS])
-def test_help_everywhere(run, command, flag, monkeypatch):
+def test_every_command_has_help(run, command, flag, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TERMINAL_WIDTH", "80")
     done = run(*(command or "").split(), flag).good()
@@ -264,13 +264,13 @@ def test_help_everywhere(run, command, flag, monkeypatch):
         assert f"  tokbench {command}" in done.stdout
 
 
-def test_without_a_command_there_is_help(run):
+def test_help_is_shown_without_a_command(run):
     done = run()
     assert "Usage:" in done.stdout + done.stderr
     assert "train" in done.stdout + done.stderr
 
 
-def test_the_version(run):
+def test_version_is_printed(run):
     assert run("--version").good().stdout == f"tokbench {tokbench.__version__}\n"
 
 
@@ -293,11 +293,11 @@ def test_the_version(run):
         (["decode"], ["IDS"]),
     ],
 )
-def test_wrong_usage_names_what_would_be_right(run, arguments, parts):
+def test_usage_error_suggests_the_right_spelling(run, arguments, parts):
     run(*arguments).refused(2, *parts)
 
 
-def test_a_mistake_in_a_preset_is_suggested(run, tmp_path):
+def test_misspelled_option_in_a_preset_suggests_the_right_one(run, tmp_path):
     (tmp_path / "a.toml").write_text('backend = "bpe"\n[options]\nvocab_sise = 300\n', encoding="utf-8")
     run("train", "--preset", "a.toml").refused(2, "no option 'vocab_sise'", "did you mean 'vocab_size'?")
     (tmp_path / "b.toml").write_text('backend = "bpe"\n[options]\nvocab_size = "300"\n', encoding="utf-8")

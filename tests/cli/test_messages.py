@@ -22,7 +22,7 @@ def said_of(name: str, option: str, value: str) -> str | None:
     ("name", "option", "value", "least"),
     [("inspect", "--id", "-1", 0), ("explain", "--merge", "-7", 0), ("explain", "--top", "0", 1)],
 )
-def test_a_number_below_the_least_is_reported_with_it(name: str, option: str, value: str, least: int) -> None:
+def test_number_below_the_minimum_is_refused_with_it(name: str, option: str, value: str, least: int) -> None:
     assert said_of(name, option, value) == f"{value!r} is not a whole number from {least}"
 
 
@@ -34,7 +34,7 @@ def test_a_number_below_the_least_is_reported_with_it(name: str, option: str, va
         ("report", "--parameter-bytes", "0.125 to 64"),
     ],
 )
-def test_an_infinite_number_is_refused(name: str, option: str, bounds: str) -> None:
+def test_infinite_number_is_refused(name: str, option: str, bounds: str) -> None:
     assert said_of(name, option, "inf") == f"'inf' is not a number from {bounds}"
 
 
@@ -49,17 +49,17 @@ def test_an_infinite_number_is_refused(name: str, option: str, bounds: str) -> N
         "prune default --script Thai --out pruned",
     ],
 )
-def test_a_seed_below_0_is_refused_before_anything_is_read(run, command: str) -> None:
+def test_negative_seed_is_refused_before_reading(run, command: str) -> None:
     run(*command.split(), "--seed", "-1").refused(2, "seed is -1", "a whole number of at least 0")
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_tells_bounds_in_words_alone(name: str) -> None:
+def test_help_has_bounds_in_words(name: str) -> None:
     assert "<=x" not in COMMANDS[name].get_help(typer.Context(COMMANDS[name], info_name=name))
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_no_option_answers_in_the_words_of_a_library(name: str) -> None:
+def test_no_message_has_the_wording_of_a_library(name: str) -> None:
     options = [
         parameter.opts[0]
         for parameter in COMMANDS[name].params
@@ -84,19 +84,19 @@ def test_no_option_answers_in_the_words_of_a_library(name: str) -> None:
         ("check a.txt -t default --min bytes_per_token=1", "\npassed\n"),
     ],
 )
-def test_one_of_a_thing_is_not_several(run, tmp_path, command: str, said: str) -> None:
+def test_counts_of_one_are_singular(run, tmp_path, command: str, said: str) -> None:
     (tmp_path / "a.txt").write_text("a")
     (tmp_path / "lines.txt").write_text("a line of text\n" * 10)
     assert said in "\n".join(run(*command.split()).good().lines) + "\n"
 
 
-def test_a_size_that_a_text_does_not_fill_is_the_most_that_a_candidate_has(run, tmp_path) -> None:
+def test_candidate_size_is_called_a_maximum_if_not_reached(run, tmp_path) -> None:
     (tmp_path / "lines.txt").write_text("a line of text\n" * 50)
     for size, said in (("900", "), at most 900 tokens each;"), ("260", "), 260 tokens each;")):
         done = run("compare", "lines.txt", "--backend", "bpe", "--vocab-size", size, "--no-times")
         assert said in " ".join(done.good().lines)
 
 
-def test_what_is_wrong_with_a_role_is_reported(run) -> None:
+def test_invalid_role_is_refused(run) -> None:
     run("encode", "a", "--role", "pad").refused(2, "--role 'pad' names no token")
     run("encode", "a", "--role", "pad=a", "--role", "pad=b").refused(2, "the role 'pad' is given twice")

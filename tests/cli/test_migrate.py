@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_it_tells_what_changes(run: Callable[..., Done], folder: Path) -> None:
+def test_changed_tokens_rows_and_costs_are_reported(run: Callable[..., Done], folder: Path) -> None:
     """A line of English is ab, space, c, d, line end (five tokens), and then a, b, " cd", line end (four)."""
     done = run("migrate", "old", "new", "--corpus", "text", "--context", "1000", "--json").good().json
     assert done["schema"] == "tokbench.migrate/1"
@@ -45,7 +45,7 @@ def test_it_tells_what_changes(run: Callable[..., Done], folder: Path) -> None:
     assert done["config_patch"] == {"vocab_size": 320}
 
 
-def test_texts_that_lose_are_shown(run: Callable[..., Done], folder: Path) -> None:
+def test_texts_that_grow_are_shown(run: Callable[..., Done], folder: Path) -> None:
     (folder / "lines.txt").write_text("ab" * 10 + "\n" + "cd" * 10 + "\n")
     done = run("migrate", "old", "new", "--corpus", "lines.txt", "--documents", "lines").good()
     assert any("lines.txt:1" in line and "2.00" in line for line in done.lines)
@@ -53,7 +53,7 @@ def test_texts_that_lose_are_shown(run: Callable[..., Done], folder: Path) -> No
     assert any(line.startswith("new") and "2 begin from the old tokens" in line for line in done.lines)
 
 
-def test_a_tokenizer_that_loses_text_is_named(run: Callable[..., Done], folder: Path) -> None:
+def test_lossy_tokenizer_is_named(run: Callable[..., Done], folder: Path) -> None:
     run(
         "train", "text/parallel/en.txt", "--backend", "wordpiece", "--vocab-size", "40", "--out", "words"
     ).good()
@@ -63,7 +63,7 @@ def test_a_tokenizer_that_loses_text_is_named(run: Callable[..., Done], folder: 
     assert not any(line.startswith("old loses") for line in done.lines)
 
 
-def test_what_a_model_needs_is_written(run: Callable[..., Done], folder: Path) -> None:
+def test_files_for_the_model_are_written(run: Callable[..., Done], folder: Path) -> None:
     done = run("migrate", "old", "new", "--corpus", "text", "--out", "change", "--pad-multiple", "1").good()
     assert any("258 for the model" in line for line in done.lines)
     found = {
@@ -76,7 +76,7 @@ def test_what_a_model_needs_is_written(run: Callable[..., Done], folder: Path) -
     run("migrate", "old", "new", "--corpus", "text", "--out", "change", "--force").good()
 
 
-def test_a_pattern_goes_to_the_vocabulary_that_needs_it(run: Callable[..., Done], folder: Path) -> None:
+def test_pattern_applies_to_the_tokenizer_that_needs_it(run: Callable[..., Done], folder: Path) -> None:
     run("convert", "-t", "old", "--to", "tiktoken", "--out", "ranks.tiktoken").good()
     same = (
         run("migrate", "old", "ranks.tiktoken", "--corpus", "text", "--pattern", "gpt2", "--json").good().json
@@ -87,5 +87,5 @@ def test_a_pattern_goes_to_the_vocabulary_that_needs_it(run: Callable[..., Done]
     run("migrate", "old", "ranks.tiktoken").refused(2, "does not define how to split")
 
 
-def test_a_tokenizer_that_is_not_there_is_refused(run: Callable[..., Done], folder: Path) -> None:
+def test_missing_tokenizer_is_refused(run: Callable[..., Done], folder: Path) -> None:
     run("migrate", "old", "nothing").refused(1, "there is no tokenizer 'nothing'")

@@ -38,7 +38,7 @@ def rows(done: Done) -> list[list[int]]:
     return [[int(id) for id in line.split()] for line in done.good().stdout.splitlines()]
 
 
-def test_windows_are_records_that_know_their_document(run: Callable[..., Done], trained: Path) -> None:
+def test_windows_are_records_with_their_document(run: Callable[..., Done], trained: Path) -> None:
     options = ("-t", trained, "--truncate", "4", "--overflow", "--stride", "1", "--text")
     whole = rows(run("encode", "-t", trained, "--text", "one two three four", "short"))
     found = run("encode", *options, "--json", "one two three four", "short").good().documents
@@ -49,7 +49,9 @@ def test_windows_are_records_that_know_their_document(run: Callable[..., Done], 
     assert rows(run("encode", *options, "one two three four", "short")) == [each["ids"] for each in found]
 
 
-def test_padding_has_a_mask(run: Callable[..., Done], trained: Path, special_ids: dict[str, int]) -> None:
+def test_padding_has_an_attention_mask(
+    run: Callable[..., Done], trained: Path, special_ids: dict[str, int]
+) -> None:
     found = run(
         "encode", "-t", trained, *PAD, "--pad-to", "5", "--pad-side", "left", "--json", "a", "b"
     ).documents
@@ -70,7 +72,7 @@ def test_padding_has_a_mask(run: Callable[..., Done], trained: Path, special_ids
     assert rows(run("encode", "-t", trained, *PAD, "--pad-to", "longest", "a", "a"))[0] == [97]
 
 
-def test_a_template_is_written_around_one_text_and_two(run: Callable[..., Done], bert: Path) -> None:
+def test_template_is_applied_to_one_text_and_to_pairs(run: Callable[..., Done], bert: Path) -> None:
     plain = rows(run("encode", "-t", bert, "low", "--text"))[0]
     found = run("encode", "-t", bert, "--template", "--json", "low").good().json
     assert found["tokens"][0] == "[CLS]"
@@ -81,7 +83,9 @@ def test_a_template_is_written_around_one_text_and_two(run: Callable[..., Done],
     assert rows(run("encode", "-t", bert, "--no-template", "low")) == [plain]
 
 
-def test_arrays_and_lines_in_files(run: Callable[..., Done], trained: Path, tmp_path: Path) -> None:
+def test_arrays_and_lines_are_written_to_files(
+    run: Callable[..., Done], trained: Path, tmp_path: Path
+) -> None:
     run("encode", "-t", trained, *PAD, "--pad-to", "longest", "--out", "rows.npz", "a", "b b b").good()
     with np.load(tmp_path / "rows.npz") as found:
         assert set(found) == {"ids", "attention_mask", "type_ids", "documents", "windows"}
@@ -93,7 +97,7 @@ def test_arrays_and_lines_in_files(run: Callable[..., Done], trained: Path, tmp_
     assert [json.loads(line)["attention_mask"] for line in lines] == [[1], [1]]
 
 
-def test_the_text_of_the_first_and_last_tokens(run: Callable[..., Done], trained: Path) -> None:
+def test_truncated_text_can_be_printed(run: Callable[..., Done], trained: Path) -> None:
     text = "naïve words\nand a line"
     ends = ("encode", "-t", trained, "--text", text, "--as-text", "--truncate")
     assert text.startswith(run(*ends, "5").good().stdout)
@@ -106,7 +110,7 @@ def test_the_text_of_the_first_and_last_tokens(run: Callable[..., Done], trained
     )
 
 
-def test_the_first_tokens_are_read_and_no_more() -> None:
+def test_reading_stops_after_the_first_tokens() -> None:
     read = 0
 
     def endless() -> Iterator[str]:
@@ -124,7 +128,7 @@ def test_the_first_tokens_are_read_and_no_more() -> None:
     assert [text for _, _, text in found] == [made.truncate(text, 1) for text in texts for _ in range(2)]
 
 
-def test_of_a_long_text_its_end_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_end_of_a_long_text_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
     longest = 0
     shorten = limit.ending_of
 
@@ -173,7 +177,7 @@ def test_of_a_long_text_its_end_is_held(monkeypatch: pytest.MonkeyPatch) -> None
         (("--role", "pad"), ("--role 'pad'",)),
     ],
 )
-def test_what_cannot_be_is_refused(
+def test_invalid_options_are_refused(
     run: Callable[..., Done], trained: Path, options: tuple[str, ...], words: tuple[str, ...], tmp_path: Path
 ) -> None:
     done = run("encode", "-t", trained, *options, "--text", "some text")
@@ -182,16 +186,16 @@ def test_what_cannot_be_is_refused(
     assert not list(tmp_path.glob("*.npz"))
 
 
-def test_a_text_without_a_second_is_refused_before_output(run: Callable[..., Done], trained: Path) -> None:
+def test_pair_without_a_second_text_is_refused_before_output(run: Callable[..., Done], trained: Path) -> None:
     run("encode", "-t", trained, "--pair", "--text", "a", "b", "c").refused(1, "'c' has no second text")
 
 
-def test_rows_of_different_lengths_are_no_array(run: Callable[..., Done], trained: Path) -> None:
+def test_array_of_unpadded_rows_is_refused(run: Callable[..., Done], trained: Path) -> None:
     done = run("encode", "-t", trained, "--out", "a.npz", "a", "b b b")
     done.refused(1, "different lengths", "--pad-to longest")
 
 
-def test_options_of_help_are_in_panels(run: Callable[..., Done]) -> None:
+def test_help_groups_options_in_panels(run: Callable[..., Done]) -> None:
     shown = run("encode", "--help").stdout
     assert shown.index("Options:") < shown.index("Model input:") < shown.index("Opening the tokenizer:")
     assert shown.index("Model input:") < shown.index("--pad-to N")

@@ -16,7 +16,7 @@ import pytest
         pytest.param("play words --html page.html", r"\.token", "py_mini_racer", marks=pytest.mark.slow),
     ],
 )
-def test_tokens_keep_their_colours(run, tmp_path, command, selector, library):
+def test_printed_page_keeps_token_colours(run, tmp_path, command, selector, library):
     if library is not None:
         pytest.importorskip(library)
     (tmp_path / "notes.txt").write_text("some notes\n" * 5)

@@ -26,7 +26,7 @@ def texts(tmp_path: Path) -> Path:
     return tmp_path / "texts"
 
 
-def test_files_are_written_beside_what_is_printed(
+def test_files_are_written_in_addition_to_the_output(
     run: Callable[..., Done], trained: Path, texts: Path, tmp_path: Path
 ) -> None:
     evaluated = ("compare", texts, "-t", trained, "--no-times", "--json")
@@ -41,7 +41,7 @@ def test_files_are_written_beside_what_is_printed(
     assert sorted(html.parent.iterdir()) == sorted(files)
 
 
-def test_the_columns_are_the_chosen_metrics(
+def test_columns_are_the_chosen_metrics(
     run: Callable[..., Done], trained: Path, texts: Path, tmp_path: Path
 ) -> None:
     html = tmp_path / "report.html"
@@ -60,7 +60,7 @@ def test_the_columns_are_the_chosen_metrics(
         ("--html", "folder.svg", ("is a folder", "--html")),
     ],
 )
-def test_what_cannot_be_written_is_reported_before_any_work(
+def test_unwritable_picture_is_refused_before_any_work(
     run: Callable[..., Done], tmp_path: Path, option: str, value: str, parts: tuple[str, ...]
 ) -> None:
     (tmp_path / "folder.svg").mkdir()

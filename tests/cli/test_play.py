@@ -7,11 +7,11 @@ import builtins
 import pytest
 
 
-def test_it_needs_a_terminal(run):
+def test_session_without_a_terminal_is_refused(run):
     run("play", "text").refused(2, "needs a terminal", "tokbench viz")
 
 
-def test_a_missing_library_names_the_pip_command(run, monkeypatch):
+def test_missing_textual_package_is_named(run, monkeypatch):
     take = builtins.__import__
 
     def refuse(name, *rest, **options):
@@ -24,7 +24,7 @@ def test_a_missing_library_names_the_pip_command(run, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_terminal_without_a_screen_is_refused(terminal, trained):
+def test_dumb_terminal_is_refused(terminal, trained):
     done = terminal("play", "-t", str(trained), env={"TERM": "dumb"})
     assert done.code == 2
     assert b"TERM is dumb" in done.out
@@ -41,7 +41,7 @@ def test_more_than_three_tokenizers_are_refused(terminal, trained):
 # --- the page ---------------------------------------------------------------------------------
 
 
-def test_a_page_is_written_and_what_was_tried_is_reported(run, trained, tmp_path):
+def test_page_is_written_and_its_check_reported(run, trained, tmp_path):
     pytest.importorskip("py_mini_racer", reason="pip install mini-racer")
     done = run("play", "--html", "page.html", "-t", trained, "some <text").good()
     written, tried = done.lines
@@ -52,7 +52,7 @@ def test_a_page_is_written_and_what_was_tried_is_reported(run, trained, tmp_path
     assert "Tokens of mine" in page
 
 
-def test_a_tokenizer_without_an_encoder_is_refused_and_nothing_written(run, tmp_path):
+def test_tokenizer_without_a_page_encoder_is_refused_and_nothing_written(run, tmp_path):
     pytest.importorskip("py_mini_racer", reason="pip install mini-racer")
     run("train", "--backend", "char", "--vocab-size", "300", "--name", "letters").good()
     done = run("play", "--html", "page.html", "-t", "letters")
@@ -60,7 +60,7 @@ def test_a_tokenizer_without_an_encoder_is_refused_and_nothing_written(run, tmp_
     assert not (tmp_path / "page.html").exists()
 
 
-def test_a_page_needs_its_engine_and_a_place(run, trained, tmp_path, monkeypatch):
+def test_missing_javascript_engine_and_folder_as_page_are_refused(run, trained, tmp_path, monkeypatch):
     run("play", "--html", ".", "-t", trained).refused(2, "is a folder", "name the file to write")
     take = builtins.__import__
 

@@ -28,7 +28,7 @@ def reports(done):
     return [json.loads(line) for line in done.stderr.splitlines()]
 
 
-def test_json_lines_tell_each_phase(run, text):
+def test_json_lines_report_each_phase(run, text):
     done = run(
         *["train", "-", "--vocab-size", "900", "--progress", "json", "--json"], stdin=text.read_bytes()
     ).good()
@@ -50,13 +50,13 @@ def test_json_lines_tell_each_phase(run, text):
 
 
 @pytest.mark.parametrize("choice", ["none", "bar"])
-def test_in_a_pipe_there_is_none(run, text, choice):
+def test_pipe_shows_no_progress(run, text, choice):
     done = run("train", text, "--vocab-size", "300", "--progress", choice).good()
     assert done.stderr == ""
     assert "\x1b" not in done.stdout
 
 
-def test_on_a_terminal_a_bar_shows_every_phase_and_goes_away(terminal, text):
+def test_terminal_shows_a_bar_for_each_phase_and_removes_it(terminal, text):
     with text.open("rb") as stdin:
         shown = terminal("train", "-", "--vocab-size", "3000", stdin=stdin).good().stdout
     bar = shown[: shown.index("vocabulary")]
@@ -69,7 +69,7 @@ def test_on_a_terminal_a_bar_shows_every_phase_and_goes_away(terminal, text):
     assert not [phase for phase in ("reading  ", "━") if phase in rest]
 
 
-def test_on_a_terminal_without_progress_there_is_no_control_sequence(terminal, text):
+def test_terminal_without_progress_shows_no_control_sequence(terminal, text):
     for options in (["--progress", "none"], ["--progress", "json"]):
         done = terminal("train", text, "--vocab-size", "300", "--color", "never", "--force", *options).good()
         assert "\x1b" not in done.stdout
@@ -77,12 +77,12 @@ def test_on_a_terminal_without_progress_there_is_no_control_sequence(terminal, t
     assert "\x1b" not in done.stdout
 
 
-def test_nothing_is_shown_for_what_takes_no_time(terminal, trained):
+def test_short_commands_show_no_progress(terminal, trained):
     assert terminal("encode", "-t", trained, "--text", "~").good().out == b"126\r\n"
     assert terminal("decode", "-t", trained, "97", "98").good().out == b"ab\r\n"
 
 
-def test_the_first_use_of_the_built_in_tokenizer_tells_that_it_trains(process, tmp_path):
+def test_first_use_of_the_built_in_tokenizer_reports_training(process, tmp_path):
     env = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
     first = process("encode", "a", "--progress", "json", env=env).good()
     assert "merging" in {line["phase"] for line in reports(first)}
@@ -90,7 +90,7 @@ def test_the_first_use_of_the_built_in_tokenizer_tells_that_it_trains(process, t
     assert (second.out, second.stderr) == (first.out, "")
 
 
-def test_a_bar_is_taken_away_when_the_work_fails(terminal, text, tmp_path):
+def test_bar_is_removed_after_an_error(terminal, text, tmp_path):
     (tmp_path / "bad.txt").write_bytes(b"a\xff")
     done = terminal("train", text, "bad.txt")
     assert done.code == 1
@@ -127,7 +127,7 @@ def bar(monkeypatch):
     return fake
 
 
-def test_the_rate_is_that_of_the_phase(bar, monkeypatch):
+def test_rate_is_that_of_the_current_phase(bar, monkeypatch):
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     with console_module._bar() as report:
@@ -146,7 +146,7 @@ def test_the_rate_is_that_of_the_phase(bar, monkeypatch):
     ]
 
 
-def test_the_bar_of_merges_is_that_of_their_work(bar):
+def test_merge_progress_is_logarithmic(bar):
     """The bar is linear in the logarithm: the first hundred of 10,000 merges fill half of it."""
     with console_module._bar() as report:
         for done in (0, 99, 9_999):
@@ -155,7 +155,7 @@ def test_the_bar_of_merges_is_that_of_their_work(bar):
     assert shares == pytest.approx([0, 0.5, 1])
 
 
-def test_json_lines_come_twice_a_second_and_at_each_end(capsys, monkeypatch):
+def test_json_lines_are_written_twice_a_second_and_at_each_end(capsys, monkeypatch):
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     with showing_progress("json") as report:
@@ -189,7 +189,7 @@ def phases_of(done):
 
 
 @pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.jsonl.gz", "a.parquet"])
-def test_shards_of_files_tell_how_much_there_is(run, trained, tmp_path, name):
+def test_writing_shards_reports_progress_with_a_total(run, trained, tmp_path, name):
     rows = [f"line {number} of some text" for number in range(60_000)]
     records(tmp_path / name, rows)
     done = run(
@@ -204,7 +204,7 @@ def test_shards_of_files_tell_how_much_there_is(run, trained, tmp_path, name):
 
 
 @pytest.mark.parametrize("asked", ["count a.jsonl", "encode a.jsonl", "count a.parquet"])
-def test_counting_and_encoding_tell_how_far_files_are_read(run, trained, tmp_path, monkeypatch, asked):
+def test_counting_and_encoding_report_the_position_in_the_files(run, trained, tmp_path, monkeypatch, asked):
     command, name = asked.split()
     monkeypatch.setattr(console_module, "_SECONDS_BETWEEN_LINES", 0)
     monkeypatch.setattr("tokbench.core.progress._SECONDS_BETWEEN_REPORTS", 0)
@@ -223,7 +223,7 @@ def test_counting_and_encoding_tell_how_far_files_are_read(run, trained, tmp_pat
 
 
 @pytest.mark.parametrize("asked", ["viz", "count", "encode", "viz --json"])
-def test_reading_one_long_text_tells_how_far_it_is(run, trained, tmp_path, monkeypatch, asked):
+def test_reading_one_long_text_reports_progress(run, trained, tmp_path, monkeypatch, asked):
     """A file is one document here, so its progress is reported before any document is complete."""
     monkeypatch.setattr(console_module, "_SECONDS_BETWEEN_LINES", 0)
     monkeypatch.setattr("tokbench.core.progress._SECONDS_BETWEEN_REPORTS", 0)
@@ -237,7 +237,7 @@ def test_reading_one_long_text_tells_how_far_it_is(run, trained, tmp_path, monke
     assert len({step for step in steps if 0 < step < 2_000}) > 2
 
 
-def test_a_mix_tells_how_far_the_corpus_is_read(run, trained, tmp_path, monkeypatch):
+def test_compare_with_a_mix_reports_the_position_in_the_corpus(run, trained, tmp_path, monkeypatch):
     monkeypatch.setattr(console_module, "_SECONDS_BETWEEN_LINES", 0)
     monkeypatch.setattr("tokbench.core.progress._SECONDS_BETWEEN_REPORTS", 0)
     lines = "".join(f"line {number} of some text\n" for number in range(2_000))
@@ -255,7 +255,7 @@ def test_no_bar_is_drawn_between_ids(terminal, trained, tmp_path):
     assert len(shown.splitlines()) == 20_000
 
 
-def test_evaluating_tells_how_much_text_there_is(run, trained, tmp_path):
+def test_evaluation_reports_progress_with_a_total(run, trained, tmp_path):
     text = "".join(f"line {number} of some text\n" for number in range(2_000))
     (tmp_path / "a.txt").write_text(text)
     (tmp_path / "a.jsonl").write_text("".join(json.dumps({"text": row}) + "\n" for row in text.splitlines()))
@@ -272,7 +272,7 @@ def test_evaluating_tells_how_much_text_there_is(run, trained, tmp_path):
     assert {(line["done"], line["total"]) for line in records["evaluating default"]} == {(size, size)}
 
 
-def test_trainings_of_libraries_tell_how_much_there_is(run, tmp_path):
+def test_training_in_a_library_reports_progress_with_a_total(run, tmp_path):
     (tmp_path / "a.txt").write_text("".join(f"line {number} of some text\n" for number in range(100_000)))
     told = phases_of(
         run(
@@ -293,7 +293,7 @@ def test_trainings_of_libraries_tell_how_much_there_is(run, tmp_path):
     assert {line["total"] for line in told["training"]} == {400 - 259}
 
 
-def test_a_bar_of_known_length_has_its_share(bar):
+def test_bar_with_a_total_shows_its_share(bar):
     with console_module._bar() as report:
         for done, total in ((0, 4_000_000), (1_000_000, 4_000_000), (4_000_000, 4_000_000)):
             report("encoding", done, total, "bytes")

@@ -39,7 +39,7 @@ def written(folder: Path, name: str) -> Any:
     return json.loads((folder / name).read_bytes())
 
 
-def test_the_rarest_leaves_go_and_the_ids_close_up(
+def test_rarest_leaves_are_removed_and_ids_close_up(
     run: Callable[..., Done], tokenizer: Path, tmp_path: Path
 ) -> None:
     """As leaves, да, а, д and abc are equally frequent, and ab is more frequent once abc is gone."""
@@ -60,7 +60,9 @@ def test_the_rarest_leaves_go_and_the_ids_close_up(
 
 
 @pytest.mark.slow
-def test_scripts_go_without_a_corpus(run: Callable[..., Done], tokenizer: Path, tmp_path: Path) -> None:
+def test_tokens_of_a_script_are_removed_without_a_corpus(
+    run: Callable[..., Done], tokenizer: Path, tmp_path: Path
+) -> None:
     done = run("prune", tokenizer, "--script", "cyrillic", "--out", "new").good()
     assert any(line.startswith("to       262 ids: 3 removed") for line in done.lines)
     assert any("bytes/token" in line for line in done.lines)
@@ -71,7 +73,7 @@ def test_scripts_go_without_a_corpus(run: Callable[..., Done], tokenizer: Path, 
 
 
 @pytest.mark.slow
-def test_a_list_goes_as_far_as_nothing_needs_it(
+def test_listed_tokens_are_removed_unless_needed(
     run: Callable[..., Done], tokenizer: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "list.tsv").write_text("id\tbytes\n260\t616263\n256\t7468\n97\t61\n")
@@ -118,7 +120,7 @@ def test_ranks_are_written_and_proved_with_tiktoken(
         ),
     ],
 )
-def test_what_cannot_be_done_is_refused(
+def test_invalid_options_are_refused(
     run: Callable[..., Done], tokenizer: Path, tmp_path: Path, options: list[str], parts: list[str]
 ) -> None:
     (tmp_path / "ids").write_text("264\n")
@@ -129,7 +131,9 @@ def test_what_cannot_be_done_is_refused(
 
 
 @pytest.mark.slow
-def test_other_folders_are_left_alone(run: Callable[..., Done], tokenizer: Path, tmp_path: Path) -> None:
+def test_folder_with_foreign_files_is_not_replaced(
+    run: Callable[..., Done], tokenizer: Path, tmp_path: Path
+) -> None:
     options = ("prune", tokenizer, "--script", "Latin", "--out", "new")
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / "notes.txt").write_text("mine")
@@ -140,7 +144,7 @@ def test_other_folders_are_left_alone(run: Callable[..., Done], tokenizer: Path,
     run(*options[:-1], "text.txt").refused(1, "text.txt is a file")
 
 
-def test_a_tokenizer_of_words_alone_is_refused(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_word_level_tokenizer_is_refused(run: Callable[..., Done], tmp_path: Path) -> None:
     (tmp_path / "tokenizer.json").write_bytes(word_level())
     run("prune", "tokenizer.json", "--script", "Latin", "--out", "new").refused(
         1, "a WordLevel has no pieces"

@@ -37,7 +37,7 @@ def proofs(done: Done) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_trained_wordpiece(run: Callable[..., Done], text: Path, tmp_path: Path) -> None:
+def test_trained_wordpiece_is_pruned(run: Callable[..., Done], text: Path, tmp_path: Path) -> None:
     tokbench.train(training_text(), backend="wordpiece", vocab_size=700).save(tmp_path / "mine")
     done = run("prune", "mine", "--corpus", text, "--size", "500", "--out", "new", "--json").good()
     assert (done.json["algorithm"], done.json["new_vocab_size"]) == ("wordpiece", 500)
@@ -55,7 +55,7 @@ def test_a_trained_wordpiece(run: Callable[..., Done], text: Path, tmp_path: Pat
         assert new.decode(new.encode(line)) == old.decode(before)
 
 
-def test_a_model_of_bpe_keeps_its_symbols(run: Callable[..., Done], text: Path, tmp_path: Path) -> None:
+def test_pruned_bpe_model_keeps_its_symbols(run: Callable[..., Done], text: Path, tmp_path: Path) -> None:
     (tmp_path / "it.model").write_bytes(variant("bpe with symbols").proto)
     done = run("prune", "it.model", "--corpus", text, "--size", "300", "--out", "new", "--json").good()
     assert (done.json["algorithm"], done.json["new_vocab_size"]) == ("character_bpe", 300)
@@ -69,7 +69,7 @@ def test_a_model_of_bpe_keeps_its_symbols(run: Callable[..., Done], text: Path, 
 
 
 @pytest.mark.slow
-def test_a_document_of_characters(run: Callable[..., Done], text: Path, tmp_path: Path) -> None:
+def test_character_bpe_tokenizer_json_is_pruned(run: Callable[..., Done], text: Path, tmp_path: Path) -> None:
     (tmp_path / "it.model").write_bytes(variant("bpe as llama").proto)
     run("convert", "-t", "it.model", "--to", "tokenizers", "--out", "document/tokenizer.json").good()
     options = ("--corpus", text, "--size", "500", "--json")
@@ -79,7 +79,7 @@ def test_a_document_of_characters(run: Callable[..., Done], text: Path, tmp_path
     assert written(tmp_path / "new", "id_map.json") == written(tmp_path / "other", "id_map.json")
 
 
-def test_more_than_was_asked_for_is_reported(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_size_that_cannot_be_reached_is_reported(run: Callable[..., Done], tmp_path: Path) -> None:
     (tmp_path / "vocab.txt").write_text("[UNK]\na\n##b\nab\nax\n")
     (tmp_path / "some.txt").write_text("ab ax ab")
     done = run("prune", "vocab.txt", "--corpus", "some.txt", "--size", "3", "--out", "new").good()
@@ -91,7 +91,9 @@ def test_more_than_was_asked_for_is_reported(run: Callable[..., Done], tmp_path:
 @pytest.mark.real
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["bert-base-uncased", "mistral/tokenizer.model.v1"])
-def test_real_vocabularies(run: Callable[..., Done], shared: Path, tmp_path: Path, name: str) -> None:
+def test_real_vocabularies_are_pruned(
+    run: Callable[..., Done], shared: Path, tmp_path: Path, name: str
+) -> None:
     corpus = shared / "corpora" / "parallel_ntrex" / "eng.txt"
     options = ("--corpus", corpus, "--documents", "lines", "--size", "6000", "--out", "new", "--json")
     done = run("prune", shared / "vocab" / name, *options).good()

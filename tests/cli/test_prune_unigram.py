@@ -37,7 +37,7 @@ def written(folder: Path, name: str) -> Any:
 
 
 @pytest.mark.slow
-def test_pieces_go_by_loss(run: Callable[..., Done], model: Path, tmp_path: Path) -> None:
+def test_pieces_are_removed_by_loss(run: Callable[..., Done], model: Path, tmp_path: Path) -> None:
     done = run("prune", model, "--corpus", "text.txt", "--size", "400", "--out", "new", "--json").good()
     assert (done.json["algorithm"], done.json["new_vocab_size"], done.json["removed"]) == (
         "unigram",
@@ -60,7 +60,7 @@ def test_pieces_go_by_loss(run: Callable[..., Done], model: Path, tmp_path: Path
 
 
 @pytest.mark.slow
-def test_a_document_stays_one(run: Callable[..., Done], model: Path, tmp_path: Path) -> None:
+def test_unigram_tokenizer_json_is_pruned(run: Callable[..., Done], model: Path, tmp_path: Path) -> None:
     run("convert", "-t", model, "--to", "tokenizers", "--out", "document/tokenizer.json").good()
     done = run(
         "prune", "document", "--corpus", "text.txt", "--min-count", "9", "--out", "new", "--json"
@@ -73,7 +73,7 @@ def test_a_document_stays_one(run: Callable[..., Done], model: Path, tmp_path: P
 
 
 @pytest.mark.slow
-def test_scripts_go_but_for_their_letters(run: Callable[..., Done], tmp_path: Path) -> None:
+def test_script_is_removed_except_its_single_characters(run: Callable[..., Done], tmp_path: Path) -> None:
     variant("unigram").save(tmp_path / "mine")
     done = run("prune", "mine", "--script", "Cyrillic", "--out", "new").good()
     assert any("single characters" in line and line.startswith("kept") for line in done.lines)
@@ -84,7 +84,9 @@ def test_scripts_go_but_for_their_letters(run: Callable[..., Done], tmp_path: Pa
     assert all(len(token) == 1 for token in cyrillic)
 
 
-def test_single_characters_alone_are_too_many(run: Callable[..., Done], model: Path, tmp_path: Path) -> None:
+def test_size_below_the_single_characters_is_refused(
+    run: Callable[..., Done], model: Path, tmp_path: Path
+) -> None:
     run("prune", model, "--corpus", "text.txt", "--size", "20", "--out", "new").refused(
         2, "single characters", "20"
     )
@@ -94,7 +96,9 @@ def test_single_characters_alone_are_too_many(run: Callable[..., Done], model: P
 @pytest.mark.real
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["t5-base/spiece.model", "t5-small"])
-def test_real_vocabularies(run: Callable[..., Done], shared: Path, tmp_path: Path, name: str) -> None:
+def test_real_vocabularies_are_pruned(
+    run: Callable[..., Done], shared: Path, tmp_path: Path, name: str
+) -> None:
     corpus = shared / "corpora" / "parallel_ntrex" / "deu.txt"
     options = ("--corpus", corpus, "--size", "4000", "--out", "new", "--json")
     done = run("prune", shared / "vocab" / name, *options).good()

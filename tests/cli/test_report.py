@@ -21,7 +21,7 @@ def files():
     ]
 
 
-def test_json_holds_the_figures_and_what_follows(run, trained, files):
+def test_json_has_every_figure(run, trained, files):
     data = run("report", *files, "-t", trained, "--model-dim", "64", "--json").good().json
     assert data["schema"] == "tokbench.report/1"
     tokenizer = tokbench.load(trained)
@@ -36,7 +36,7 @@ def test_json_holds_the_figures_and_what_follows(run, trained, files):
     assert data["tokenizer"]["group_counts"]["en"]["tokens"] == len(tokenizer.encode(english))
 
 
-def test_it_fits_the_terminal(run, trained, files, columns):
+def test_output_fits_the_terminal_width(run, trained, files, columns):
     arguments = [
         "--model-dim",
         "64",
@@ -61,13 +61,13 @@ def test_it_fits_the_terminal(run, trained, files, columns):
         assert part in done.stdout
 
 
-def test_the_reference_can_be_chosen(run, trained, files):
+def test_reference_language_can_be_chosen(run, trained, files):
     data = run("report", *files, "-t", trained, "--reference", "de", "--json").good().json
     assert data["tokenizer"]["fairness"]["premiums"]["de"] == 1
     run("report", *files, "-t", trained, "--reference", "xx").refused(2, "'xx' is not among the aligned")
 
 
-def test_metrics_choose_the_figures(run, trained, files):
+def test_chosen_metrics_are_reported(run, trained, files):
     names = ["tokens_per_word", "unk_rate"]
     arguments = ["report", *files, "-t", trained]
     full = run(*arguments, "--json").good().json
@@ -85,7 +85,7 @@ def test_metrics_choose_the_figures(run, trained, files):
     run(*arguments, "--metrics", "unk_rates").refused(2, "unk_rate")
 
 
-def test_out_is_written_whole(run, trained, files, tmp_path):
+def test_output_file_is_written_completely(run, trained, files, tmp_path):
     arguments = ["report", files[-1], "-t", trained]
     run(*arguments, "--json", "--out", ".").refused(2, "is a folder")
     assert run(*arguments, "--json", "--out", "found.json").good().out == b""
@@ -98,11 +98,11 @@ def test_out_is_written_whole(run, trained, files, tmp_path):
 @pytest.mark.parametrize(
     "arguments", [["--model-dim", "0"], ["--price", "-1"], ["--threads", "0"], ["--context", "x"]]
 )
-def test_usage_errors(run, trained, files, arguments):
+def test_usage_errors_are_refused(run, trained, files, arguments):
     run("report", files[-1], "-t", trained, *arguments).refused(2, arguments[0])
 
 
-def test_a_text_on_stdin_is_enough_for_a_report(run, trained, tmp_path):
+def test_report_reads_a_text_from_stdin(run, trained, tmp_path):
     text = b"ein Text, zwei Zeilen\n" * 3
     (tmp_path / "a.txt").write_bytes(text)
     arguments = ["-t", trained, "--json"]

@@ -46,7 +46,7 @@ def ids_of(folder):
 # --- shards write -----------------------------------------------------------------------------
 
 
-def test_files_become_shards(write, run, trained, special_ids, tmp_path):
+def test_files_are_written_as_shards(write, run, trained, special_ids, tmp_path):
     done = write("--append-eos").good()
     assert done.lines[0] == f"documents   5, {sum(len(line.encode()) for line in LINES)} bytes"
     assert f"{EOS} after each document" in done.lines[1]
@@ -59,7 +59,7 @@ def test_files_become_shards(write, run, trained, special_ids, tmp_path):
     assert array.tolist() == [id for ids in wanted for id in ids]
 
 
-def test_the_json_tells_what_was_written(write, special_ids):
+def test_json_describes_the_written_shards(write, special_ids):
     told = write("--append-eos", "--eos", "<|pad|>", "--json", "--shard-tokens", "30").good().json
     assert told["schema"] == "tokbench.shards-write/1"
     assert (told["format"], told["dtype"], told["documents"]) == ("npy", "uint16", 5)
@@ -68,7 +68,7 @@ def test_the_json_tells_what_was_written(write, special_ids):
     assert told["seconds"] > 0
 
 
-def test_every_option_does_something(write, run, trained, special_ids, tmp_path):
+def test_every_option_has_an_effect(write, run, trained, special_ids, tmp_path):
     write("--format", "bin", "--dtype", "uint32", "--threads", "1").good()
     tokens = tokbench.open_shards(tmp_path / "shards").tokens
     assert (tmp_path / "shards" / "shard-00000.bin").stat().st_size == 4 * tokens
@@ -88,21 +88,21 @@ def test_every_option_does_something(write, run, trained, special_ids, tmp_path)
     assert {json.loads(line)["phase"] for line in progress.stderr.splitlines()} == {"reading", "encoding"}
 
 
-def test_standard_input_is_a_corpus_too(run, trained, tmp_path):
+def test_standard_input_is_written_as_shards(run, trained, tmp_path):
     run(
         "shards", "write", "-", "-t", trained, "--out", "shards", "--documents", "lines", stdin=b"a b\n\nc\n"
     ).good()
     assert run("shards", "read", "shards", "-t", trained).good().stdout == "a b\nc\n"
 
 
-def test_an_unknown_end_of_text_is_refused(write, tmp_path):
+def test_unknown_eos_token_is_refused(write, tmp_path):
     write("--append-eos", "--eos", "</s>").refused(2, "no special token '</s>'", EOS)
     write("--eos", EOS).refused(2, "--eos needs --append-eos")
     write("--append-eos", "--eos", "").refused(2, "--eos is empty")
     assert not (tmp_path / "shards").exists()
 
 
-def test_what_contradicts_itself_is_refused(write, run, corpus, tmp_path):
+def test_contradictory_options_and_missing_files_are_refused(write, run, corpus, tmp_path):
     write(paths=["missing.txt"]).refused(1, "missing.txt does not exist")
     write("--shard-tokens", "0").refused(2, "'0' is not a number of tokens")
     write("--resume", "--force").refused(2, "--resume or --force")
@@ -110,7 +110,7 @@ def test_what_contradicts_itself_is_refused(write, run, corpus, tmp_path):
     write(out="file").refused(1, "file is a file")
 
 
-def test_what_is_there_stays(write, tmp_path):
+def test_existing_shards_are_kept_without_force(write, tmp_path):
     write().good()
     write().refused(1, "shards exists", "--force")
     write("--resume").good()
@@ -121,7 +121,7 @@ def test_what_is_there_stays(write, tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends POSIX signals")
-def test_ctrl_c_says_how_to_go_on(start, run, trained, tmp_path):
+def test_ctrl_c_suggests_resume(start, run, trained, tmp_path):
     lines = "\n".join(f"{number} and some words {number * 7}" for number in range(300_000))
     (tmp_path / "lines.txt").write_text(lines, encoding="utf-8")
     arguments = [
@@ -158,7 +158,7 @@ def test_ctrl_c_says_how_to_go_on(start, run, trained, tmp_path):
 
 
 @pytest.mark.slow
-def test_parts_hold_the_ids_of_a_single_run(write, run, trained, tmp_path):
+def test_shards_in_parts_have_the_ids_of_a_single_run(write, run, trained, tmp_path):
     write("--append-eos").good()
     done = write(
         "--append-eos", "--engine", "local", "--workers", "2", "--part-bytes", "40", out="parts"
@@ -184,13 +184,13 @@ def test_parts_hold_the_ids_of_a_single_run(write, run, trained, tmp_path):
         (["--engine", "local", "--part-bytes", "x"], "--part-bytes 'x' is not a size"),
     ],
 )
-def test_options_of_parts_that_cannot_be(write, options, message):
+def test_invalid_options_of_parts_are_refused(write, options, message):
     done = write(*options)
     assert done.code == 2
     assert message in done.stderr
 
 
-def test_an_engine_for_the_tokenizer_and_one_for_the_work(write, tmp_path):
+def test_engine_option_chooses_tokenizer_engine_and_work_engine(write, tmp_path):
     refused = write("--engine", "local", "--engine", "library", "--workers", "1")
     assert refused.code == 2
     assert "--engine library cannot run this tokenizer" in refused.stderr
@@ -198,14 +198,14 @@ def test_an_engine_for_the_tokenizer_and_one_for_the_work(write, tmp_path):
     assert (tmp_path / "shards" / "shard-00000.npy").exists()
 
 
-def test_a_url_needs_parts(write):
+def test_remote_output_requires_an_engine_for_parts(write):
     done = write(out="s3://bucket/shards")
     assert done.code == 2
     assert "--out s3://bucket/shards is written in parts" in done.stderr
     assert "--engine local" in done.stderr
 
 
-def test_standard_input_has_no_parts(write):
+def test_standard_input_in_parts_is_refused(write):
     done = write("--engine", "local", paths=("-",))
     assert done.code == 1
     assert "<stdin> can be read only once, and not in parts" in done.stderr
@@ -214,7 +214,7 @@ def test_standard_input_has_no_parts(write):
 # --- shards read -----------------------------------------------------------------------------------
 
 
-def test_documents_come_back(write, run, trained):
+def test_documents_are_read_back(write, run, trained):
     write("--append-eos", "--shard-tokens", "30").good()
     assert run("shards", "read", "shards", "-t", trained).good().lines == LINES
     documents = run("shards", "read", "shards", "-t", trained, "--json").good().documents
@@ -225,7 +225,7 @@ def test_documents_come_back(write, run, trained):
         run("shards", "read", "shards", "-t", trained, f"--document={wrong}").refused(2, "--document")
 
 
-def test_what_json_gives_is_encoded_again_to_the_same(write, run, trained, tmp_path):
+def test_json_of_read_encodes_to_the_same_ids(write, run, trained, tmp_path):
     write().good()
     (tmp_path / "again.jsonl").write_bytes(
         run("shards", "read", "shards", "-t", trained, "--json").good().out
@@ -234,12 +234,12 @@ def test_what_json_gives_is_encoded_again_to_the_same(write, run, trained, tmp_p
     assert ids_of(tmp_path / "again") == ids_of(tmp_path / "shards")
 
 
-def test_another_tokenizer_is_refused(write, run):
+def test_different_tokenizer_is_refused(write, run):
     write().good()
     run("shards", "read", "shards").refused(2, "made by 'mine' (1,024 tokens)", "-t")
 
 
-def test_folders_without_shards_are_not_read(write, run, tmp_path, trained):
+def test_folders_without_shards_are_refused(write, run, tmp_path, trained):
     write().good()
     run("shards", "read", "corpus", "-t", trained).refused(1, "no finished shards", "shards write PATH --out")
     (tmp_path / "shards" / "index.json").write_bytes(b"{}")
@@ -247,7 +247,7 @@ def test_folders_without_shards_are_not_read(write, run, tmp_path, trained):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="waits for a pipe")
-def test_ids_are_decoded_as_their_lines_come(start, trained, tmp_path):
+def test_ids_are_decoded_as_their_lines_arrive(start, trained, tmp_path):
     text = "aé三"
     ids = [tokbench.load(trained).token_id(bytes([byte])) for byte in text.encode()]
     with start("decode", "-", "-t", trained, folder=tmp_path) as running:
@@ -286,7 +286,7 @@ def test_json_from_stdin_is_decoded_whatever_its_lines(run, trained):
 # --- shards verify ---------------------------------------------------------------------------------
 
 
-def test_verify_says_what_is_good(write, run, trained):
+def test_verify_reports_valid_shards(write, run, trained):
     write("--append-eos").good()
     told = run("shards", "verify", "shards").good()
     assert told.lines[0].startswith("shards: good (1 shard, 5 documents, ")
@@ -298,7 +298,7 @@ def test_verify_says_what_is_good(write, run, trained):
     run("shards", "verify", "shards", "--sample", "2", "-t", trained).refused(2, "--sample")
 
 
-def test_verify_says_what_is_wrong(write, run, trained, tmp_path):
+def test_verify_reports_problems(write, run, trained, tmp_path):
     write().good()
     done = run("shards", "verify", "shards", "-t", "default")
     assert (done.code, done.lines[0]) == (

@@ -28,7 +28,7 @@ EVERY_COMMAND = [
 
 
 @pytest.mark.parametrize("arguments", EVERY_COMMAND, ids=" ".join)
-def test_no_line_is_wider_than_the_columns(run, monkeypatch, arguments):
+def test_no_line_is_wider_than_columns(run, monkeypatch, arguments):
     monkeypatch.setenv("COLUMNS", "80")
     done = run(*arguments).good()
     assert max(map(cell_len, done.lines)) <= 80
@@ -45,7 +45,7 @@ HEADS_OF_COUNT = ("tokens", "bytes", "characters", "bytes/token")
 
 
 @pytest.mark.parametrize("columns", ["10", "40"])
-def test_in_few_columns_no_number_is_lost(run, monkeypatch, columns):
+def test_narrow_output_loses_no_numbers(run, monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", columns)
     words = run("count", "some text of forty characters, or nearly").good().stdout.split()
     assert [word for word in words if word in HEADS_OF_COUNT] == list(HEADS_OF_COUNT)
@@ -53,14 +53,14 @@ def test_in_few_columns_no_number_is_lost(run, monkeypatch, columns):
     assert "682,961" in run("corpus").good().stdout
 
 
-def test_columns_that_make_no_sense(run, monkeypatch):
+def test_invalid_columns_are_ignored(run, monkeypatch):
     for columns in ("0", "1", "5", "abc", "-3", ""):
         monkeypatch.setenv("COLUMNS", columns)
         assert "bytes/token" in run("count", "some text").good().stdout
         assert run("viz", "some text").good().stdout
 
 
-def test_in_a_file_lines_are_not_folded_at_80_columns(run):
+def test_lines_in_a_file_are_not_wrapped_at_80_columns(run):
     assert max(map(len, run("backends").good().lines)) > 80
     assert not [line for line in run("list").good().stdout.splitlines() if line != line.rstrip()]
 
@@ -68,7 +68,7 @@ def test_in_a_file_lines_are_not_folded_at_80_columns(run):
 @pytest.mark.parametrize(
     "arguments", [["encode"], ["encode", "--json"], ["viz"], ["viz", "--json"], ["count"]], ids=" ".join
 )
-def test_a_reader_that_goes_away_is_no_error(start, tmp_path, arguments):
+def test_closed_pipe_of_the_reader_is_no_error(start, tmp_path, arguments):
     """`head -1` closes its input like this; the remaining output is more than a pipe holds."""
     (tmp_path / "long.txt").write_text("the quick brown fox " * 5000, encoding="utf-8")
     texts = ["a text"] * 1200 if "count" in arguments else ["long.txt"]
@@ -87,7 +87,7 @@ def test_a_reader_that_goes_away_is_no_error(start, tmp_path, arguments):
     "command",
     ["encode 72", "encode 72 --json", "count 72", "viz 72", "decode 72", "--help", "viz --help", "--version"],
 )
-def test_output_to_a_full_disk_is_an_error(process, command):
+def test_full_output_device_is_an_error(process, command):
     with FULL.open("wb") as full:
         done = process(*command.split(), stdout=full)
     done.refused(1, "the output", "No space left on device")
@@ -104,14 +104,14 @@ def test_output_to_a_full_disk_is_an_error(process, command):
         ("encode 72 --json", "<&- >&- 2>&-"),
     ],
 )
-def test_closed_streams_swallow_what_they_get(process, command, closed):
+def test_closed_streams_are_ignored(process, command, closed):
     done = process(*command.split(), through=f'"$@" {closed}')
     assert (done.code, done.stderr) == (0, "")
 
 
 @POSIX
 @pytest.mark.parametrize("command", ["decode", "count", "train"])
-def test_a_closed_stdin_is_reported(process, command):
+def test_closed_stdin_is_reported(process, command):
     process(command, "-", through='"$@" <&-').refused(1, "standard input is closed")
 
 
@@ -126,7 +126,7 @@ def test_data_goes_to_stdout_and_messages_to_stderr(run, tmp_path):
     assert run("encode", "text").good().stderr == ""
 
 
-def test_a_tokenizer_that_is_read_as_text_is_told_of(run, tmp_path):
+def test_tokenizer_read_as_text_is_reported(run, tmp_path):
     (tmp_path / "tokenizer.json").write_bytes(byte_level())
     (tmp_path / "text.json").write_text('{"text": "a model", "models": {}}', encoding="utf-8")
     for command in ("report", "bench", "compare", "check"):
@@ -145,13 +145,13 @@ def test_a_tokenizer_that_is_read_as_text_is_told_of(run, tmp_path):
     ],
     ids=["C", "ASCII", "POSIX"],
 )
-def test_the_locale_does_not_matter(process, run, env):
+def test_output_does_not_depend_on_the_locale(process, run, env):
     text = "wörld 한국어 ✓"
     assert process("viz", text, "--ids", env=env).good().out == run("viz", text, "--ids").good().out
     assert process("decode", "-", env=env, stdin=run("encode", text).out).good().stdout == text
 
 
-def test_names_of_files_need_not_be_utf8(process, tmp_path):
+def test_file_names_need_not_be_utf8(process, tmp_path):
     try:
         Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.txt")).write_text("text", encoding="utf-8")
     except OSError:
@@ -160,13 +160,13 @@ def test_names_of_files_need_not_be_utf8(process, tmp_path):
     process("count", b"th\xe9.txt").refused(1, r"th\udce9.txt does not exist")
 
 
-def test_an_error_is_red_on_a_terminal_only(process, terminal):
+def test_error_is_red_on_a_terminal_only(process, terminal):
     assert terminal("encode", "no.txt").stdout.startswith("\x1b[1;31merror:\x1b[0m no.txt does not exist")
     assert terminal("encode", "no.txt", env={"NO_COLOR": "1"}).stdout.startswith("error: no.txt")
     assert process("encode", "no.txt").stderr.startswith("error: no.txt")
 
 
-def test_a_message_does_not_steer_the_terminal(run):
+def test_control_characters_in_a_message_are_escaped(run):
     done = run("encode", "a\x1b]0;title\x07\u202e.txt")
     done.refused(1, r"a\x1b]0;title\x07\u202e.txt does not exist")
     assert not {"\x1b", "\x07", "\u202e"} & set(done.stderr)

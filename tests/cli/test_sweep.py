@@ -17,7 +17,7 @@ def files():
     return [folder / "parallel" / "en.txt", folder / "parallel" / "de.txt", folder / "code"]
 
 
-def test_json_and_csv_hold_the_curve(run, files):
+def test_json_and_csv_have_the_curve(run, files):
     data = run("sweep", *files, "--sizes", "300:1k", "--model-dim", "8", "--json").good().json
     assert data["schema"] == "tokbench.sweep/1"
     assert [point["vocab_size"] for point in data["points"]] == [300, 600, 1000]
@@ -31,7 +31,7 @@ def test_json_and_csv_hold_the_curve(run, files):
     }
 
 
-def test_the_sizes_of_a_compared_training_are_on_the_curve(run, files):
+def test_point_equals_a_compared_training(run, files):
     """The same split and the same training give the same figure."""
     data = run("sweep", *files, "--sizes", "300,700", "--json").good().json
     compared = (
@@ -43,14 +43,14 @@ def test_the_sizes_of_a_compared_training_are_on_the_curve(run, files):
     )
 
 
-def test_it_fits_the_terminal(run, files, columns):
+def test_output_fits_the_terminal_width(run, files, columns):
     done = run("sweep", *files, "--sizes", "256,300,1k,900k", "--model-dim", "4096").good()
     assert max(map(cell_len, done.lines)) <= columns
     assert "recommended: " in done.stdout
     assert "the text cannot fill 900,000 tokens" in done.stdout
 
 
-def test_options_of_the_backend(run, files):
+def test_backend_options_are_passed(run, files):
     arguments = ["sweep", *files, "--sizes", "300,400", "--json"]
     plain = run(*arguments).good().json["points"]
     none = run(*arguments, "--pattern", "none").good().json["points"]
@@ -83,11 +83,11 @@ def test_options_of_the_backend(run, files):
         (["--superwords", "300", "--vocab-size", "400", "--backend", "unigram"], ["learns no superwords"]),
     ],
 )
-def test_usage_errors(run, files, arguments, parts):
+def test_usage_errors_are_refused(run, files, arguments, parts):
     run("sweep", *files, *arguments).refused(2, *parts)
 
 
-def test_sizes_that_cannot_be_trained(run, files, tmp_path):
+def test_sizes_that_cannot_be_trained_are_refused_or_reported(run, files, tmp_path):
     too_small = ["--sizes", "20,2k", "--backend", "sentencepiece"]
     run("sweep", *files, *too_small).refused(1, "of 20 is too small", "--vocab-size")
     data = run("sweep", files[0], "--sizes", "500k", "--backend", "unigram", "--json").good().json
@@ -99,7 +99,7 @@ def test_sizes_that_cannot_be_trained(run, files, tmp_path):
     )
 
 
-def test_out_is_written_whole(run, files, tmp_path):
+def test_output_file_is_written_completely(run, files, tmp_path):
     printed = run("sweep", *files, "--sizes", "300", "--csv").good().out
     assert run("sweep", *files, "--sizes", "300", "--csv", "--out", "new/curve.csv").good().out == b""
     assert (tmp_path / "new" / "curve.csv").read_bytes() == printed
@@ -108,7 +108,7 @@ def test_out_is_written_whole(run, files, tmp_path):
     assert "recommended: 300 tokens" in (tmp_path / "curve.txt").read_text(encoding="utf-8")
 
 
-def test_a_mix_chooses_the_size(run, files):
+def test_mix_adds_costs_and_names_the_cheapest_size(run, files):
     arguments = ["sweep", *files, "--sizes", "300,600", "--mix", "en=0.5,code=0.5", "--price", "2"]
     data = run(*arguments, "--json").good().json
     assert set(data["mix"]["groups"]["code"]) == set(data["points"][0]["groups"]) - {
@@ -123,7 +123,7 @@ def test_a_mix_chooses_the_size(run, files):
     run("sweep", *files, "--sizes", "300", "--mix", "fr=1").refused(2, "no such group", "de, ")
 
 
-def test_every_form_says_what_the_terminal_says(run, files):
+def test_every_format_equals_the_terminal(run, files):
     arguments = ["sweep", *files, "--sizes", "300,600", "--model-dim", "32"]
     data = run(*arguments, "--json").good().json
     english = data["points"][-1]["groups"]["en"]
@@ -137,7 +137,7 @@ def test_every_form_says_what_the_terminal_says(run, files):
             assert part in text
 
 
-def test_what_a_group_lacks_is_said(run, files, tmp_path):
+def test_groups_missing_on_one_side_are_reported(run, files, tmp_path):
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "short.jsonl").write_text('{"text": "one", "lang": "tiny"}\n')
     lines = [f'{{"text": "{number} of the many lines", "lang": "many"}}' for number in range(200)]
@@ -149,7 +149,7 @@ def test_what_a_group_lacks_is_said(run, files, tmp_path):
         assert run(*arguments, *form).good().stdout.count("tiny is trained on and not evaluated") == 1
 
 
-def test_the_page_begins_with_the_sizes_and_what_is_recommended(run, files, tmp_path):
+def test_html_page_has_the_sizes_and_the_recommendation(run, files, tmp_path):
     pytest.importorskip("vl_convert")
     arguments = ["sweep", *files[:2], "--sizes", "300,600", "--model-dim", "32", "--json"]
     data = run(*arguments, "--html", "page.html").good().json

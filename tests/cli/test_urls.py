@@ -33,7 +33,9 @@ def corpora(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
     return str(here), str(there)
 
 
-def test_train(run: Callable[..., Done], corpora: tuple[str, str], tmp_path: Path) -> None:
+def test_train_on_a_url_writes_the_same_files(
+    run: Callable[..., Done], corpora: tuple[str, str], tmp_path: Path
+) -> None:
     for corpus, name in zip(corpora, ("here", "there"), strict=True):
         run("train", corpus, "--vocab-size", "400", "--out", tmp_path / name / "mine").good()
     saved = [
@@ -51,7 +53,7 @@ def test_train(run: Callable[..., Done], corpora: tuple[str, str], tmp_path: Pat
         ("compare", "-t", "mine", "--json", "--no-times"),
     ],
 )
-def test_others(
+def test_other_commands_print_the_same_for_a_url(
     run: Callable[..., Done], corpora: tuple[str, str], trained: Path, command: tuple[str, ...]
 ) -> None:
     verb, option, _, *more = command
@@ -59,7 +61,9 @@ def test_others(
     assert outputs[0].replace(corpora[0], "corpus") == outputs[1].replace(corpora[1], "corpus")
 
 
-def test_compare_that_trains(run: Callable[..., Done], corpora: tuple[str, str]) -> None:
+def test_compare_with_training_gives_the_same_for_a_url(
+    run: Callable[..., Done], corpora: tuple[str, str]
+) -> None:
     def compared(corpus: str) -> list[Any]:
         done = run("compare", corpus, "--vocab-size", "300", "--backend", "bpe", "--json").good()
         return [candidate["counts"] for candidate in done.json["tokenizers"]]
@@ -67,7 +71,9 @@ def test_compare_that_trains(run: Callable[..., Done], corpora: tuple[str, str])
     assert compared(corpora[0]) == compared(corpora[1])
 
 
-def test_shards(run: Callable[..., Done], corpora: tuple[str, str], trained: Path, tmp_path: Path) -> None:
+def test_shards_of_a_url_have_the_same_ids(
+    run: Callable[..., Done], corpora: tuple[str, str], trained: Path, tmp_path: Path
+) -> None:
     for corpus, name in zip(corpora, ("here", "there"), strict=True):
         run("shards", "write", corpus, "-t", trained, "--out", tmp_path / name).good()
         run("shards", "verify", tmp_path / name, corpus, "-t", trained).good()
@@ -76,7 +82,9 @@ def test_shards(run: Callable[..., Done], corpora: tuple[str, str], trained: Pat
     assert ids[0] == ids[1]
 
 
-def test_counted_words(run: Callable[..., Done], corpora: tuple[str, str], tmp_path: Path) -> None:
+def test_words_are_counted_merged_and_trained_on_by_url(
+    run: Callable[..., Done], corpora: tuple[str, str], tmp_path: Path
+) -> None:
     """Words are counted, added up, trained on and replayed by `lint` wherever they are."""
     pytest.importorskip("pyarrow")
     lines = {}
@@ -102,7 +110,7 @@ def test_counted_words(run: Callable[..., Done], corpora: tuple[str, str], tmp_p
     assert b"fingerprint" in lines[corpora[0]][0]
 
 
-def test_shards_elsewhere(
+def test_remote_shards_are_read_and_verified(
     run: Callable[..., Done], corpora: tuple[str, str], trained: Path, tmp_path: Path
 ) -> None:
     run("shards", "write", corpora[1], "-t", trained, "--out", tmp_path / "x").good()
@@ -123,14 +131,14 @@ def test_shards_elsewhere(
         ("nonsense://x", "nonsense:// URLs are not supported"),
     ],
 )
-def test_what_cannot_be_read(run: Callable[..., Done], url: str, message: str) -> None:
+def test_unreadable_urls_are_refused(run: Callable[..., Done], url: str, message: str) -> None:
     done = run("train", url)
     assert done.code == 1
     assert message in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_a_server_that_is_not_there_is_named(run):
+def test_unreachable_server_is_named(run):
     run("count", "ftp://127.0.0.1:1/a.txt").refused(
         1, "ftp://127.0.0.1:1/a.txt cannot be reached: Connection refused"
     )

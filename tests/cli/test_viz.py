@@ -21,7 +21,7 @@ def letters(start, tmp_path_factory):
     return folder / "tokenizers" / "letters"
 
 
-def test_tokens_stand_between_separators_with_a_statistics_line(run, trained):
+def test_tokens_are_separated_and_followed_by_statistics(run, trained):
     text = "the quick brown fox"
     done = run("viz", "-t", trained, text).good()
     header, tokens, statistics = done.lines
@@ -34,7 +34,7 @@ def test_tokens_stand_between_separators_with_a_statistics_line(run, trained):
     assert done.stderr == ""
 
 
-def test_special_tokens_stand_out(run, trained):
+def test_special_tokens_are_marked(run, trained):
     assert (
         "a│⟪<|pad|>⟫│b" in run("viz", "-t", trained, "--special-policy", "encode", "a<|pad|>b").good().lines
     )
@@ -42,12 +42,12 @@ def test_special_tokens_stand_out(run, trained):
     run("viz", "-t", trained, "--special-policy", "raise", "a<|pad|>b").refused(1, "'<|pad|>' at bytes 1-8")
 
 
-def test_ids_stand_beneath_the_tokens(run, letters):
+def test_ids_are_below_the_tokens(run, letters):
     assert run("viz", "-t", letters, "--ids", "a b").good().lines[1:3] == ["a │· │b", "97│32│98"]
     assert run("viz", "-t", letters, "a b").good().lines[1] == "a│·│b"
 
 
-def test_several_tokenizers_side_by_side(run, trained, letters, monkeypatch):
+def test_several_tokenizers_are_shown_side_by_side(run, trained, letters, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     done = run("viz", "-t", trained, "-t", letters, "--layout", "side-by-side", "the fox").good()
     assert "── mine" in done.lines[0]
@@ -59,7 +59,7 @@ def test_several_tokenizers_side_by_side(run, trained, letters, monkeypatch):
     assert "shown stacked: side by side takes 83 columns, and there are 80" in done.lines
 
 
-def test_a_title_for_each_of_several_texts(run, letters, tmp_path):
+def test_each_of_several_texts_has_a_title(run, letters, tmp_path):
     (tmp_path / "a.txt").write_text("ab", encoding="utf-8")
     (tmp_path / "b.txt").write_text("cd", encoding="utf-8")
     lines = run("viz", "-t", letters, "*.txt", "-", "word", stdin=b"ef").good().lines
@@ -101,14 +101,14 @@ def test_json_has_the_tokens_of_each_tokenizer(run, trained, letters):
     ]
 
 
-def test_an_empty_text(run, letters, tmp_path):
+def test_empty_text_has_no_tokens(run, letters, tmp_path):
     (tmp_path / "empty.txt").touch()
     for argument in ("", "-", "empty.txt"):
         assert run("viz", "-t", letters, argument).good().lines[-1] == "0 characters · 0 bytes · 0 tokens"
     assert run("viz", "-t", letters, "--json", "").good().json["tokenizers"][0]["bytes_per_token"] is None
 
 
-def test_the_built_in_tokenizer_and_names(run, trained, tmp_path):
+def test_tokenizer_is_found_by_name_link_and_path(run, trained, tmp_path):
     assert "── default · bpe · 8,192 tokens" in run("viz", "text").good().stdout
     (tmp_path / "tokenizers").mkdir()
     (tmp_path / "tokenizers" / "near").symlink_to(trained)
@@ -133,7 +133,7 @@ def test_steps_show_each_word_once_below_the_tokens(run, trained, letters):
     assert "steps" not in run("viz", "-t", trained, "the the").good().stdout
 
 
-def test_steps_in_json_lead_to_the_tokens(run, trained):
+def test_json_steps_lead_to_the_tokens(run, trained):
     [view] = run("viz", "-t", trained, "--steps", "--json", "the the").good().json["tokenizers"]
     steps = view["steps"]
     made = [steps["pretokens"][step["pretoken"]]["tokens"] for step in steps["steps"]]
@@ -150,7 +150,7 @@ def test_steps_in_json_lead_to_the_tokens(run, trained):
     assert "steps" not in plain
 
 
-def test_steps_stand_on_the_page_and_in_the_picture(run, trained, tmp_path):
+def test_page_and_picture_have_the_steps(run, trained, tmp_path):
     run("viz", "-t", trained, "--steps", "--html", "a.html", "--svg", "a.svg", "the <the").good()
     page = (tmp_path / "a.html").read_text(encoding="utf-8")
     assert "<details open><summary>Steps: byte-level BPE</summary>" in page
@@ -159,7 +159,7 @@ def test_steps_stand_on_the_page_and_in_the_picture(run, trained, tmp_path):
     assert "steps of" in (tmp_path / "a.svg").read_text(encoding="utf-8")
 
 
-def test_steps_at_random_are_refused(run, trained):
+def test_steps_of_a_sampled_segmentation_are_refused(run, trained):
     done = run("viz", "-t", trained, "--steps", "--dropout", "0.5", "the")
     done.refused(2, "a sampled segmentation has no known steps", "leave out")
 
@@ -167,7 +167,7 @@ def test_steps_at_random_are_refused(run, trained):
 # --- colour -----------------------------------------------------------------------------------
 
 
-def test_colour_is_for_terminals_unless_it_is_asked_for(run, terminal, letters):
+def test_colour_is_for_terminals_unless_requested(run, terminal, letters):
     assert ESCAPE not in run("viz", "-t", letters, "ab").good().stdout
     assert ESCAPE not in run("viz", "-t", letters, "ab", "--color", "never").good().stdout
     assert ESCAPE in run("viz", "-t", letters, "ab", "--color", "always").good().stdout
@@ -175,7 +175,7 @@ def test_colour_is_for_terminals_unless_it_is_asked_for(run, terminal, letters):
     assert ESCAPE not in terminal("viz", "-t", letters, "ab", "--color", "never").good().stdout
 
 
-def test_no_color_is_heeded_unless_colour_is_asked_for(terminal, letters):
+def test_no_color_is_respected_unless_colour_is_requested(terminal, letters):
     env = {"NO_COLOR": "1"}
     done = terminal("viz", "-t", letters, "ab", env=env).good()
     assert ESCAPE not in done.stdout
@@ -184,7 +184,7 @@ def test_no_color_is_heeded_unless_colour_is_asked_for(terminal, letters):
     assert ESCAPE in terminal("viz", "-t", letters, "ab", env={"NO_COLOR": ""}).good().stdout
 
 
-def test_files_are_written_beside_what_is_printed(run, letters, tmp_path):
+def test_files_are_written_in_addition_to_the_output(run, letters, tmp_path):
     page, picture = tmp_path / "new" / "page.html", tmp_path / "new" / "picture.svg"
     plain = run("viz", "-t", letters, "--ids", "a b", "c").good()
     done = run("viz", "-t", letters, "--ids", "a b", "c", "--html", page, "--svg", picture).good()
@@ -194,7 +194,7 @@ def test_files_are_written_beside_what_is_printed(run, letters, tmp_path):
     assert sorted(page.parent.iterdir()) == [page, picture]
 
 
-def test_a_picture_is_as_wide_as_columns_says(run, letters, tmp_path, monkeypatch):
+def test_picture_width_follows_columns(run, letters, tmp_path, monkeypatch):
     heights = []
     for columns in ("40", "200"):
         monkeypatch.setenv("COLUMNS", columns)
@@ -204,7 +204,7 @@ def test_a_picture_is_as_wide_as_columns_says(run, letters, tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize("option", ["--html", "--svg"])
-def test_files_that_cannot_be_are_refused_before_any_work(run, letters, tmp_path, option):
+def test_unwritable_files_are_refused_before_any_work(run, letters, tmp_path, option):
     run("viz", "-t", letters, "a", option, tmp_path).refused(2, "is a folder", option)
     same = tmp_path / "same"
     run("viz", "-t", letters, "a", "--html", same, "--svg", same).refused(2, "both name", "file of its own")

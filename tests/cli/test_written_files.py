@@ -37,7 +37,7 @@ def texts(tmp_path):
         "play notes.txt --html notes.txt",
     ],
 )
-def test_what_is_read_is_not_written_over(run, texts, command):
+def test_input_file_is_not_overwritten(run, texts, command):
     (texts / "notes.jsonl").write_text('{"text": "some notes"}\n')
     before = {path: path.read_bytes() for path in texts.iterdir()}
     run(*command.split()).refused(2, "would write over", "which is read", "name another file")
@@ -56,14 +56,14 @@ def test_what_is_read_is_not_written_over(run, texts, command):
         "viz sub --svg sub/notes.txt",
     ],
 )
-def test_what_is_read_of_a_folder_or_a_pattern_is_not_written_over(run, texts, command):
+def test_file_of_an_input_folder_or_pattern_is_not_overwritten(run, texts, command):
     (texts / "sub").mkdir()
     (texts / "sub" / "notes.txt").write_text("some notes\n")
     run(*command.split()).refused(2, "would write over sub/notes.txt, which is read as a part of", "outside")
     assert (texts / "sub" / "notes.txt").read_text() == "some notes\n"
 
 
-def test_what_is_not_read_of_a_folder_is_written_anew(run, texts):
+def test_unread_file_of_an_input_folder_is_overwritten(run, texts):
     (texts / "docs").mkdir()
     (texts / "docs" / "a.txt").write_text("some text\n")
     for _ in range(2):
@@ -84,7 +84,7 @@ def test_what_is_not_read_of_a_folder_is_written_anew(run, texts):
         ("inspect --vocab-out page.tsv --json --out page.tsv", "--out", "--vocab-out"),
     ],
 )
-def test_two_results_are_not_written_into_one_file(run, texts, command, first, second):
+def test_two_results_for_one_file_are_refused(run, texts, command, first, second):
     before = sorted(texts.iterdir())
     run(*command.split()).refused(2, f"{first} and {second} both name", "give each a file of its own")
     assert sorted(texts.iterdir()) == before
@@ -94,7 +94,7 @@ def test_two_results_are_not_written_into_one_file(run, texts, command, first, s
 @pytest.mark.parametrize(
     ("name", "form"), [("a.json", "json"), ("a.CSV", "csv"), ("a.md", "markdown"), ("a.tex", "latex")]
 )
-def test_a_file_has_the_form_that_its_name_ends_in(run, texts, command, name, form):
+def test_file_extension_chooses_the_format(run, texts, command, name, form):
     for out, *option in ((name,), (name, f"--{form}"), ("a.txt", f"--{form}"), ("b.json", f"--{form}")):
         run(*command.split(), *option, "--out", out).good()
     read = [(texts / out).read_bytes() for out in (name, "a.txt", "b.json")]
@@ -102,11 +102,11 @@ def test_a_file_has_the_form_that_its_name_ends_in(run, texts, command, name, fo
     assert read[0] == read[1] == read[2] != (texts / "plain.txt").read_bytes()
 
 
-def test_a_file_of_an_earlier_run_is_written_anew(run, texts):
+def test_file_of_an_earlier_run_is_overwritten(run, texts):
     for _ in range(2):
         run("count", "notes.txt", "--json", "--out", "counts.json").good()
     assert json.loads((texts / "counts.json").read_bytes())["total"]["bytes"] == 11
 
 
-def test_a_device_takes_several_results(run, texts):
+def test_device_accepts_several_results(run, texts):
     run("viz", "notes.txt", "--html", "/dev/null", "--svg", "/dev/null").good()

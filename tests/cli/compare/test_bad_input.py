@@ -24,12 +24,12 @@ import pytest
         (["--backend", "bqe"], ["bqe", "bpe"]),
     ],
 )
-def test_usage_errors(run, trained, texts, arguments, parts):
+def test_usage_errors_are_refused(run, trained, texts, arguments, parts):
     arguments = [str(trained) if one == "NAME" else one for one in arguments]
     run("compare", texts, *arguments, "--no-times").refused(2, *parts)
 
 
-def test_a_corpus_that_cannot_be_evaluated_on(run, trained, tmp_path):
+def test_corpus_that_cannot_be_evaluated_is_refused(run, trained, tmp_path):
     (tmp_path / "one.txt").write_text("one line\n")
     (tmp_path / "empty.txt").touch()
     (tmp_path / "bad.txt").write_bytes(b"a\xff")
@@ -44,7 +44,7 @@ def test_a_corpus_that_cannot_be_evaluated_on(run, trained, tmp_path):
     run("compare", "missing.txt", "-t", trained).refused(1, "missing.txt does not exist")
 
 
-def test_what_cannot_be_known_is_null_with_the_reason(run, trained, tmp_path):
+def test_unknown_figures_are_null_with_the_reason(run, trained, tmp_path):
     (tmp_path / "one.txt").write_text("one document")
     data = run("compare", "one.txt", "-t", trained, "-t", trained, "--no-times", "--json").good().json
     assert [one["name"] for one in data["tokenizers"]] == ["mine", "mine#2"]
@@ -56,7 +56,7 @@ def test_what_cannot_be_known_is_null_with_the_reason(run, trained, tmp_path):
         assert one["metrics"]["operator_isolation"]["value"] is None
 
 
-def test_one_language_and_lines_that_do_not_match(run, trained, texts):
+def test_single_language_or_unaligned_lines_have_no_premiums(run, trained, texts):
     arguments = ["-t", trained, "--no-times", "--json"]
     one = run("compare", texts / "parallel" / "en.txt", texts / "code", *arguments).good().json
     assert one["fairness_gap"] is not None
@@ -68,7 +68,7 @@ def test_one_language_and_lines_that_do_not_match(run, trained, texts):
     assert "no premium of languages" in run("compare", texts, "-t", trained, "--no-times").good().stdout
 
 
-def test_a_group_of_two_files_is_one_group(run, trained, texts):
+def test_group_with_two_files_is_counted_as_one(run, trained, texts):
     (texts / "more" / "code").mkdir(parents=True)
     (texts / "more" / "code" / "python.py").write_text("x = 1\n")
     data = run("compare", texts, "-t", trained, "--no-times", "--json").good().json
@@ -76,7 +76,7 @@ def test_a_group_of_two_files_is_one_group(run, trained, texts):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="names are bytes on POSIX only")
-def test_a_file_whose_name_is_not_text(run, trained, tmp_path):
+def test_file_name_that_is_not_utf8_is_shown(run, trained, tmp_path):
     folder = tmp_path / "odd"
     folder.mkdir()
     try:
@@ -88,7 +88,7 @@ def test_a_file_whose_name_is_not_text(run, trained, tmp_path):
     assert r"caf\xe9" in run(*arguments, "--csv").good().stdout
 
 
-def test_a_text_that_a_tokenizer_loses_is_reported(run, texts, tmp_path):
+def test_lossy_tokenizer_is_reported(run, texts, tmp_path):
     (tmp_path / "vocab.txt").write_text(
         "\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "fox"]) + "\n"
     )

@@ -54,7 +54,7 @@ def test_json_equals_an_independent_computation(run, trained, byte, texts):
     assert mine["throughput"] is None
 
 
-def test_figures_can_be_means(run, trained, texts):
+def test_figures_can_be_aggregated_as_means(run, trained, texts):
     found = {
         how: run("compare", texts, "-t", trained, "--no-times", "--json", "--aggregate", how).good().json
         for how in ("pooled", "macro", "per_document")
@@ -73,7 +73,7 @@ def test_figures_can_be_means(run, trained, texts):
     )
 
 
-def test_groups_have_intervals_where_they_have_units(run, trained, texts):
+def test_groups_with_several_units_have_intervals(run, trained, texts):
     """Each language has forty aligned lines as its units; all lines of the only code file are one unit."""
     options = ["-t", trained, "--documents", "lines", "--no-times", "--json"]
     data = run("compare", texts, *options).good().json
@@ -92,7 +92,7 @@ def test_groups_have_intervals_where_they_have_units(run, trained, texts):
     assert data["corpus"]["units"] == {"aligned lines": 40, "files": 1}
 
 
-def test_what_was_asked_for_is_kept(run, trained, texts):
+def test_arguments_are_recorded(run, trained, texts):
     plain = run("compare", texts, "-t", trained, "--json").good().json
     assert plain["arguments"] == {"paths": [str(texts)], "tokenizer": [str(trained)]}
     assert plain["tokenizers"][0]["loading_seconds"] > 0
@@ -109,7 +109,7 @@ def numbered_lines(*numbers):
     return "".join(f"line {number} of the text, which is {number * number}\n" for number in numbers)
 
 
-def test_text_that_was_trained_on_is_reported_of_whatever_the_documents(run, tmp_path):
+def test_training_text_is_recognized_whatever_the_documents(run, tmp_path):
     texts = {"a": range(30), "b": range(20, 40), "c": range(30, 40), "d": range(5, 15)}
     for name, numbers in texts.items():
         (tmp_path / f"{name}.txt").write_text(numbered_lines(*numbers), encoding="utf-8")
@@ -124,7 +124,7 @@ def test_text_that_was_trained_on_is_reported_of_whatever_the_documents(run, tmp
     }
 
 
-def test_text_that_was_trained_on_is_reported_of_wherever_figures_are_shown(run, tmp_path):
+def test_training_text_is_reported_in_every_format(run, tmp_path):
     (tmp_path / "a.txt").write_text(numbered_lines(*range(30)), encoding="utf-8")
     run("train", "a.txt", "--vocab-size", "280", "--name", "mine").good()
     told = "mine was trained on this very text"
@@ -135,7 +135,7 @@ def test_text_that_was_trained_on_is_reported_of_wherever_figures_are_shown(run,
         assert told in run("report", *arguments, *form).good().stdout
 
 
-def test_metrics_choose_what_is_printed(run, trained, texts):
+def test_chosen_metrics_are_printed(run, trained, texts):
     full = run("compare", texts, "-t", trained, "--no-times", "--json").good().json
     names = ["unk_rate", "bytes_per_token"]
     slim = run("compare", texts, "-t", trained, "--no-times", "--json", "--metrics", ",".join(names)).json
@@ -148,7 +148,7 @@ def test_metrics_choose_what_is_printed(run, trained, texts):
     assert all(metric.title in shown for metric in METRICS.values())
 
 
-def test_csv_and_json_say_the_same(run, trained, texts):
+def test_csv_equals_json(run, trained, texts):
     arguments = ["compare", texts, "-t", trained, "--no-times"]
     data = run(*arguments, "--json").json["tokenizers"][0]
     rows = list(csv.DictReader(io.StringIO(run(*arguments, "--csv").good().stdout)))
@@ -165,7 +165,7 @@ def test_csv_and_json_say_the_same(run, trained, texts):
         assert row["value"] == ("" if value is None else repr(value))
 
 
-def test_one_tokenizer_is_not_the_best_of_any(run, trained, texts):
+def test_single_tokenizer_is_not_marked_as_best(run, trained, texts):
     arguments = ["compare", texts, "-t", trained, "--no-times"]
     figure = run(*arguments, "--json").good().json["tokenizers"][0]["metrics"]["bytes_per_token"]
     for form in ([], ["--markdown"], ["--latex"]):
@@ -178,7 +178,7 @@ def test_one_tokenizer_is_not_the_best_of_any(run, trained, texts):
         assert f"{figure['value']:.3f} ±" in text or f"{low:.3f}…{high:.3f}" in text
 
 
-def test_tables_for_documents(run, trained, byte, texts):
+def test_markdown_and_latex_tables_are_written(run, trained, byte, texts):
     arguments = ["compare", texts, "-t", trained, "-t", byte, "--metrics", "bytes_per_token,unk_rate"]
     head, rule, mine, other, *others = run(*arguments, "--markdown").good().lines
     assert head == "| tokenizer | vocab | bytes/token | vs mine | tokens | UNK | max premium | Gini |"
@@ -201,7 +201,7 @@ def test_tables_for_documents(run, trained, byte, texts):
     assert any("40 aligned lines and 1 document" in line for line in latex)
 
 
-def test_a_mix_and_a_model_are_answered(run, trained, byte, texts, tmp_path):
+def test_mix_and_model_options_add_costs(run, trained, byte, texts, tmp_path):
     arguments = ["compare", texts, "-t", trained, "-t", byte, "--no-times", "--mix", "en=3,de=1"]
     described = ["--model-dim", "64", "--layers", "2", "--context", "1k", "--price", "2.5"]
     data = run(*arguments, *described, "--json").good().json
@@ -231,14 +231,14 @@ def test_a_mix_and_a_model_are_answered(run, trained, byte, texts, tmp_path):
     assert sentence in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
-def test_a_mix_that_cannot_be_meant(run, trained, texts):
+def test_invalid_mix_is_refused(run, trained, texts):
     arguments = ["compare", texts, "-t", trained, "--mix"]
     run(*arguments, "en=1,fr=1").refused(2, "'fr', and there is no such group", "de, en")
     run(*arguments, "en").refused(2, "--mix 'en'", "en=0.6")
     run("compare", texts, "--backend", "bpe", "--mix", "xx=1").refused(2, "no such group")
 
 
-def test_metrics_help_explains_each(run):
+def test_metrics_help_explains_each_metric(run):
     """The help on metrics needs neither a corpus nor a tokenizer."""
     names = [one["name"] for one in run("compare", "--metrics", "help", "--json").good().json["metrics"]]
     assert names[: len(METRICS)] == list(METRICS)
@@ -246,7 +246,7 @@ def test_metrics_help_explains_each(run):
     assert all(name in shown for name in names)
 
 
-def test_it_fits_the_terminal(run, trained, byte, texts, columns):
+def test_output_fits_the_terminal_width(run, trained, byte, texts, columns):
     tokenizers = [part for name in (trained, byte) * 3 for part in ("-t", name)]
     for metrics in ([], ["--metrics", "all"]):
         done = run("compare", texts, *tokenizers, "--no-times", *metrics).good()
@@ -257,14 +257,14 @@ def test_it_fits_the_terminal(run, trained, byte, texts, columns):
     assert "Gini" in text
 
 
-def test_times_are_measured_where_they_are_wanted(run, trained, texts):
+def test_throughput_is_measured_unless_disabled(run, trained, texts):
     [found] = run("compare", texts, "-t", trained, "--json").good().json["tokenizers"]
     assert 0 < found["throughput"]["low"] <= found["throughput"]["median"] <= found["throughput"]["high"]
     assert "MB/s" in run("compare", texts, "-t", trained).good().stdout
     assert "MB/s" not in run("compare", texts, "-t", trained, "--no-times").good().stdout
 
 
-def test_without_tokenizers_some_are_trained(run, tmp_path):
+def test_candidates_are_trained_without_given_tokenizers(run, tmp_path):
     files = [corpora_directory() / "parallel" / f"{name}.txt" for name in ("en", "de")]
     arguments = ["compare", *files, "--backend", "bpe", "--vocab-size", "600", "--no-times", "--json"]
     data = run(*arguments).good().json
@@ -282,7 +282,7 @@ def test_without_tokenizers_some_are_trained(run, tmp_path):
 
 @pytest.mark.real
 @pytest.mark.slow
-def test_tokenizers_of_every_family(run, shared, texts):
+def test_tokenizers_of_every_family_are_compared(run, shared, texts):
     """Every figure exists and is within its bounds, whatever the normalizer, unknown token or byte fallback."""
     names = ["bert-base-uncased", "t5-small", "mistral", "gpt2"]
     tokenizers = [part for name in names for part in ("-t", shared / "vocab" / name)]
@@ -303,7 +303,7 @@ def test_tokenizers_of_every_family(run, shared, texts):
 # --- files left on disk -----------------------------------------------------------------------
 
 
-def test_out_holds_what_would_be_printed(run, trained, texts, tmp_path):
+def test_out_writes_what_would_be_printed(run, trained, texts, tmp_path):
     arguments = ["compare", texts, "-t", trained, "--no-times"]
     for form in ("--json", "--csv", "--markdown", "--latex"):
         printed = run(*arguments, form).good().out
@@ -315,7 +315,7 @@ def test_out_holds_what_would_be_printed(run, trained, texts, tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"c", "new", "found.txt"}
 
 
-def test_a_file_that_cannot_be_written_is_an_error_and_stays(run, trained, texts, tmp_path):
+def test_unwritable_output_file_is_refused(run, trained, texts, tmp_path):
     (tmp_path / "file").write_text("older")
     run("compare", texts, "-t", trained, "--no-times", "--out", "file/found.txt").refused(
         1, "was not written"
@@ -324,7 +324,7 @@ def test_a_file_that_cannot_be_written_is_an_error_and_stays(run, trained, texts
 
 
 @pytest.mark.skipif(os.name == "nt", reason="sends POSIX signals")
-def test_ctrl_c_leaves_the_older_file(start, trained, tmp_path):
+def test_ctrl_c_keeps_the_older_file(start, trained, tmp_path):
     letters = bytes(b"etaoinshrdlu    "[byte & 15] for byte in range(256))
     (tmp_path / "long.txt").write_bytes((random.Random(7).randbytes(99).translate(letters) + b"\n") * 200_000)
     (tmp_path / "found.json").write_text("older")

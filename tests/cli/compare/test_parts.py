@@ -8,7 +8,7 @@ IN_PARTS = ("--parts", "kept", "--part-bytes", "2kB")
 
 
 @pytest.mark.parametrize("form", ["--json", "--csv", "--markdown"])
-def test_the_output_of_compare_is_the_same(run, trained, byte, texts, form):
+def test_compare_in_parts_prints_the_same(run, trained, byte, texts, form):
     command = ("compare", texts, "-t", trained, "-t", byte, "--no-times", form)
     whole = run(*command).good()
     assert run(*command, *IN_PARTS).good().out == whole.out
@@ -16,7 +16,7 @@ def test_the_output_of_compare_is_the_same(run, trained, byte, texts, form):
 
 
 @pytest.mark.parametrize("aggregation", ["pooled", "per_document"])
-def test_shares_of_compare(run, trained, texts, aggregation):
+def test_shares_of_compare_add_up(run, trained, texts, aggregation):
     command = ("compare", texts, "-t", trained, "--no-times", "--json", "--aggregate", aggregation)
     for share in ("1/2", "2/2"):
         done = run(*command, *IN_PARTS, "--part", share).good()
@@ -25,7 +25,7 @@ def test_shares_of_compare(run, trained, texts, aggregation):
     assert run(*command, *IN_PARTS, "--resume").good().out == run(*command).good().out
 
 
-def test_a_report_is_the_same(run, trained, byte, texts):
+def test_report_in_parts_prints_the_same(run, trained, byte, texts):
     command = ("report", texts, "-t", trained, "--json")
 
     def figures(*options):
@@ -40,7 +40,7 @@ def test_a_report_is_the_same(run, trained, byte, texts):
     assert (refused.code, "--parts keeps the counts of one report" in refused.stderr) == (2, True)
 
 
-def test_a_check_is_the_same(run, trained, texts):
+def test_check_in_parts_prints_the_same(run, trained, texts):
     command = ("check", texts, "-t", trained, "--min", "bytes_per_token=99", "--json")
     whole, parts = run(*command), run(*command, *IN_PARTS)
     assert (whole.code, parts.code) == (3, 3)
@@ -48,7 +48,7 @@ def test_a_check_is_the_same(run, trained, texts):
 
 
 @pytest.mark.slow
-def test_processes_of_this_machine(run, trained, texts):
+def test_local_engine_prints_the_same(run, trained, texts):
     command = ("compare", texts, "-t", trained, "--no-times", "--json", "--engine", "native")
     whole = run(*command).good()
     assert run(*command, "--engine", "local", "--workers", "2", "--part-bytes", "2kB").good().out == whole.out
@@ -74,7 +74,7 @@ def test_processes_of_this_machine(run, trained, texts):
         (["--engine", "local", "--engine", "dask"], "are both for the work"),
     ],
 )
-def test_contradictions_are_refused(run, trained, texts, options, message):
+def test_contradictory_options_are_refused(run, trained, texts, options, message):
     done = run("compare", texts, "-t", trained, *options)
     assert done.code == 2
     assert message in done.stderr

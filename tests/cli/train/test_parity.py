@@ -33,7 +33,7 @@ def tokens_of(folder, text):
 
 
 @pytest.mark.slow
-def test_it_learns_what_the_textbook_learns(train, parallel):
+def test_merges_equal_the_reference(train, parallel):
     from support.kernels import counted_by_definition
 
     data = train(
@@ -59,7 +59,7 @@ def test_it_learns_what_the_textbook_learns(train, parallel):
     )
 
 
-def test_the_languages_come_closer_to_one_another(train, parallel):
+def test_parity_reduces_the_differences_between_languages(train, parallel):
     def spread(*options):
         folder = train("text", "--vocab-size", "800", "--out", "t", "--force", *options)["directory"]
         tokens = [
@@ -73,7 +73,7 @@ def test_the_languages_come_closer_to_one_another(train, parallel):
     assert parity < 1.02
 
 
-def test_a_window_keeps_a_language_from_taking_all(train, parallel):
+def test_window_limits_the_merges_of_one_language(train, parallel):
     train("text", "--parity", "dev", "--vocab-size", "300", "--out", "free")
     train(
         "text",
@@ -98,14 +98,14 @@ def test_a_window_keeps_a_language_from_taking_all(train, parallel):
 
 
 @pytest.mark.parametrize("rule", ["tokens-per-byte", "tokens-per-character"])
-def test_texts_that_are_no_translations_are_compared_by_their_length(train, parallel, rule):
+def test_unaligned_texts_are_compared_by_their_length(train, parallel, rule):
     (parallel / "dev" / "en.txt").write_text("Another text.\nOf another length.\n", encoding="utf-8")
     data = train("text", "--parity", "dev", "--vocab-size", "400", "--parity-rule", rule)
     assert f"times the {rule.replace('-', ' ')} of" in data["notes"][0]
     assert data["notes"][0].startswith("3 languages: ")
 
 
-def test_what_is_not_compared_is_said(train, parallel):
+def test_languages_that_are_not_compared_are_reported(train, parallel):
     (parallel / "text" / "code.txt").write_text("x = 1\n" * 50, encoding="utf-8")
     (parallel / "dev" / "xx.txt").write_text("\n".join(["a line"] * 40), encoding="utf-8")
     (parallel / "dev" / "SOURCE.txt").write_text("From somewhere.\n", encoding="utf-8")
@@ -121,7 +121,7 @@ def test_what_is_not_compared_is_said(train, parallel):
     assert data["notes"][-1] == "without development text, used by global merges only: code"
 
 
-def test_records_tell_their_language(train, parallel):
+def test_language_of_records_is_read_from_a_field(train, parallel):
     records = [
         json.dumps({"text": line, "lang": name})
         for name in LANGUAGES
@@ -153,7 +153,7 @@ def test_records_tell_their_language(train, parallel):
         (["text", "--parity", "dev", "--backend", "unigram"], "parity"),
     ],
 )
-def test_what_cannot_be_is_refused(run, parallel, arguments, said):
+def test_invalid_options_are_refused(run, parallel, arguments, said):
     (parallel / "uneven").mkdir()
     for number, language in enumerate(LANGUAGES):
         (parallel / "uneven" / f"{language}.txt").write_text("line\n" * (number + 1), encoding="utf-8")
@@ -168,14 +168,14 @@ def test_texts_without_groups_are_refused(parallel):
         tokbench.train(["a text"], parity=str(parallel / "dev"))
 
 
-def test_python_trains_as_the_command_does(train, parallel):
+def test_train_function_gives_the_same_as_the_command(train, parallel):
     train("text", "--parity", "dev", "--vocab-size", "300", "--out", "t")
     corpus = tokbench.open_corpus(parallel / "text", group_by="path")
     tokenizer = tokbench.train(corpus, parity=str(parallel / "dev"), vocab_size=300)
     assert tokenizer.merges == tokbench.load(parallel / "t").merges
 
 
-def test_counted_words_are_refused_before_anything_is_counted(parallel):
+def test_counted_words_are_refused_before_counting(parallel):
     from tokbench.backends.bpe import BpeBackend
     from tokbench.backends.bpe.config import BpeConfig
 
@@ -192,7 +192,7 @@ def test_both_kernels_write_the_same_files(train, parallel, monkeypatch, kernel)
 
 
 @pytest.mark.parametrize("merges", [0, 5])
-def test_more_words_than_can_be_merged_are_reported(parallel, monkeypatch, merges):
+def test_too_many_words_to_merge_are_refused(parallel, monkeypatch, merges):
     """The words are those of one language, or of all languages if some merges are learned from all together."""
     corpus = tokbench.open_corpus(parallel / "text", group_by="path")
 

@@ -15,7 +15,7 @@ def files_of(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_where_it_is_saved(train, text, tmp_path):
+def test_name_and_out_decide_the_folder(train, text, tmp_path):
     assert train(text, "--vocab-size", "260")["directory"] == "tokenizers/bpe-260"
     assert train(text, "--name", "mine")["directory"] == "tokenizers/mine"
     assert train(text, "--out", "deep/er/place")["directory"] == "deep/er/place"
@@ -31,7 +31,7 @@ def test_where_it_is_saved(train, text, tmp_path):
         ]
 
 
-def test_the_recorded_checksums_are_those_of_the_files(train, text, tmp_path):
+def test_recorded_checksums_match_the_files(train, text, tmp_path):
     folder = tmp_path / train(text)["directory"]
     recorded = json.loads((folder / "tokbench.json").read_bytes())["files"]
     found = files_of(folder)
@@ -40,7 +40,7 @@ def test_the_recorded_checksums_are_those_of_the_files(train, text, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/a", ".hidden", "../a"])
-def test_a_name_is_no_path(run, text, name, tmp_path):
+def test_name_that_is_a_path_is_refused(run, text, name, tmp_path):
     run("train", text, "--name", name).refused(2, "--name", "--out takes any path")
     assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
 
@@ -66,7 +66,7 @@ def test_force_replaces_only_saved_tokenizers(run, train, text, tmp_path):
     assert sorted(path.name for path in place.parent.iterdir()) == ["mine"]
 
 
-def test_force_takes_an_empty_folder_and_no_other(run, train, text, tmp_path):
+def test_force_replaces_an_empty_folder_only(run, train, text, tmp_path):
     (tmp_path / "empty").mkdir()
     run("train", text, "--out", "empty").refused(1, "empty exists")
     assert train(text, "--out", "empty", "--force")["directory"] == "empty"
@@ -79,7 +79,7 @@ def test_force_takes_an_empty_folder_and_no_other(run, train, text, tmp_path):
     assert (tmp_path / text).read_text(encoding="utf-8") == LOW_LOWER
 
 
-def test_force_replaces_what_a_link_points_to(train, text, tmp_path):
+def test_force_replaces_the_target_of_a_link(train, text, tmp_path):
     train(text, "--name", "mine", "--vocab-size", "260")
     (tmp_path / "link").symlink_to("tokenizers/mine")
     train(text, "--out", "link", "--vocab-size", "270", "--force")
@@ -87,7 +87,7 @@ def test_force_replaces_what_a_link_points_to(train, text, tmp_path):
     assert tokbench.load(tmp_path / "tokenizers" / "mine").info.vocab_size == 270
 
 
-def test_roles_and_a_chat_template_are_kept_beside_it(run, text, tmp_path):
+def test_roles_and_chat_template_are_saved(run, text, tmp_path):
     (tmp_path / "chat.jinja").write_text("{{ messages }}")
     arguments = ["train", text, "--vocab-size", "300", "--special-token", "<|end|>", "--out", "mine"]
     run(*arguments, "--role", "eos=<|end|>", "--chat-template", "chat.jinja").good()
@@ -100,7 +100,7 @@ def test_roles_and_a_chat_template_are_kept_beside_it(run, text, tmp_path):
 
 
 @pytest.mark.parametrize("backend", ["bpe", "wordpiece", "unigram", "sentencepiece"])
-def test_a_role_of_no_special_token_is_refused_before_training(run, text, monkeypatch, backend):
+def test_role_of_an_unknown_special_token_is_refused_before_training(run, text, monkeypatch, backend):
     monkeypatch.setattr("tokbench.corpus.Corpus.documents", None)
     arguments = ["train", text, "--backend", backend, "--vocab-size", "300", "--out", "mine"]
     run(*arguments, "--role", "eos=<|stop|>").refused(

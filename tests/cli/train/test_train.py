@@ -56,7 +56,7 @@ def files_of(folder):
 # --- what it prints ---------------------------------------------------------------------------
 
 
-def test_without_arguments_it_trains_on_the_bundled_texts(process, tmp_path):
+def test_default_text_is_the_bundled_one(process, tmp_path):
     done = process("train").good()
     assert done.stderr == ""
     rows = dict(re.split(r"  +", line, maxsplit=1) for line in done.lines[:8])
@@ -81,7 +81,7 @@ def test_without_arguments_it_trains_on_the_bundled_texts(process, tmp_path):
     assert (tmp_path / "tokenizers" / "bpe-4096" / "tokbench.json").is_file()
 
 
-def test_the_next_command_that_it_names_works(process, text):
+def test_suggested_next_command_works(process, text):
     done = process("train", text, "--out", "a folder/it's").good()
     [line] = [line for line in done.lines if line.startswith("try: ")]
     tokbench_, *arguments = shlex.split(line.removeprefix("try: "))
@@ -89,7 +89,7 @@ def test_the_next_command_that_it_names_works(process, text):
     assert "it's" in process(*arguments).good().stdout
 
 
-def test_json_has_the_same_as_data(train, tmp_path):
+def test_json_has_every_field(train, tmp_path):
     data = train()
     assert list(data) == KEYS
     assert data["schema"] == "tokbench.train/1"
@@ -109,7 +109,7 @@ def test_json_has_the_same_as_data(train, tmp_path):
     assert shown == learned[:12] + learned[12:][-12:]
 
 
-def test_a_vocabulary_that_the_text_cannot_fill_stops_early_and_says_so(run, train, text):
+def test_small_text_stops_early_with_a_reason(run, train, text):
     data = train(text, "--vocab-size", "5000")
     assert data["requested_vocab_size"] == 5000
     assert data["vocab_size"] == 256 + data["merges"] < 5000
@@ -122,7 +122,7 @@ def test_a_vocabulary_that_the_text_cannot_fill_stops_early_and_says_so(run, tra
 # --- what it reads ----------------------------------------------------------------------------
 
 
-def test_the_same_text_gives_the_same_tokenizer_wherever_it_comes_from(train, tmp_path):
+def test_source_of_the_text_does_not_change_the_tokenizer(train, tmp_path):
     data = LOW_LOWER.encode()
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "text.txt").write_bytes(data)
@@ -153,7 +153,7 @@ def test_the_same_text_gives_the_same_tokenizer_wherever_it_comes_from(train, tm
             assert found["fingerprint"] == expected["fingerprint"], source
 
 
-def test_files_folders_and_patterns_together(train, tmp_path):
+def test_files_folders_patterns_and_stdin_are_combined(train, tmp_path):
     for name in ("a.txt", "b.md", "sub/c.py", "sub/deep/d.py", "sub/.hidden.py", "more/e.txt"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(f"text of {name}\n", encoding="utf-8")
@@ -164,7 +164,7 @@ def test_files_folders_and_patterns_together(train, tmp_path):
 
 
 @pytest.mark.parametrize(("unit", "documents"), [("file", 1), ("lines", 4), ("paragraphs", 2)])
-def test_documents_of_a_text_file(train, tmp_path, unit, documents):
+def test_documents_of_a_text_file_are_counted_by_unit(train, tmp_path, unit, documents):
     (tmp_path / "poem.txt").write_text("one\ntwo\n\nthree\r\nfour\n", encoding="utf-8")
     assert train("poem.txt", "--documents", unit)["documents"] == documents
 
@@ -176,14 +176,14 @@ def test_documents_of_a_text_file(train, tmp_path, unit, documents):
         ("skip", "1 document that is not UTF-8 was left out"),
     ],
 )
-def test_errors_says_what_becomes_of_bad_utf8(run, tmp_path, text, policy, note):
+def test_errors_option_decides_about_invalid_utf8(run, tmp_path, text, policy, note):
     (tmp_path / "bad.txt").write_bytes(b"caf\xe9 na\xefve")
     done = run("train", "bad.txt", text, "--errors", policy, "--json").good()
     assert done.stderr == f"note: {note}\n"
     assert done.json["documents"] == {"replace": 2, "skip": 1}[policy]
 
 
-def test_binary_files_in_a_folder_are_left_out_and_reported(run, tmp_path, text):
+def test_binary_files_in_a_folder_are_skipped_and_reported(run, tmp_path, text):
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "a.txt").write_text(LOW_LOWER, encoding="utf-8")
     (tmp_path / "folder" / "program").write_bytes(b"\x7fELF\0\0\xff")
@@ -196,7 +196,7 @@ def test_binary_files_in_a_folder_are_left_out_and_reported(run, tmp_path, text)
 
 
 @pytest.mark.parametrize("name", PATTERN_NAMES)
-def test_every_named_pattern(train, text, tmp_path, name):
+def test_every_named_pattern_can_be_trained(train, text, tmp_path, name):
     data = train(text, "--pattern", name)
     manifest = json.loads((tmp_path / data["directory"] / "tokbench.json").read_bytes())
     assert manifest["config"]["pattern"] == name
@@ -205,7 +205,7 @@ def test_every_named_pattern(train, text, tmp_path, name):
     assert (data["pretokens"], data["distinct_pretokens"]) == (len(pretokens), len(set(pretokens)))
 
 
-def test_a_regular_expression_as_pattern(train, run, text):
+def test_regular_expression_is_a_valid_pattern(train, run, text):
     data = train(text, "--pattern", r"\w+|\W+", "--name", "words")
     assert data["pretokens"] == len(re.findall(r"\w+|\W+", LOW_LOWER))
     pieces = run("encode", "-t", "words", "--json", "--text", "lowest wider").good().json["tokens"]
@@ -213,7 +213,7 @@ def test_a_regular_expression_as_pattern(train, run, text):
     assert not any(" " in piece.strip(" ") for piece in pieces)
 
 
-def test_special_tokens_count_and_come_last(train, text, run):
+def test_special_tokens_count_towards_the_size_and_come_last(train, text, run):
     data = train(
         text, "--vocab-size", "270", "--special-token", "<|b|>", "--special-token", "<|a|>", "--name", "s"
     )
@@ -223,7 +223,7 @@ def test_special_tokens_count_and_come_last(train, text, run):
     assert ids == "269 268\n"
 
 
-def test_special_tokens_are_no_text_to_learn_from(train, tmp_path):
+def test_special_tokens_in_the_text_are_not_trained_on(train, tmp_path):
     (tmp_path / "marked.txt").write_text("ab<|stop|>ab<|stop|>" * 20, encoding="utf-8")
     learned = train("marked.txt", "--special-token", "<|stop|>", "--name", "with")["first_learned"]
     assert [piece["piece"] for piece in learned] == ["ab"]
@@ -231,7 +231,7 @@ def test_special_tokens_are_no_text_to_learn_from(train, tmp_path):
     assert "stop" in {piece["piece"] for piece in learned}
 
 
-def test_min_frequency_ends_the_training(train, text):
+def test_min_frequency_stops_the_training(train, text):
     sizes = [
         train(text, "--min-frequency", n, "--name", f"m{n}")["merges"] for n in ("1", "2", "4", "9", "99")
     ]
@@ -241,7 +241,7 @@ def test_min_frequency_ends_the_training(train, text):
 
 
 @pytest.mark.parametrize("length", [1, 2, 5])
-def test_max_token_length_holds_for_every_token(train, text, length):
+def test_max_token_length_limits_every_token(train, text, length):
     data = train(text, "--max-token-length", str(length), "--name", "short")
     tokenizer = tokbench.load(data["directory"])
     lengths = [len(tokenizer.token_bytes(id)) for id in range(data["vocab_size"])]
@@ -250,14 +250,14 @@ def test_max_token_length_holds_for_every_token(train, text, length):
     assert ("byte:" in data["stopped_early"]) == (length == 1)
 
 
-def test_a_preset_and_what_stands_beside_it(train):
+def test_options_override_a_preset(train):
     assert train("--preset", "tiny")["requested_vocab_size"] == 512
     data = train("--preset", "tiny", "--vocab-size", "300", "--pattern", "gpt2", "--name", "t2")
     assert data["vocab_size"] == 300
     assert tokbench.load(data["directory"]).pattern.name == "gpt2"
 
 
-def test_a_preset_of_ones_own(train, text, tmp_path):
+def test_preset_file_is_read(train, text, tmp_path):
     (tmp_path / "mine.toml").write_text(
         'backend = "bpe"\n[options]\nvocab_size = 270\nspecial_tokens = ["<|x|>"]\n', encoding="utf-8"
     )
@@ -266,7 +266,7 @@ def test_a_preset_of_ones_own(train, text, tmp_path):
 
 
 @pytest.mark.parametrize("specials", [0, 1, 3])
-def test_impossible_sizes_are_refused_with_the_smallest_that_works(run, train, text, specials, tmp_path):
+def test_too_small_size_is_refused_with_the_smallest_one(run, train, text, specials, tmp_path):
     options = [word for number in range(specials) for word in ("--special-token", f"<|{number}|>")]
     smallest = 256 + specials
     refused = run("train", text, *options, "--vocab-size", str(smallest - 1))
@@ -276,11 +276,11 @@ def test_impossible_sizes_are_refused_with_the_smallest_that_works(run, train, t
     assert (data["vocab_size"], data["merges"]) == (smallest, 0)
 
 
-def test_threads_are_reported(train, text):
+def test_number_of_threads_is_reported(train, text):
     assert train(text, "--threads", "2")["threads"] == 2
 
 
-def test_training_again_gives_the_same_bytes(train, text):
+def test_repeated_training_gives_the_same_bytes(train, text):
     one = files_of(Path(train(text, "--name", "same", "--seed", "3")["directory"]))
     other = files_of(Path(train(text, "--name", "same", "--seed", "3", "--force")["directory"]))
     assert one == other
@@ -289,7 +289,7 @@ def test_training_again_gives_the_same_bytes(train, text):
 # --- superwords -------------------------------------------------------------------------------
 
 
-def test_superwords_begin_at_a_number_of_tokens(run, tmp_path):
+def test_superwords_begin_at_the_given_size(run, tmp_path):
     (tmp_path / "text.txt").write_text("by the way, it was by the way\n" * 20)
     arguments = ["train", "text.txt", "--vocab-size", "290", "--superwords", "262", "--out", "out"]
     run(*arguments).good()
@@ -310,10 +310,10 @@ def test_superwords_begin_at_a_number_of_tokens(run, tmp_path):
         (["--superwords", "300", "--vocab-size", "500", "--backend", "unigram"], ["superwords"]),
     ],
 )
-def test_superwords_that_cannot_be(run, arguments, parts):
+def test_invalid_superword_options_are_refused(run, arguments, parts):
     run("train", *arguments).refused(2, *parts)
 
 
-def test_superwords_need_more_memory_than_words(run, native, monkeypatch):
+def test_superwords_with_a_memory_limit_are_refused(run, native, monkeypatch):
     monkeypatch.setenv("TOKBENCH_KERNEL", native.name)
     run("train", "--superwords", "300", "--vocab-size", "500", "--memory", "1GB").refused(2, "whole texts")
