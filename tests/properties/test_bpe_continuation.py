@@ -74,7 +74,7 @@ def once_each(merges: Sequence[Merge]) -> list[Merge]:
     max_token_length=st.none() | st.integers(1, 9),
     seed=st.integers(0, 2**63 - 1),
 )
-def test_a_kernel_continues_a_training_as_the_textbook_does(
+def test_continued_training_equals_the_reference(
     kernel: Kernel,
     *,
     old: dict[str, int],
@@ -109,9 +109,7 @@ def test_a_kernel_continues_a_training_as_the_textbook_does(
 
 
 @given(counts=st.dictionaries(spaced, st.integers(1, 9), min_size=1, max_size=5), max_words=st.integers(1, 3))
-def test_a_kernel_passes_over_what_must_not_be_a_token(
-    kernel: Kernel, counts: dict[str, int], max_words: int
-) -> None:
+def test_excluded_tokens_are_not_learned(kernel: Kernel, counts: dict[str, int], max_words: int) -> None:
     merges, _ = continued(kernel, counts, [], num_merges=30, max_words=max_words, excluded=b": ")
     assert merges == reference.continue_training(
         {word.encode(): count for word, count in counts.items()},
@@ -123,7 +121,7 @@ def test_a_kernel_passes_over_what_must_not_be_a_token(
 
 
 @given(counts=word_counts, first=st.integers(0, 30), seed=st.integers(0, 2**63 - 1))
-def test_a_training_that_is_continued_on_its_text_is_the_longer_training(
+def test_continuing_on_the_same_text_equals_a_longer_training(
     kernel: Kernel, counts: dict[str, int], first: int, seed: int
 ) -> None:
     whole, _ = learn(kernel, counted_words(kernel, counts), num_merges=50)
@@ -132,7 +130,7 @@ def test_a_training_that_is_continued_on_its_text_is_the_longer_training(
     assert [*whole[:first], *merges] == whole
 
 
-def test_bytes_that_are_a_token_become_no_second_one(kernel: Kernel) -> None:
+def test_existing_token_bytes_are_not_learned_again(kernel: Kernel) -> None:
     # No word contains the token "ab" + "c": in "abc", "bc" merges first.
     inherited = [Merge(98, 99, 1), Merge(97, 98, 1), Merge(257, 99, 1)]
     assert continued(kernel, {"abc": 5, "xabc": 2}, inherited, num_merges=9)[0] == [
@@ -153,7 +151,7 @@ def test_bytes_that_are_a_token_become_no_second_one(kernel: Kernel) -> None:
         ([98], [0, 1], [1], "id 98 has no token"),
     ],
 )
-def test_words_that_cannot_be_are_refused(
+def test_invalid_words_are_refused(
     kernel: Kernel, ids: list[int], offsets: list[int], counts: list[int], said: str
 ) -> None:
     tokens = [bytes([value]) for value in range(256)]

@@ -64,7 +64,7 @@ def merged_by_rank(pretoken: bytes, ranks: Mapping[bytes, int]) -> list[int]:
 
 
 @given(example=merges_within(texts_of_few_letters))
-def test_merges_are_applied_in_the_order_in_which_they_were_learned(
+def test_merges_are_applied_in_their_order(
     kernel: Kernel, example: tuple[str, list[tuple[int, int]]]
 ) -> None:
     text, merges = example
@@ -75,9 +75,7 @@ def test_merges_are_applied_in_the_order_in_which_they_were_learned(
 
 
 @given(data=st.data(), text=texts_of_few_letters)
-def test_entries_are_merged_in_the_order_of_their_ranks(
-    kernel: Kernel, data: st.DataObject, text: str
-) -> None:
+def test_tokens_are_merged_by_rank(kernel: Kernel, data: st.DataObject, text: str) -> None:
     pretoken = text.encode()
     places = st.tuples(st.integers(0, len(pretoken) - 1), st.integers(2, 5))
     slices = {pretoken[start : start + size] for start, size in data.draw(st.lists(places, max_size=25))}

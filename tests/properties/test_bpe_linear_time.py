@@ -72,7 +72,9 @@ def encoder_of(kernel: Kernel, text: str, pattern: str) -> Encoder:
 @pytest.mark.parametrize(
     "pattern", ["gpt4", *(pytest.param(name, marks=pytest.mark.slow) for name in ("gpt4o", "none"))]
 )
-def test_a_text_of_one_kind_is_learned_from_and_encoded(kernel: Kernel, pattern: str, kind: str) -> None:
+def test_repetitive_text_is_trained_and_encoded_in_bounded_time(
+    kernel: Kernel, pattern: str, kind: str
+) -> None:
     text = KINDS[kind](SIZES[kernel.name])
     with within(SECONDS):
         encoder = encoder_of(kernel, text, pattern)
@@ -84,7 +86,7 @@ def test_a_text_of_one_kind_is_learned_from_and_encoded(kernel: Kernel, pattern:
 @pytest.mark.parametrize(
     "kind", ["one letter", "two letters", "random letters", "one CJK character", "digits"]
 )
-def test_many_merges_are_learned_from_one_long_pretoken(kernel: Kernel, kind: str) -> None:
+def test_one_long_pretoken_is_trained_on_in_bounded_time(kernel: Kernel, kind: str) -> None:
     word = KINDS[kind](SIZES[kernel.name])
     with within(SECONDS):
         merges, num_tokens = learn(kernel, counted_words(kernel, {word: 3}), num_merges=3000)
@@ -93,7 +95,7 @@ def test_many_merges_are_learned_from_one_long_pretoken(kernel: Kernel, kind: st
 
 
 @pytest.mark.parametrize("size", [20, 100, 101, 1000])
-def test_pretokens_of_any_length_take_as_long_by_the_byte(native: Kernel, size: int) -> None:
+def test_training_time_does_not_depend_on_pretoken_length(native: Kernel, size: int) -> None:
     """Longer pre-tokens are stored in another way, so that none is scanned repeatedly."""
     text = letters("abcdefghijklmnopqrstuvwxyz", SIZES["native"])
     words = {text[start : start + size]: 1 for start in range(0, len(text), size)}
@@ -101,7 +103,7 @@ def test_pretokens_of_any_length_take_as_long_by_the_byte(native: Kernel, size: 
         learn(native, counted_words(native, words), num_merges=10_000)
 
 
-def test_a_long_pretoken_is_merged_by_ranks(kernel: Kernel) -> None:
+def test_long_pretoken_is_merged_by_rank_in_bounded_time(kernel: Kernel) -> None:
     ranks = [*(bytes([value]) for value in range(256)), *(b"a" * size for size in range(2, 300))]
     encoder = kernel.encoder_from_ranks(ranks, "gpt4")
     with within(SECONDS):
@@ -110,7 +112,7 @@ def test_a_long_pretoken_is_merged_by_ranks(kernel: Kernel) -> None:
 
 
 @pytest.mark.parametrize("kind", ["one letter", "random letters", "one emoji"])
-def test_a_long_text_is_segmented(kernel: Kernel, kind: str) -> None:
+def test_long_text_is_segmented_in_bounded_time(kernel: Kernel, kind: str) -> None:
     size = SIZES[kernel.name] // 8  # creating token objects takes most of the time
     text = KINDS[kind](size) + "<e>" + KINDS[kind](size)
     with within(SECONDS), chosen(kernel.name):
@@ -120,21 +122,21 @@ def test_a_long_text_is_segmented(kernel: Kernel, kind: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", PATTERN_NAMES)
-def test_no_two_repeated_characters_take_long_to_split(native: Kernel, pattern: str) -> None:
+def test_repeated_character_pairs_are_split_in_bounded_time(native: Kernel, pattern: str) -> None:
     for pair in product(FEW_REPRESENTATIVES, repeat=2):
         text = "".join(pair) * 30_000 + "x"
         with within(SECONDS / 4):
             native.split(pattern, text.encode())
 
 
-def test_units_of_indentation_do_not_take_long_to_split(native: Kernel) -> None:
+def test_indentation_is_split_in_bounded_time(native: Kernel) -> None:
     text = "  \t" * 6_000 + "x"
     with within(0.2):
         native.split("code", text.encode())
 
 
 @pytest.mark.parametrize("near", ["<|", "<|endoftext|", "|>", "<|endoftext|>"])
-def test_what_is_almost_a_special_token_is_searched_once(native: Kernel, near: str) -> None:
+def test_almost_special_tokens_are_searched_once(native: Kernel, near: str) -> None:
     special_tokens = [
         "<|endoftext|>",
         "<|pad|>",
@@ -146,7 +148,7 @@ def test_what_is_almost_a_special_token_is_searched_once(native: Kernel, near: s
         counted(native, [text], special_tokens=special_tokens)
 
 
-def test_a_source_without_a_place_to_cut_may_come_in_small_blocks(native: Kernel) -> None:
+def test_unsplittable_source_in_small_blocks_is_fed_in_bounded_time(native: Kernel) -> None:
     counter = native.new_counter(pattern="gpt4", special_tokens=["<e>"], threads=1, seed=0)
     with within(SECONDS):
         counter.begin_source("file")

@@ -87,7 +87,7 @@ def as_bytes(texts: Sequence[Counts]) -> list[Mapping[bytes, int]]:
     max_token_length=st.none() | st.integers(1, 9),
     seed=st.integers(0, 2**63 - 1),
 )
-def test_a_kernel_learns_for_parity_as_the_textbook_does(
+def test_parity_merges_equal_the_reference(
     kernel: Kernel,
     *,
     texts: tuple[list[Counts], list[Counts], list[int]],
@@ -131,7 +131,7 @@ def test_a_kernel_learns_for_parity_as_the_textbook_does(
 
 
 @given(text=word_counts, development=word_counts, num_merges=st.integers(0, 30))
-def test_for_one_language_it_is_plain_bpe(
+def test_parity_of_one_language_equals_plain_bpe(
     kernel: Kernel, text: Counts, development: Counts, num_merges: int
 ) -> None:
     plain, _ = learn(kernel, counted_words(kernel, text), num_merges=num_merges, min_frequency=2)
@@ -141,7 +141,7 @@ def test_for_one_language_it_is_plain_bpe(
 
 
 @given(texts=languages_of_text, num_merges=st.integers(0, 30))
-def test_with_global_merges_alone_it_is_plain_bpe(
+def test_global_merges_only_equal_plain_bpe(
     kernel: Kernel, texts: tuple[list[Counts], list[Counts], list[int]], num_merges: int
 ) -> None:
     languages, development, divisors = texts
@@ -152,7 +152,7 @@ def test_with_global_merges_alone_it_is_plain_bpe(
     assert merges == [ParityMerge(merge, GLOBAL) for merge in plain]
 
 
-def test_the_language_with_most_tokens_is_next(kernel: Kernel) -> None:
+def test_language_with_the_most_tokens_is_next(kernel: Kernel) -> None:
     # "aabb" has 4 tokens and "xyz" 3, so (a, a) merges first. Then both have 3, and the first language is chosen again.
     merges, _, tokens = learned(
         kernel,
@@ -165,7 +165,7 @@ def test_the_language_with_most_tokens_is_next(kernel: Kernel) -> None:
     assert tokens == [2, 2]
 
 
-def test_a_language_that_was_taken_too_often_is_passed_over(kernel: Kernel) -> None:
+def test_language_chosen_too_often_is_skipped(kernel: Kernel) -> None:
     rules = ParityRules(divisors=(1, 1), window=3, most_taken=1)
     merges, _, _ = learned(
         kernel,
@@ -177,7 +177,7 @@ def test_a_language_that_was_taken_too_often_is_passed_over(kernel: Kernel) -> N
     assert [language for _, language in merges] == [0, 0, 1, 1, 0, 0]
 
 
-def test_a_divisor_says_what_tokens_are_compared_by(kernel: Kernel) -> None:
+def test_divisors_normalize_the_token_counts(kernel: Kernel) -> None:
     texts: list[Counts] = [{"abcdefgh": 2}, {"xyz": 2}]
     merges, _, _ = learned(kernel, texts, texts, num_merges=1, rules=ParityRules(divisors=(8, 2)))
     assert merges == [((120, 121, 2), 1)]
@@ -195,7 +195,7 @@ def test_a_divisor_says_what_tokens_are_compared_by(kernel: Kernel) -> None:
         ([{"ab": 1}], [{"ab": 1}], [1], 0, "min_frequency must be"),
     ],
 )
-def test_what_makes_no_sense_is_refused(
+def test_invalid_arguments_are_refused(
     kernel: Kernel,
     *,
     languages: list[Counts],
@@ -232,7 +232,7 @@ PUBLISHED = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("variant", PUBLISHED)
-def test_the_textbook_learns_what_is_published(variant: str) -> None:
+def test_reference_learns_the_published_merges(variant: str) -> None:
     rules, digest = PUBLISHED[variant]
     files = [
         bundled_texts()[f"parallel/{language}.txt"].splitlines()

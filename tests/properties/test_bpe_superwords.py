@@ -24,7 +24,7 @@ PUBLISHED = pre_tokenizers.Split(Regex(r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]{2,}[\r\n/]
 
 
 @given(text=spaced | st.text(alphabet="a\u4e9c 1\t\r\n!/\u0301\u00a0", max_size=30) | texts)
-def test_the_pattern_and_its_scanner_split_as_the_published_one(kernel: Kernel, text: str) -> None:
+def test_pattern_and_scanner_split_as_the_published_one(kernel: Kernel, text: str) -> None:
     pieces = [piece for piece, _ in PUBLISHED.pre_tokenize_str(text)]
     assert split(resolve_pattern("superwords"), text) == pieces
     data = text.encode()
@@ -40,7 +40,7 @@ def test_the_pattern_and_its_scanner_split_as_the_published_one(kernel: Kernel, 
     max_token_length=st.none() | st.integers(1, 9),
     seed=st.integers(0, 2**63 - 1),
 )
-def test_a_kernel_learns_superwords_as_the_textbook_does(
+def test_superword_merges_equal_the_reference(
     kernel: Kernel,
     *,
     documents: list[str],

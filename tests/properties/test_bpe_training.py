@@ -38,7 +38,7 @@ def encoded_length(words: Mapping[bytes, int], merges: Sequence[reference.Merge]
     max_token_length=st.none() | st.integers(1, 9),
     seed=st.integers(0, 2**63 - 1),
 )
-def test_a_kernel_learns_the_merges_of_the_textbook(
+def test_merges_equal_the_reference(
     kernel: Kernel,
     *,
     words: dict[str, int],
@@ -67,7 +67,7 @@ def test_a_kernel_learns_the_merges_of_the_textbook(
     "name",
     ["gpt4", *(pytest.param(name, marks=pytest.mark.slow) for name in PATTERN_NAMES if name != "gpt4")],
 )
-def test_a_kernel_learns_the_merges_of_the_textbook_from_real_text(kernel: Kernel, name: str) -> None:
+def test_merges_of_real_text_equal_the_reference(kernel: Kernel, name: str) -> None:
     excerpts = [text[:150] for text in bundled_texts().values()]
     counter = counted(kernel, excerpts, pattern=name)
     merges, num_tokens = learn(kernel, counter, num_merges=40)
@@ -77,14 +77,14 @@ def test_a_kernel_learns_the_merges_of_the_textbook_from_real_text(kernel: Kerne
 
 
 @pytest.mark.parametrize("letters", ["a" * 1000, "ab" * 500, "aab" * 300, "a" * 999 + "b", "aba" * 333])
-def test_a_kernel_merges_long_runs_as_the_textbook_does(kernel: Kernel, letters: str) -> None:
+def test_merges_of_long_runs_equal_the_reference(kernel: Kernel, letters: str) -> None:
     merges, _ = learn(kernel, counted_words(kernel, {letters: 3, "a": 1, "ba": 2}), num_merges=100)
     assert merges == reference.train(
         {letters.encode(): 3, b"a": 1, b"ba": 2}, num_merges=100, min_frequency=1
     )
 
 
-def test_short_and_long_pretokens_are_learned_from_together(native: Kernel) -> None:
+def test_short_and_long_pretokens_are_trained_on_together(native: Kernel) -> None:
     """Pre-tokens of more than 100 bytes are stored in another way than shorter ones."""
     letters = random.Random(5)
     words = {"".join(letters.choices("aab", k=size)): size % 7 + 1 for size in range(90, 110)}
@@ -95,7 +95,7 @@ def test_short_and_long_pretokens_are_learned_from_together(native: Kernel) -> N
     assert num_tokens == encoded_length(pretokens, merges)
 
 
-def test_ids_beyond_16_bits_are_learned_as_the_others(native: Kernel) -> None:
+def test_ids_beyond_16_bits_are_learned_alike(native: Kernel) -> None:
     letters = random.Random(6)
     words = {"".join(letters.choices("abcdefghijklmnop", k=9)): number % 9 + 1 for number in range(40_000)}
     counter = counted_words(native, words)
@@ -109,7 +109,7 @@ def test_ids_beyond_16_bits_are_learned_as_the_others(native: Kernel) -> None:
     assert num_tokens == sum(count * len(encoder.encode(word)) for word, count in words.items())
 
 
-def test_what_is_learned_does_not_depend_on_how_much_is_asked_for(native: Kernel) -> None:
+def test_first_merges_do_not_depend_on_the_requested_number(native: Kernel) -> None:
     """The number of merges decides which pairs are tracked from the beginning."""
     counter = counted(native, bundled_texts().values())
     expected, _ = learn(native, counter, num_merges=6000)
@@ -117,7 +117,7 @@ def test_what_is_learned_does_not_depend_on_how_much_is_asked_for(native: Kernel
         assert learn(native, counter, num_merges=num_merges)[0] == expected[:num_merges]
 
 
-def test_a_second_thread_merges_what_one_would(native: Kernel) -> None:
+def test_second_thread_gives_the_same_merges(native: Kernel) -> None:
     """It handles half of the pre-tokens of a merge that affects some thousand."""
     letters = random.Random(7)
     words = {
@@ -149,7 +149,7 @@ def test_no_token_is_longer_than_allowed(kernel: Kernel, words: dict[str, int], 
     assert all(len(token) <= longest for token in reference.vocabulary(merges))
 
 
-def test_all_bundled_text_gives_the_same_merges_on_any_threads_with_any_seed(native: Kernel) -> None:
+def test_merges_do_not_depend_on_threads_or_seed(native: Kernel) -> None:
     texts = list(bundled_texts().values()) * 5
     expected = learn(native, counted(native, texts), num_merges=3000)
     for threads, seed in [(2, 1), (3, 2**62), (8, 987_654_321)]:

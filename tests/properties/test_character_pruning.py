@@ -34,7 +34,7 @@ def models(draw: st.DrawFn) -> SentencePieceFile:
 
 
 @given(models(), st.data())
-def test_leaves_go_as_in_the_textbook(model: SentencePieceFile, data: st.DataObject) -> None:
+def test_removed_leaves_equal_the_reference(model: SentencePieceFile, data: st.DataObject) -> None:
     """The textbook only knows merges, so pieces that no merge makes are passed as kept."""
     found = merges_of_model(model).parts
     unmade = found.ids - found.parts.keys()
@@ -54,7 +54,7 @@ def test_leaves_go_as_in_the_textbook(model: SentencePieceFile, data: st.DataObj
 
 
 @given(models(), st.lists(st.text(LETTERS, max_size=16), max_size=8), st.data())
-def test_a_text_of_which_every_piece_stays_keeps_them(
+def test_text_of_kept_pieces_is_encoded_alike(
     model: SentencePieceFile, texts: Sequence[str], data: st.DataObject
 ) -> None:
     found = merges_of_model(model)
@@ -73,7 +73,7 @@ def test_a_text_of_which_every_piece_stays_keeps_them(
 
 
 @given(models())
-def test_symbols_of_the_user_stay(model: SentencePieceFile) -> None:
+def test_user_defined_symbols_are_kept(model: SentencePieceFile) -> None:
     found = merges_of_model(model)
     assert {0, 1, 2, 3, 4} <= found.parts.kept
     assert 1 not in found.texts

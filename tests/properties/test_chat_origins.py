@@ -88,7 +88,7 @@ def check_places(written: Written, places: Places) -> None:
 
 @pytest.mark.parametrize("name", TEMPLATES)
 @given(data=st.data(), prompt=st.booleans())
-def test_content_goes_where_its_origin_says(name: str, data: st.DataObject, prompt: bool):
+def test_content_has_the_origin_of_its_field(name: str, data: st.DataObject, prompt: bool):
     shapes = conversations(
         tools=True, reasoning=True, parts=name in {"xml", "parts and tools"}, arguments="either"
     )
@@ -101,7 +101,7 @@ def test_content_goes_where_its_origin_says(name: str, data: st.DataObject, prom
 
 
 @given(data=st.data())
-def test_no_operation_makes_content_the_templates(data: st.DataObject):
+def test_no_operation_turns_content_into_template_text(data: st.DataObject):
     """An operation may lose the origin of content, which then counts as computed."""
     operations = [f"{{{{ {expression} }}}}" for expression in EXPRESSIONS] + list(STATEMENTS)
     operation = data.draw(st.sampled_from(operations))
@@ -117,9 +117,7 @@ def test_no_operation_makes_content_the_templates(data: st.DataObject):
 
 @pytest.mark.parametrize("name", TEMPLATES)
 @given(conversation=hostile_conversations(), prompt=st.booleans())
-def test_what_the_template_writes_does_not_depend_on_what_is_said(
-    name: str, conversation: Conversation, prompt: bool
-):
+def test_template_text_does_not_depend_on_the_content(name: str, conversation: Conversation, prompt: bool):
     """The template's own text stays the same with other content, except for white space that it adds or strips."""
     assume("</think>" not in str(conversation))  # a template searches for it
     other, _ = labelled(conversation)
@@ -175,7 +173,7 @@ def template_text(name: str, message: dict[str, Any]) -> str | None:
 
 
 @pytest.mark.parametrize("text", ["<|im_start|>", "</s>", "[INST]"])
-def test_a_description_of_a_tool_stays_content(text: str):
+def test_tool_description_stays_content(text: str):
     tool = {"type": "function", "function": {"name": "f", "description": text, text: text}}
     given = {
         "messages": [{"role": "user", "content": "x"}],

@@ -84,7 +84,7 @@ def documents() -> list[dict[str, Any]]:
 @example(number=0, texts=["a▁ a\na\n a▁ a", "  a"])
 @example(number=8, texts=["\n\u0301", " \u200b\n\n a\n", "\u3000 a▁ a\na", "a\na▁\n \na"])
 @example(number=2, texts=["\t\n ▁"])
-def test_models(*, number: int, texts: list[str]) -> None:
+def test_words_of_a_model_by_chunks_equal_the_definition(*, number: int, texts: list[str]) -> None:
     proto = models()[number]
     model = parse_model(proto)
     assert model_is_local(model)
@@ -94,7 +94,7 @@ def test_models(*, number: int, texts: list[str]) -> None:
 
 
 @given(number=st.integers(0, 3), texts=TEXTS)
-def test_documents(*, number: int, texts: list[str]) -> None:
+def test_words_of_a_document_by_chunks_equal_the_definition(*, number: int, texts: list[str]) -> None:
     found = documents()[number]
     assert document_is_local(found)
     words = words_of_document(found, ["a", "▁a", "ab"])
@@ -103,7 +103,9 @@ def test_documents(*, number: int, texts: list[str]) -> None:
 
 
 @given(texts=TEXTS, lowercase=st.booleans(), is_listed=st.booleans())
-def test_a_wordpiece_by_its_kernel(*, texts: list[str], lowercase: bool, is_listed: bool) -> None:
+def test_words_of_a_wordpiece_by_its_kernel_equal_the_definition(
+    *, texts: list[str], lowercase: bool, is_listed: bool
+) -> None:
     """If the unknown token is not an added token, a text that spells it consists of words, but the kernel of training
     would cut it out.
     """
@@ -127,7 +129,7 @@ def test_a_wordpiece_by_its_kernel(*, texts: list[str], lowercase: bool, is_list
     assert words.count(texts, threads=1, progress=no_progress) == expected
 
 
-def test_steps_that_look_further_are_not_local() -> None:
+def test_context_dependent_steps_are_not_local() -> None:
     """Spaces made of other characters must be collapsed with their neighbours, and a table must not join lines."""
     [local, *_] = documents()
     wide = {"type": "NFKC"}

@@ -89,7 +89,7 @@ def bad_bytes(data: bytes) -> int:
 @given(texts, sizes, st.sampled_from(UNITS))
 @example("a\r\nb\r", 2, "lines")
 @example("\n\na\n \r\nb\nc", 1, "paragraphs")
-def test_documents_are_those_of_the_definition(text, size, unit):
+def test_documents_equal_their_definition(text, size, unit):
     documents = list(documents_of(cut(text, size), unit))
     assert [document for _, document in documents] == by_definition(text, unit)
     for number, document in documents if unit != "file" else ():
@@ -98,7 +98,7 @@ def test_documents_are_those_of_the_definition(text, size, unit):
 
 @given(byte_strings, sizes)
 @example(codecs.BOM_UTF8 + b"a\xff", 1)
-def test_decoding_in_blocks_is_decoding_at_once(data, size):
+def test_decoding_in_blocks_equals_decoding_at_once(data, size):
     assume(not data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)))
     text = data.removeprefix(codecs.BOM_UTF8)
     assert read(data, size, "replace") == (
@@ -117,7 +117,7 @@ def test_decoding_in_blocks_is_decoding_at_once(data, size):
 
 
 @given(byte_strings, sizes, st.sampled_from(UNITS))
-def test_skipping_leaves_out_the_bad_documents_alone(data, size, unit):
+def test_only_invalid_documents_are_skipped(data, size, unit):
     assume(
         not data.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE))
     )
@@ -131,7 +131,7 @@ def test_skipping_leaves_out_the_bad_documents_alone(data, size, unit):
 
 
 @given(st.lists(texts, max_size=8), sizes, st.booleans())
-def test_jsonl_gives_back_what_was_written(written, size, ascii_only):
+def test_jsonl_is_read_back(written, size, ascii_only):
     lines = "\n".join(json.dumps({"n": 1, "text": text}, ensure_ascii=ascii_only) for text in written)
     stream = utf8_stream("a.jsonl", cut(lines.encode(), size))
     records = list(jsonl_records(stream, RecordFields(("text",)), errors="strict", problems=Problems()))
@@ -140,7 +140,7 @@ def test_jsonl_gives_back_what_was_written(written, size, ascii_only):
 
 
 @given(st.binary(max_size=80), sizes)
-def test_any_bytes_as_jsonl_are_records_or_a_clear_error(data, size):
+def test_any_bytes_as_jsonl_are_records_or_a_corpus_error(data, size):
     try:
         stream = utf8_stream("a.jsonl", cut(data, size))
         records = list(jsonl_records(stream, RecordFields(("text",)), errors="strict", problems=Problems()))
@@ -151,7 +151,7 @@ def test_any_bytes_as_jsonl_are_records_or_a_clear_error(data, size):
 
 
 @given(st.lists(texts.filter(bool), min_size=1, max_size=8), st.randoms(use_true_random=False), sizes)
-def test_fingerprint_knows_documents_and_no_order(documents, random, size):
+def test_fingerprint_depends_on_documents_not_their_order(documents, random, size):
     straight, shuffled = Fingerprint(), Fingerprint()
     for document in documents:
         straight.update(document)
@@ -165,7 +165,7 @@ def test_fingerprint_knows_documents_and_no_order(documents, random, size):
 
 
 @given(st.lists(texts, min_size=1, max_size=12), st.sampled_from(UNITS), st.integers(), st.floats(0.05, 0.95))
-def test_the_ways_of_reading_agree(written, unit, seed, share):
+def test_all_ways_of_reading_agree(written, unit, seed, share):
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "a.txt").write_bytes("\n".join(written).encode())
         Path(folder, "b.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in written))

@@ -27,7 +27,7 @@ files = st.lists(st.tuples(texts, line_ends).map("".join), max_size=8).map("".jo
     block=st.sampled_from([1, 3, 1 << 20]),
     bad=st.booleans(),
 )
-def test_the_texts_of_all_files_are_those_of_the_corpus(
+def test_texts_of_all_files_equal_those_of_the_corpus(
     *, contents: list[str], documents: str, errors: str, batch: int, block: int, bad: bool
 ) -> None:
     with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:

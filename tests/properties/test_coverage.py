@@ -50,18 +50,18 @@ def share_held(
 
 
 @pytest.mark.parametrize("num_units", [5, 8, 12, 20, 50])
-def test_nominal_95_percent_holds_at_least_92(num_units: int) -> None:
+def test_nominal_95_percent_intervals_cover_at_least_92_percent(num_units: int) -> None:
     below, above = sizes_and_counts(np.random.default_rng(num_units), (SAMPLES, num_units))
     assert ENOUGH - CHANCE / 3 <= share_held(above, below, np.arange(num_units)) <= 0.985
 
 
 @pytest.mark.parametrize("num_units", [5, 8])
-def test_plain_percentiles_do_not(num_units: int) -> None:
+def test_plain_percentile_intervals_cover_less(num_units: int) -> None:
     below, above = sizes_and_counts(np.random.default_rng(num_units), (SAMPLES, num_units))
     assert share_held(above, below, np.arange(num_units), plain=True) < ENOUGH - CHANCE
 
 
-def test_lines_of_files_are_drawn_by_file() -> None:
+def test_lines_of_files_are_resampled_by_file() -> None:
     """Twelve files of thirty similar lines each: if lines are drawn, most intervals are too narrow."""
     generator = np.random.default_rng(1)
     files, lines, samples = 12, 30, 200
@@ -76,7 +76,7 @@ def test_lines_of_files_are_drawn_by_file() -> None:
 
 
 @pytest.mark.slow
-def test_lots_hold_it_too() -> None:
+def test_intervals_from_lots_have_the_coverage() -> None:
     """More units than are kept apart are dealt into lots by their keys: some lots have several units, some none."""
     generator = np.random.default_rng(3)
     samples, num_units = 150, 5000
@@ -86,7 +86,7 @@ def test_lots_hold_it_too() -> None:
 
 
 @pytest.mark.parametrize("num_units", [6, 64, 65, 150])
-def test_the_jackknife_holds_it_too(num_units: int) -> None:
+def test_jackknife_intervals_have_the_coverage(num_units: int) -> None:
     """The entropy of tokens whose frequencies differ between units, compared to that of very many units.
 
     More than 64 units are dealt into sets by their keys, so that the sets differ in size.

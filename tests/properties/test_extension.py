@@ -37,7 +37,7 @@ def trained(counts: dict[str, int], *, num_merges: int, whole_tokens_first: bool
     num_merges=st.integers(0, 30),
     whole_tokens_first=st.booleans(),
 )
-def test_every_word_becomes_coarser_or_stays(
+def test_words_become_coarser_or_stay_the_same(
     kernel: Kernel,
     *,
     old: dict[str, int],
@@ -67,7 +67,7 @@ def test_every_word_becomes_coarser_or_stays(
         assert found.new_count == int((np.diff(cut.offsets) * counted.counts).sum())
 
 
-def test_a_coarsening_has_no_boundary_of_its_own() -> None:
+def test_coarsening_has_no_new_boundary() -> None:
     letters = tuple(bytes([value]) for value in range(256))
     old = Vocabulary(letters, ()).grown([(97, 98, 1)])  # type: ignore[list-item]  # ab
     assert unchanged_words(old, old.grown([(256, 99, 1)]), ["abc", "b"], threads=1) == 1  # type: ignore[list-item]  # ab c → abc
@@ -75,7 +75,7 @@ def test_a_coarsening_has_no_boundary_of_its_own() -> None:
     assert unchanged_words(old, other, ["abc"], threads=1) is None
 
 
-def test_bytes_without_a_token_are_in_no_word(kernel: Kernel) -> None:
+def test_words_with_bytes_without_a_token_are_skipped(kernel: Kernel) -> None:
     """Like Falcon, which lacks control characters: without byte 3, the id of "a" is 96, and that of "ab" 255."""
     vocabulary = Vocabulary(tuple(bytes([value]) for value in range(256) if value != 3), ())
     counted = CountedPretokens(["abab", "a\3"], np.array([3, 9], np.int64)).without(vocabulary.missing_bytes)
@@ -85,7 +85,7 @@ def test_bytes_without_a_token_are_in_no_word(kernel: Kernel) -> None:
         assert vocabulary.grown(found.tokens).cut(["abc"], threads=1).ids.tolist() == [255, 98]
 
 
-def test_words_that_are_no_whole_characters_are_cut_by_their_bytes(kernel: Kernel) -> None:
+def test_partial_characters_are_split_by_bytes(kernel: Kernel) -> None:
     """Like Falcon, which splits "fü" into 66 c3 and bc; 66 c3 occurs twice and becomes 256."""
     vocabulary = Vocabulary(tuple(bytes([value]) for value in range(256)), ())
     words = ["f\udcc3", "é", "\udcbc", "\udcbcf\udcc3", "", "ab"]

@@ -37,7 +37,7 @@ texts = st.text(
 
 @settings(deadline=None)
 @given(piece=st.binary(max_size=50))
-def test_the_byte_level_alphabet_goes_both_ways(piece: bytes) -> None:
+def test_byte_level_alphabet_roundtrips(piece: bytes) -> None:
     text = to_byte_level(piece)
     assert len(text) == len(piece)
     assert not any(character.isspace() for character in text)
@@ -49,7 +49,7 @@ def test_the_byte_level_alphabet_goes_both_ways(piece: bytes) -> None:
 
 @settings(deadline=None)
 @given(tokens=st.lists(st.binary(max_size=12), min_size=1, unique=True))
-def test_a_rank_file_comes_back_as_it_was(tokens: list[bytes]) -> None:
+def test_rank_file_roundtrips(tokens: list[bytes]) -> None:
     data = dump_ranks(tokens)
     assert parse_ranks(data, path=PATH) == [(token, rank) for rank, token in enumerate(tokens)]
     assert parse_ranks(data.replace(b"\n", b"\r\n"), path=PATH) == parse_ranks(data, path=PATH)
@@ -57,7 +57,7 @@ def test_a_rank_file_comes_back_as_it_was(tokens: list[bytes]) -> None:
 
 @settings(deadline=None)
 @given(data=st.binary() | st.text("YQ= \r\n0123456789+/-", max_size=60).map(str.encode))
-def test_noise_is_refused_or_says_what_it_says(data: bytes) -> None:
+def test_random_bytes_are_refused_or_parsed_exactly(data: bytes) -> None:
     try:
         ranks = parse_ranks(data, path=PATH)
     except ModelFormatError:
@@ -70,7 +70,7 @@ def test_noise_is_refused_or_says_what_it_says(data: bytes) -> None:
 
 @settings(max_examples=300)
 @given(data=st.data())
-def test_a_rank_file_with_one_byte_changed_is_refused_or_another(data: st.DataObject) -> None:
+def test_rank_file_with_a_changed_byte_is_refused_or_differs(data: st.DataObject) -> None:
     whole = dump_ranks([b"a", b"b", b"ab", b"abc", b"\xff\xfe"])
     changed = bytearray(whole)
     position = data.draw(st.integers(0, len(whole) - 1))
@@ -116,7 +116,7 @@ def in_tiktoken() -> tiktoken.Encoding:
 
 @settings(max_examples=300)
 @given(text=texts)
-def test_every_library_gives_the_ids_of_the_law(text: str) -> None:
+def test_every_library_gives_the_ids_of_the_reference(text: str) -> None:
     expected = encode(text)
     assert in_tokenizers(None).encode(text).ids == expected
     assert in_tiktoken().encode_ordinary(text) == expected
@@ -126,20 +126,20 @@ def test_every_library_gives_the_ids_of_the_law(text: str) -> None:
 
 @settings(deadline=None)
 @given(text=texts)
-def test_normalized_ids_are_those_of_the_normalized_text(text: str) -> None:
+def test_nfc_normalizer_encodes_the_normalized_text(text: str) -> None:
     assert in_tokenizers("nfc").encode(text).ids == encode(unicodedata.normalize("NFC", text))
 
 
 @settings(deadline=None)
 @given(parts=st.lists(texts, min_size=2, max_size=4))
-def test_a_special_token_cuts_the_text(parts: list[str]) -> None:
+def test_special_token_splits_the_text(parts: list[str]) -> None:
     expected = [id for part in parts for id in [*encode(part), 296]][:-1]
     text = "<|end|>".join(parts)
     assert in_tokenizers(None).encode(text).ids == expected
     assert in_tiktoken().encode(text, allowed_special="all") == expected
 
 
-def test_every_kind_of_character() -> None:
+def test_every_kind_of_character_is_encoded_alike() -> None:
     for character in SETTLED[:: len(SETTLED) // 2000]:
         text = f"{character}a {character}{character}\n{character} 1{character}"
         assert in_tokenizers(None).encode(text).ids == encode(text) == in_tiktoken().encode_ordinary(text)

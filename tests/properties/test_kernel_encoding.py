@@ -31,9 +31,7 @@ def encoder_of(kernel: Kernel, merges: Sequence[Merge], pattern: str | None = No
 
 
 @given(corpus=corpora, word=words | long_words | texts)
-def test_a_kernel_merges_a_pretoken_as_the_textbook_does(
-    kernel: Kernel, corpus: dict[str, int], word: str
-) -> None:
+def test_merging_a_pretoken_equals_the_reference(kernel: Kernel, corpus: dict[str, int], word: str) -> None:
     merges = learned(kernel, corpus)
     encoder = encoder_of(kernel, merges)
     assert encoder.encode(word) == reference.encode(word.encode(), pairs_of(merges))
@@ -41,7 +39,7 @@ def test_a_kernel_merges_a_pretoken_as_the_textbook_does(
 
 @pytest.mark.parametrize("name", PATTERN_NAMES)
 @given(corpus=corpora, text=texts)
-def test_a_kernel_encodes_each_pretoken_by_itself(
+def test_each_pretoken_is_encoded_separately(
     kernel: Kernel, name: str, corpus: dict[str, int], text: str
 ) -> None:
     merges = learned(kernel, corpus)
@@ -51,7 +49,7 @@ def test_a_kernel_encodes_each_pretoken_by_itself(
 
 
 @given(corpus=corpora, parts=st.lists(words | texts.filter(bool), max_size=5))
-def test_a_text_that_was_split_elsewhere_is_encoded_part_by_part(
+def test_presplit_text_is_encoded_part_by_part(
     kernel: Kernel, corpus: dict[str, int], parts: list[str]
 ) -> None:
     merges = learned(kernel, corpus)
@@ -61,14 +59,14 @@ def test_a_text_that_was_split_elsewhere_is_encoded_part_by_part(
 
 
 @pytest.mark.parametrize("ends", [[], [2], [1, 1, 3], [2, 1, 3], [3, 4], [0, 3], [3, 3], [1, 2, 2]])
-def test_parts_that_do_not_make_the_text_are_refused(kernel: Kernel, ends: list[int]) -> None:
+def test_invalid_split_offsets_are_refused(kernel: Kernel, ends: list[int]) -> None:
     with pytest.raises(ValueError, match="pre-tokens"):
         encoder_of(kernel, []).encode_split("abc", ends)
 
 
 @pytest.mark.parametrize("size", [1, 2, 8, 9, 15, 16, 17, 60, 61, 92, 100, 255, 256, 257])
 @pytest.mark.parametrize("letters", ["a", "ab", "aab", "abcab"])
-def test_lengths_around_the_borders_between_methods(kernel: Kernel, letters: str, size: int) -> None:
+def test_pretokens_of_any_length_encode_as_in_the_reference(kernel: Kernel, letters: str, size: int) -> None:
     merges = learned(kernel, {letters * 40: 1, "ba" * 20: 2, "a" * 33: 1})
     word = (letters * 300)[:size]
     encoder = encoder_of(kernel, merges, "gpt4")
@@ -78,7 +76,7 @@ def test_lengths_around_the_borders_between_methods(kernel: Kernel, letters: str
         assert encoder.encode(f"1{word}") == [ord("1"), *expected]  # not at the beginning of the text
 
 
-def test_many_different_words_do_not_disturb_one_another(kernel: Kernel) -> None:
+def test_many_different_words_encode_as_in_the_reference(kernel: Kernel) -> None:
     merges = learned(kernel, {"abcabcab": 3, "bcd": 2, "ddcc": 2})
     encoder, pairs = encoder_of(kernel, merges, "gpt4"), pairs_of(merges)
     words = [
@@ -89,9 +87,7 @@ def test_many_different_words_do_not_disturb_one_another(kernel: Kernel) -> None
 
 
 @given(merges=st.lists(st.tuples(st.integers(0, 300), st.integers(0, 300)), max_size=6))
-def test_merges_of_ids_that_are_not_made_yet_are_refused(
-    kernel: Kernel, merges: list[tuple[int, int]]
-) -> None:
+def test_merges_of_later_ids_are_refused(kernel: Kernel, merges: list[tuple[int, int]]) -> None:
     rows = np.array(merges, dtype=np.uint32).reshape(-1, 2)
     wrong = [number for number, pair in enumerate(merges) if max(pair) >= 256 + number]
     if wrong:
@@ -102,7 +98,7 @@ def test_merges_of_ids_that_are_not_made_yet_are_refused(
 
 
 @given(data=st.binary(max_size=40))
-def test_what_is_encoded_decodes_to_itself(kernel: Kernel, data: bytes) -> None:
+def test_encoded_text_decodes_to_itself(kernel: Kernel, data: bytes) -> None:
     encoder = encoder_of(kernel, learned(kernel, {"abab": 2, "é日": 2}))
     assert len(encoder) == len(encoder.tokens())
     decoder = kernel.decoder(encoder.tokens())
@@ -123,13 +119,13 @@ def test_many_ids_are_decoded_on_threads_as_on_one(native: Kernel) -> None:
 
 
 @pytest.mark.parametrize("unknown", [1, 256, 2**32 - 1])
-def test_an_unknown_id_is_refused(kernel: Kernel, unknown: int) -> None:
+def test_unknown_id_is_refused(kernel: Kernel, unknown: int) -> None:
     decoder = kernel.decoder([b"a", b"", *[b"c"] * 254])
     with pytest.raises(ValueError, match=rf"^id {unknown} at position 1 is not in the vocabulary$"):
         decoder.decode(np.array([0, unknown, unknown], dtype=np.uint32))
 
 
-def test_bytes_that_are_no_text_are_encoded_by_the_native_kernel_as_they_are(native: Kernel) -> None:
+def test_invalid_utf8_is_encoded_unchanged_by_the_native_kernel(native: Kernel) -> None:
     encoder: Any = encoder_of(native, learned(native, {"abab": 2}), "gpt4")
     for data in (b"abab\xff\xfeab\xc3", b"\xed\xa0\x80", b"\xf4\x90\x80\x80abab" * 20):
         ids = np.array(encoder.encode_bytes(data), dtype=np.uint32)

@@ -55,7 +55,9 @@ def test_lines_are_hashed_as_documents(kernel: LineKernel, text: str, largest: i
 
 
 @given(text=texts, largest=st.sampled_from([2**32, 2**30]), fewest_bytes=st.integers(0, 9))
-def test_lines_are_summed_up(kernel: LineKernel, text: str, largest: int, fewest_bytes: int) -> None:
+def test_line_sums_equal_their_definition(
+    kernel: LineKernel, text: str, largest: int, fewest_bytes: int
+) -> None:
     lines = lines_of(text)
     checksums = [crc32(line) for line in lines]
     *sums, sampled = kernel.line_sums(text.encode(), largest, fewest_bytes)
@@ -69,7 +71,7 @@ def test_lines_are_summed_up(kernel: LineKernel, text: str, largest: int, fewest
 
 
 @given(documents=st.lists(texts, max_size=9))
-def test_documents_are_reported_together_as_each_by_itself(kernel: LineKernel, documents: list[str]) -> None:
+def test_documents_hashed_together_equal_single_hashing(kernel: LineKernel, documents: list[str]) -> None:
     assert current_line_kernel() == kernel
     apart, together, lines, all_lines = Fingerprint(), Fingerprint(), Lines(), Lines()
     for document in documents:
@@ -93,13 +95,13 @@ def test_lines_of_every_length_are_hashed(kernel: LineKernel) -> None:
     assert kernel.line_documents(b"\n".join(lines), 0, 9)[:2] == (259, 259 * 130)
 
 
-def test_the_smallest_of_many_hashes_are_found(kernel: LineKernel) -> None:
+def test_smallest_of_many_hashes_are_found(kernel: LineKernel) -> None:
     lines = [str(number).encode() for number in range(5000)]
     *_, smallest = kernel.line_documents(b"\n".join(lines * 2), EVERYTHING, 100)
     assert smallest == sorted(int.from_bytes(sha256(line).digest()[:8], "big") for line in lines)[:100]
 
 
-def test_every_white_space_makes_a_blank_line(kernel: LineKernel) -> None:
+def test_lines_of_unicode_white_space_are_blank(kernel: LineKernel) -> None:
     """No other character of Unicode does."""
     characters = [chr(point) for point in range(sys.maxunicode + 1) if not 0xD800 <= point < 0xE000]
     text = "\n".join(characters)
@@ -109,7 +111,7 @@ def test_every_white_space_makes_a_blank_line(kernel: LineKernel) -> None:
 
 
 @given(data=st.binary())
-def test_bytes_that_are_no_text_do_no_harm(data: bytes) -> None:
+def test_invalid_utf8_is_handled(data: bytes) -> None:
     native = pytest.importorskip("tokbench.native._corpus", reason="the compiled kernel is not installed")
     number, num_bytes, *_ = native.line_documents(data, EVERYTHING, 9)
     assert number <= 1 + data.count(b"\n")
@@ -118,7 +120,7 @@ def test_bytes_that_are_no_text_do_no_harm(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("arguments", [(b"", -1, 0), (b"", 0, -1), ("", 0, 0), (bytearray(), 0, 0)], ids=str)
-def test_wrong_arguments_are_refused(arguments: tuple[object, ...]) -> None:
+def test_invalid_arguments_are_refused(arguments: tuple[object, ...]) -> None:
     native = pytest.importorskip("tokbench.native._corpus", reason="the compiled kernel is not installed")
     for function in (native.line_documents, native.line_sums):
         with pytest.raises(TypeError):

@@ -46,14 +46,14 @@ any_tiled_documents = st.lists(tiled_documents(NUM_GROUPS) | worded_documents(NU
 
 
 @given(documents=any_documents)
-def test_the_compiled_kernel_counts_what_the_reference_counts(documents: list[Document]) -> None:
+def test_compiled_kernel_counts_as_the_reference(documents: list[Document]) -> None:
     native, python = new_measurer("native", NUM_GROUPS), new_measurer("python", NUM_GROUPS)
     assert add(native, documents).tolist() == add(python, documents).tolist()
     assert everything(native) == everything(python)
 
 
 @given(documents=any_tiled_documents)
-def test_tokens_that_are_the_text_have_the_places_that_their_lengths_add_up_to(
+def test_tiled_tokens_count_as_placed_tokens(
     documents: list[Document],
 ) -> None:
     placed = new_measurer("python", NUM_GROUPS)
@@ -67,7 +67,7 @@ def test_tokens_that_are_the_text_have_the_places_that_their_lengths_add_up_to(
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
 @given(documents=any_tiled_documents)
-def test_texts_are_measured_like_their_utf8(name: str, documents: list[Document]) -> None:
+def test_texts_count_as_their_utf8(name: str, documents: list[Document]) -> None:
     documents = [each for each in documents if is_utf8(each.text)]
     pieces = pieces_of(documents)
     tiled, texts = (new_measurer(name, NUM_GROUPS, pieces=pieces) for _ in range(2))
@@ -86,7 +86,7 @@ def test_texts_are_measured_like_their_utf8(name: str, documents: list[Document]
     ],
     ids=repr,
 )
-def test_every_two_tokens_are_measured_as_the_text_that_they_are(after: bytes) -> None:
+def test_every_two_tokens_count_as_their_text(after: bytes) -> None:
     documents = [tokens_of(one, other, after) for one in WORD_TOKENS for other in WORD_TOKENS]
     documents += [tokens_of(one, b"", other, after) for one in WORD_TOKENS for other in WORD_TOKENS]
     pieces = pieces_of(documents)
@@ -97,7 +97,7 @@ def test_every_two_tokens_are_measured_as_the_text_that_they_are(after: bytes) -
     assert everything(tiled) == everything(placed)
 
 
-def test_the_compiled_kernel_knows_the_same_counts_and_operators() -> None:
+def test_compiled_kernel_has_the_same_counts_and_operators() -> None:
     new_measurer("native")
     from tokbench.native import _metrics
 
@@ -106,7 +106,7 @@ def test_the_compiled_kernel_knows_the_same_counts_and_operators() -> None:
 
 
 @pytest.mark.parametrize("step", [1, 7])
-def test_every_character_is_of_the_same_class_to_both(step: int) -> None:
+def test_every_character_has_the_same_class_in_both(step: int) -> None:
     """Each character stands between letters and between digits, and token boundaries cut through it."""
     native, python = new_measurer("native"), new_measurer("python")
     characters = [chr(point) for point in range(step, 0x30000, 41) if not 0xD800 <= point < 0xE000]
@@ -122,9 +122,7 @@ def test_every_character_is_of_the_same_class_to_both(step: int) -> None:
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
 @pytest.mark.parametrize("covered", [(0, 2), (3, 5)], ids=["first", "last"])
-def test_a_word_that_was_left_out_once_is_not_always_a_whole_token(
-    name: str, covered: tuple[int, int]
-) -> None:
+def test_word_that_was_once_uncovered_is_not_always_whole(name: str, covered: tuple[int, int]) -> None:
     measurer = new_measurer(name)
     add(measurer, [Document(b"ab ab", (covered,), (0,))])
     assert measurer.word_types().tolist() == [[1, 0]]
@@ -134,7 +132,9 @@ def test_a_word_that_was_left_out_once_is_not_always_a_whole_token(
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
 @given(documents=any_documents, seed=st.integers(0, 99), size=st.integers(1, 3))
-def test_order_and_batches_change_nothing(name: str, documents: list[Document], seed: int, size: int) -> None:
+def test_order_and_batches_do_not_change_the_counts(
+    name: str, documents: list[Document], seed: int, size: int
+) -> None:
     together, apart = new_measurer(name, NUM_GROUPS), new_measurer(name, NUM_GROUPS)
     rows = add(together, documents).tolist()
     order = random.Random(seed).sample(range(len(documents)), len(documents))
@@ -146,9 +146,7 @@ def test_order_and_batches_change_nothing(name: str, documents: list[Document], 
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
 @given(documents=any_tiled_documents, data=st.data())
-def test_what_was_counted_apart_can_be_joined(
-    name: str, documents: list[Document], data: st.DataObject
-) -> None:
+def test_joined_measurers_equal_one(name: str, documents: list[Document], data: st.DataObject) -> None:
     pieces = pieces_of(documents)
     together = new_measurer(name, NUM_GROUPS, pieces=pieces)
     add_tiled(together, documents, pieces)
@@ -164,7 +162,7 @@ def test_what_was_counted_apart_can_be_joined(
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
 @given(documents=any_documents, data=st.data())
-def test_words_can_be_taken_from_another_measurer(
+def test_words_of_another_measurer_can_be_added(
     name: str, documents: list[Document], data: st.DataObject
 ) -> None:
     together = new_measurer(name, NUM_GROUPS)
@@ -191,7 +189,7 @@ def test_words_can_be_taken_from_another_measurer(
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
 @given(documents=any_documents)
-def test_the_totals_of_a_group_are_the_sums_of_its_documents(name: str, documents: list[Document]) -> None:
+def test_totals_of_a_group_are_the_sums_of_its_documents(name: str, documents: list[Document]) -> None:
     measurer = new_measurer(name, NUM_GROUPS)
     rows = add(measurer, documents)
     assert rows.shape == (len(documents), len(counts.COUNTS))
@@ -206,7 +204,7 @@ def test_the_totals_of_a_group_are_the_sums_of_its_documents(name: str, document
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
 @given(document=placed_documents() | spaced_documents())
-def test_a_part_is_no_more_than_the_whole(name: str, document: Document) -> None:
+def test_part_counts_do_not_exceed_the_whole(name: str, document: Document) -> None:
     measurer = new_measurer(name)
     add(measurer, [document])
     found = dict(zip(counts.COUNTS, measurer.totals()[0].tolist(), strict=True))
@@ -231,14 +229,14 @@ def test_a_part_is_no_more_than_the_whole(name: str, document: Document) -> None
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
 @given(ids=st.lists(st.integers(0, 9)))
-def test_ids_are_added_to_what_was_counted_of_them(name: str, ids: list[int]) -> None:
+def test_id_counts_are_added(name: str, ids: list[int]) -> None:
     counts = np.arange(10)
     kernel_of(name).count_ids(np.array(ids, dtype=np.uint32), counts)
     assert counts.tolist() == [id + ids.count(id) for id in range(10)]
 
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
-def test_an_id_that_has_no_count_is_an_error(name: str) -> None:
+def test_id_without_a_count_is_refused(name: str) -> None:
     counts = np.zeros(2, dtype=np.int64)
     with pytest.raises(ValueError, match="no count"):
         kernel_of(name).count_ids(np.array([0, 2], dtype=np.uint32), counts)
@@ -273,7 +271,7 @@ UNITS = {
     ids="tokens of {} bytes".format,
 )
 @pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
-def test_a_long_text_of_one_kind_is_measured(unit: str, size: int) -> None:
+def test_long_repetitive_text_is_measured_in_bounded_time(unit: str, size: int) -> None:
     text = (unit.encode(errors="surrogateescape") * LONG)[:LONG]
     spans = tuple(pairwise([*range(0, len(text), size), len(text)]))
     document = Document(text, spans, (0,) * len(spans))
@@ -286,7 +284,7 @@ def test_a_long_text_of_one_kind_is_measured(unit: str, size: int) -> None:
 
 
 @pytest.mark.timed
-def test_tokens_that_all_cover_everything_are_measured() -> None:
+def test_overlapping_tokens_are_measured_in_bounded_time() -> None:
     text = b"a 1 == " * 150_000
     document = Document(text, ((0, len(text)),) * len(text), (1,) * len(text))
     measurer = new_measurer("native")

@@ -30,7 +30,7 @@ NUM_GROUPS = 3
 @pytest.mark.parametrize(
     "wrong", [{"texts": ("ab",)}, {"texts": ("ab", "\ud800")}, {"texts": ("ab", b" cd")}], ids=str
 )
-def test_wrong_texts_are_refused_and_nothing_is_counted(name: str, wrong: dict[str, object]) -> None:
+def test_invalid_texts_are_refused_and_nothing_is_counted(name: str, wrong: dict[str, object]) -> None:
     measurer = new_measurer(name, 2, pieces=PIECES)
     good = {name: value for name, value in TILED.items() if name not in ("text", "text_offsets")} | {
         "texts": ("ab", " cd")
@@ -118,7 +118,7 @@ def assert_refused(measurer: Measurer, call: Callable[..., object], arguments: d
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
 @pytest.mark.parametrize("wrong", WRONG_PLACES.values(), ids=WRONG_PLACES.keys())
-def test_wrong_places_are_refused_and_nothing_is_counted(name: str, wrong: dict[str, object]) -> None:
+def test_invalid_spans_are_refused_and_nothing_is_counted(name: str, wrong: dict[str, object]) -> None:
     measurer = new_measurer(name, 2)
     assert measurer.add(**PLACED).shape == (2, len(counts.COUNTS))
     assert_refused(measurer, measurer.add, PLACED | wrong)
@@ -126,7 +126,7 @@ def test_wrong_places_are_refused_and_nothing_is_counted(name: str, wrong: dict[
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
 @pytest.mark.parametrize("wrong", WRONG_TILES.values(), ids=WRONG_TILES.keys())
-def test_wrong_tiles_are_refused_and_nothing_is_counted(name: str, wrong: dict[str, object]) -> None:
+def test_invalid_tiles_are_refused_and_nothing_is_counted(name: str, wrong: dict[str, object]) -> None:
     measurer = new_measurer(name, 2, pieces=PIECES)
     assert measurer.add_tiled(**TILED).shape == (2, len(counts.COUNTS))
     assert_refused(measurer, measurer.add_tiled, TILED | wrong)
@@ -142,7 +142,7 @@ def test_no_documents_and_no_groups_are_allowed(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
-def test_a_wrong_question_is_an_error(name: str) -> None:
+def test_invalid_queries_are_refused(name: str) -> None:
     measurer = new_measurer(name, 2)
     for group, n in [(2, 1), (-1, 1), (0, -1)]:
         with pytest.raises(ValueError, match=r"no such group|negative"):
@@ -177,7 +177,7 @@ WORDS = {
     ],
     ids=str,
 )
-def test_words_that_no_measurer_gave_are_refused(name: str, wrong: dict[str, object]) -> None:
+def test_invalid_words_are_refused(name: str, wrong: dict[str, object]) -> None:
     measurer = new_measurer(name, 2)
     for group in (-1, 2):
         with pytest.raises(ValueError, match="no such group"):
@@ -192,7 +192,7 @@ def test_words_that_no_measurer_gave_are_refused(name: str, wrong: dict[str, obj
 
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
-def test_a_wrong_table_of_classes_is_an_error(name: str) -> None:
+def test_invalid_class_table_is_refused(name: str) -> None:
     new_tables = kernel_of(name).new_tables
     classes = character_classes()
     for wrong in [classes[:-1], classes.astype(np.int64), np.full(0x110000, 11, dtype=np.uint8)]:
@@ -202,19 +202,19 @@ def test_a_wrong_table_of_classes_is_an_error(name: str) -> None:
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
 @pytest.mark.parametrize("offsets", [(), (1, 2), (0, 1), (0, 3), (0, 2, 1, 2), (0, -1, 2)], ids=str)
-def test_wrong_offsets_of_pieces_are_an_error(name: str, offsets: tuple[int, ...]) -> None:
+def test_invalid_piece_offsets_are_refused(name: str, offsets: tuple[int, ...]) -> None:
     with pytest.raises(ValueError, match="offset"):
         kernel_of(name).new_tables(character_classes(), b"ab", integers(*offsets))
 
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
-def test_a_negative_number_of_groups_is_an_error(name: str) -> None:
+def test_negative_number_of_groups_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="negative"):
         new_measurer(name, -1)
 
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
-def test_only_others_with_as_many_groups_can_be_joined(name: str) -> None:
+def test_joining_itself_or_other_groups_is_refused(name: str) -> None:
     measurer = new_measurer(name, 2)
     for other in [measurer, new_measurer(name, 1)]:
         with pytest.raises(ValueError, match=r"itself|numbers of groups"):

@@ -64,7 +64,7 @@ ids = st.lists(st.integers(0, 5), max_size=12)
 
 
 @given(tokenizer=tokenizers, documents=documents)
-def test_every_figure_keeps_its_bounds(tokenizer: Toy, documents: list[Document]) -> None:
+def test_every_metric_is_within_its_bounds(tokenizer: Toy, documents: list[Document]) -> None:
     evaluation = evaluate(tokenizer, documents)
     for tally in (*evaluation.groups.values(), evaluation.total):
         assert min(tally.as_counts().values()) >= 0
@@ -94,7 +94,7 @@ def test_counts_add_up_in_any_order(tokenizer: Toy, documents: list[Document], s
 
 
 @given(tokenizer=tokenizers, documents=documents)
-def test_a_pooled_ratio_lies_between_those_of_the_groups(tokenizer: Toy, documents: list[Document]) -> None:
+def test_pooled_ratio_lies_between_those_of_the_groups(tokenizer: Toy, documents: list[Document]) -> None:
     evaluation = evaluate(tokenizer, documents)
     for name in ("bytes_per_token", "unk_rate", "tokens_per_word", "vocab_coverage"):
         values = [METRICS[name].value(tally, evaluation.vocabulary) for tally in evaluation.groups.values()]
@@ -108,7 +108,7 @@ def test_a_pooled_ratio_lies_between_those_of_the_groups(tokenizer: Toy, documen
 
 
 @given(frequencies=frequencies, alpha=st.floats(0, 100), factor=st.integers(1, 50), seed=st.integers(0, 99))
-def test_efficiencies_are_shares_of_the_distribution_alone(
+def test_efficiency_depends_on_the_distribution_only(
     frequencies: np.ndarray, alpha: float, factor: int, seed: int
 ) -> None:
     value = renyi_efficiency(frequencies, alpha=alpha)
@@ -123,13 +123,13 @@ def test_efficiencies_are_shares_of_the_distribution_alone(
 
 
 @given(frequencies=frequencies, alphas=st.tuples(st.floats(0, 20), st.floats(0, 20)))
-def test_efficiency_falls_with_the_order(frequencies: np.ndarray, alphas: tuple[float, float]) -> None:
+def test_efficiency_decreases_with_the_order(frequencies: np.ndarray, alphas: tuple[float, float]) -> None:
     low, high = (renyi_efficiency(frequencies, alpha=alpha) for alpha in sorted(alphas))
     assert low is None or high is None or high <= low + 1e-6
 
 
 @given(frequencies=frequencies)
-def test_distributions_keep_their_bounds(frequencies: np.ndarray) -> None:
+def test_distribution_metrics_are_within_their_bounds(frequencies: np.ndarray) -> None:
     used, rank, deciles = utilization(frequencies), average_rank(frequencies), frequency_deciles(frequencies)
     assert used is not None
     assert 0 <= used <= 1
@@ -144,7 +144,7 @@ def test_distributions_keep_their_bounds(frequencies: np.ndarray) -> None:
 
 
 @given(values=st.lists(st.integers(0, 10**6), max_size=40), factor=st.integers(1, 9))
-def test_gini_is_a_share_and_has_no_unit(values: list[int], factor: int) -> None:
+def test_gini_is_a_share_and_scale_invariant(values: list[int], factor: int) -> None:
     value = gini(values)
     if not any(values):
         assert value is None
@@ -158,7 +158,7 @@ def test_gini_is_a_share_and_has_no_unit(values: list[int], factor: int) -> None
 
 
 @given(tokens=st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 10**6), min_size=1))
-def test_premiums_turn_around(tokens: dict[str, int]) -> None:
+def test_premiums_of_swapped_languages_are_reciprocal(tokens: dict[str, int]) -> None:
     for one in tokens:
         for other in tokens:
             there, back = premiums(tokens, reference=one)[other], premiums(tokens, reference=other)[one]
@@ -184,12 +184,12 @@ def distance_by_definition(one: Sequence[int], other: Sequence[int]) -> int:
 
 
 @given(one=ids, other=ids)
-def test_edit_distances_are_those_of_the_table(one: list[int], other: list[int]) -> None:
+def test_edit_distance_equals_its_definition(one: list[int], other: list[int]) -> None:
     assert edit_distance(one, other) == distance_by_definition(one, other)
 
 
 @given(text=texts)
-def test_no_indentation_is_lost_in_the_same_text(text: str) -> None:
+def test_equal_texts_lose_no_indentation(text: str) -> None:
     assert indentation_lost(text, text) == 0
 
 
@@ -198,7 +198,7 @@ def test_no_indentation_is_lost_in_the_same_text(text: str) -> None:
     text=st.lists(words, max_size=6),
     num_merges=st.integers(0, 25),
 )
-def test_a_larger_vocabulary_needs_no_more_tokens_and_intermediate_tokens_never_occurs(
+def test_larger_vocabulary_needs_no_more_tokens_and_intermediates_never_occur(
     training: dict[str, int], text: list[str], num_merges: int
 ) -> None:
     merges = reference.train(

@@ -40,7 +40,7 @@ def assert_normal(text: str) -> None:
 @example(text="a\u0338\u0338\u0301")
 @example(text="\u0301\u0323")
 @example(text="\u0f71\u0f71\u0f72\u0f74")
-def test_it_is_pythons(text: str) -> None:
+def test_nfc_of_any_text_equals_pythons(text: str) -> None:
     assert_normal(text)
 
 
@@ -55,13 +55,13 @@ def test_it_is_pythons(text: str) -> None:
         ("\u1100", "字"),
     ],
 )
-def test_it_is_pythons_of_every_character_in_use(before: str, after: str) -> None:
+def test_nfc_of_every_character_equals_pythons(before: str, after: str) -> None:
     characters = characters_in_use()
     for start in range(0, len(characters), 4096):
         assert_normal("\n".join(before + each + after for each in characters[start : start + 4096]))
 
 
-def test_it_is_pythons_of_every_pair_that_may_compose() -> None:
+def test_nfc_of_every_composing_pair_equals_pythons() -> None:
     pairs = [parts for parts in canonical_parts().values() if len(parts) == 2]
     firsts, seconds = sorted({first for first, _ in pairs}), sorted({second for _, second in pairs})
     for second in seconds:
@@ -69,7 +69,7 @@ def test_it_is_pythons_of_every_pair_that_may_compose() -> None:
         assert_normal("\n".join(f"{first}\u0334{second}\u0315" for first in firsts))
 
 
-def test_what_is_in_nfc_is_the_same_string() -> None:
+def test_normalized_text_is_returned_as_the_same_string() -> None:
     for text in (
         "",
         "abc",
@@ -88,7 +88,7 @@ def test_what_is_in_nfc_is_the_same_string() -> None:
 
 
 @pytest.mark.parametrize("kernel", ["native", "fallback"])
-def test_a_covered_text_is_normalized_alike_by_tokenizers_and_its_nfc_is_covered(kernel: str) -> None:
+def test_covered_text_is_normalized_as_by_tokenizers(kernel: str) -> None:
     normalizers = pytest.importorskip("tokenizers.normalizers")
     agreement = UnicodeAgreement(tokenizers_members, kernel=kernel, nfc=True)
     theirs = normalizers.NFC()

@@ -19,7 +19,9 @@ FREQUENCY = st.integers(1, 4)
 
 
 @given(TEXTS, WORDS, MOST, FREQUENCY)
-def test_merged_pieces(texts: list[str], words: dict[str, int], most: int, min_frequency: int) -> None:
+def test_merged_pieces_equal_the_reference(
+    texts: list[str], words: dict[str, int], most: int, min_frequency: int
+) -> None:
     ranks = {text: rank for rank, text in enumerate([*LETTERS, *texts])}
     expected = reference.extend_merged(ranks, words, most=most, min_frequency=min_frequency)
     pieces = MergedPieces(ranks, by_text(ranks))
@@ -36,7 +38,7 @@ def test_merged_pieces(texts: list[str], words: dict[str, int], most: int, min_f
 
 
 @given(TEXTS, st.data(), WORDS, MOST, FREQUENCY)
-def test_scored_pieces(
+def test_scored_pieces_equal_the_reference(
     texts: list[str], data: st.DataObject, words: dict[str, int], most: int, min_frequency: int
 ) -> None:
     scores = {text: data.draw(QUARTERS) for text in [*LETTERS, *texts]}
@@ -57,7 +59,7 @@ def test_scored_pieces(
 
 
 @given(TEXTS, TEXTS, st.data(), WORDS, st.tuples(MOST, FREQUENCY))
-def test_matched_pieces(
+def test_matched_pieces_equal_the_reference(
     begin: list[str],
     inside: list[str],
     data: st.DataObject,
@@ -82,7 +84,7 @@ def test_matched_pieces(
 
 
 @given(TEXTS, st.data(), WORDS, st.sets(st.text(LETTERS, min_size=2, max_size=6), max_size=4))
-def test_words_of_a_unigram_stay_one_piece(
+def test_words_added_to_a_unigram_stay_one_piece(
     texts: list[str], data: st.DataObject, words: dict[str, int], given_words: set[str]
 ) -> None:
     pieces = ScoredGrowing({text: data.draw(QUARTERS) for text in [*LETTERS, *texts]})
@@ -94,14 +96,14 @@ def test_words_of_a_unigram_stay_one_piece(
     assert all(pieces.cut(word) == (word,) for word in single)
 
 
-def test_scores_stay_within_those_that_there_are() -> None:
+def test_new_scores_are_limited_to_the_existing_range() -> None:
     """log(4 / 8) exceeds all scores and is limited to the highest, which the scores of the user's symbols depend on."""
     pieces = ScoredGrowing({"a": -2.0, "b": -3.0}, total=8)
     assert PieceLearner(pieces, {"ab": 4}).learn(1) == ["ab"]
     assert pieces.new == {"ab": -2.0}
 
 
-def test_a_piece_by_which_a_word_becomes_unknown_is_refused() -> None:
+def test_piece_that_makes_a_word_unknown_is_refused() -> None:
     """After "ab", no piece matches "##x"."""
     pieces = MatchedGrowing(["a", "##b", "##bx"], prefix="##")
     learner = PieceLearner(pieces, {"abx": 1, "ab": 5}, min_frequency=1, text_of=pieces.text_of)

@@ -48,7 +48,7 @@ def counts_of(counter: PretokenCounter) -> Counter[bytes]:
 
 @pytest.mark.parametrize("name", PATTERN_NAMES)
 @given(documents=documents, special_tokens=special_tokens)
-def test_a_kernel_counts_what_the_definition_splits(
+def test_counts_equal_the_definition(
     kernel: Kernel, name: str, documents: list[str], special_tokens: list[str]
 ) -> None:
     counter = counted(kernel, documents, pattern=name, special_tokens=special_tokens)
@@ -60,7 +60,7 @@ def test_a_kernel_counts_what_the_definition_splits(
 
 
 @given(documents=documents, special_tokens=special_tokens, order=st.randoms(use_true_random=False))
-def test_nothing_depends_on_threads_seeds_or_the_order_of_documents(
+def test_result_does_not_depend_on_threads_seed_or_document_order(
     kernel: Kernel, documents: list[str], special_tokens: list[str], order: random.Random
 ) -> None:
     def trained(threads: int, seed: int) -> tuple[object, ...]:
@@ -98,7 +98,7 @@ def lines(text: str) -> list[str]:
 
 
 @given(documents=documents, special_tokens=special_tokens, sizes=st.lists(st.integers(0, 9)))
-def test_a_source_may_arrive_in_blocks_cut_anywhere(
+def test_source_may_arrive_in_any_blocks(
     kernel: Kernel, documents: list[str], special_tokens: list[str], sizes: list[int]
 ) -> None:
     counter = new_counter(kernel, special_tokens=special_tokens)
@@ -124,7 +124,7 @@ def test_each_line_may_be_a_document(kernel: Kernel, text: str) -> None:
     assert counter.num_bytes == sum(len(line.encode()) for line in expected)
 
 
-def test_lines_that_look_empty_are_none(kernel: Kernel) -> None:
+def test_blank_lines_are_no_documents(kernel: Kernel) -> None:
     counter = new_counter(kernel)
     feed(counter, [b"a\r\n\n \t\n\x1c\x1d\n\xe3\x80\x80\nb\rc\r\n\r\n\xe2\x80\x8b\nd\r"], documents="lines")
     counter.finish()
@@ -137,7 +137,7 @@ def write_and_close(fd: int, data: bytes) -> None:
         file.write(data)
 
 
-def test_a_file_and_a_pipe_are_read_as_they_are(kernel: Kernel, tmp_path: Path) -> None:
+def test_file_and_pipe_are_read_unchanged(kernel: Kernel, tmp_path: Path) -> None:
     data = "".join(bundled_texts().values()).encode()
     path = tmp_path / "text"
     path.write_bytes(data)
@@ -155,7 +155,7 @@ def test_a_file_and_a_pipe_are_read_as_they_are(kernel: Kernel, tmp_path: Path) 
     assert counts_of(from_file) == counts_of(from_pipe) == counted_by_definition([data.decode()])
 
 
-def test_reading_reports_how_far_it_is(kernel: Kernel, tmp_path: Path) -> None:
+def test_reading_reports_its_progress(kernel: Kernel, tmp_path: Path) -> None:
     path = tmp_path / "text"
     path.write_bytes(b"some words \n" * (3_000_000 if kernel.name == "native" else 30_000))
     reported: list[int] = []
@@ -217,14 +217,14 @@ def assert_counted_like_the_definition(native: Kernel, text: str, *, pattern: st
         *(pytest.param(kind, marks=pytest.mark.slow) for kind in LONG_TEXTS if kind not in CUT_IN_EVERY_WAY),
     ],
 )
-def test_a_long_text_is_cut_where_nothing_changes(native: Kernel, kind: str) -> None:
+def test_long_text_is_split_for_threads_without_changing_the_counts(native: Kernel, kind: str) -> None:
     text = LONG_TEXTS[kind](5 * MIB // 4)
     assert_counted_like_the_definition(native, text, pattern="gpt4", block_size=77_777)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in PATTERN_NAMES if name != "gpt4"])
-def test_a_long_text_is_cut_where_nothing_changes_for_any_pattern(native: Kernel, name: str) -> None:
+def test_long_text_is_split_for_threads_with_any_pattern(native: Kernel, name: str) -> None:
     text = words_between_special_tokens(5 * MIB // 4)
     assert_counted_like_the_definition(native, text, pattern=name, block_size=MIB // 2)
 
@@ -237,7 +237,7 @@ borders = st.lists(
 
 @pytest.mark.parametrize("name", PATTERN_NAMES)
 @given(border=borders, special_tokens=special_tokens)
-def test_a_cut_inside_any_text_changes_nothing(
+def test_split_inside_any_text_does_not_change_the_counts(
     native: Kernel, name: str, border: str, special_tokens: list[str]
 ) -> None:
     # A whole batch of one letter leaves the border as the only place to cut; the expected counts
@@ -258,7 +258,7 @@ def test_a_cut_inside_any_text_changes_nothing(
         *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("CJK and line ends", "one letter")),
     ],
 )
-def test_long_texts_may_be_lines(native: Kernel, kind: str) -> None:
+def test_long_texts_are_counted_by_line(native: Kernel, kind: str) -> None:
     text = LONG_TEXTS[kind](5 * MIB // 4)
     counter = new_counter(native, special_tokens=SPECIAL_TOKENS, threads=2)
     feed(counter, blocks_of(text.encode(), [100_003] * 20), documents="lines")
@@ -299,7 +299,7 @@ def first_invalid(data: bytes) -> int:
         b"\xf4\x90\x80\x80",
     ],
 )
-def test_the_place_of_bad_utf8_is_its_source_and_offset(kernel: Kernel, mode: str, bad: bytes) -> None:
+def test_invalid_utf8_is_reported_by_source_and_offset(kernel: Kernel, mode: str, bad: bytes) -> None:
     counter = new_counter(kernel)
     feed(counter, [b"good \xe4\xb8\x80\n"], documents=mode)
     assert counter.invalid is None
@@ -310,7 +310,7 @@ def test_the_place_of_bad_utf8_is_its_source_and_offset(kernel: Kernel, mode: st
 
 
 @given(data=st.binary(max_size=60), sizes=st.lists(st.integers(0, 9)))
-def test_bad_utf8_is_found_where_decoding_finds_it(kernel: Kernel, data: bytes, sizes: list[int]) -> None:
+def test_invalid_utf8_is_found_where_decoding_finds_it(kernel: Kernel, data: bytes, sizes: list[int]) -> None:
     data += b"\xff"
     counter = new_counter(kernel)
     feed(counter, blocks_of(data, sizes))
@@ -320,7 +320,7 @@ def test_bad_utf8_is_found_where_decoding_finds_it(kernel: Kernel, data: bytes, 
 
 @pytest.mark.parametrize("threads", NUM_THREADS)
 @pytest.mark.parametrize("places", [[2_500_000], [1_048_570, 1_048_580], [0, 3_000_000], [3_145_730]])
-def test_the_first_bad_place_of_a_long_source_is_found(
+def test_first_invalid_byte_of_a_long_source_is_found(
     native: Kernel, threads: int, places: list[int]
 ) -> None:
     data = bytearray("words and 文字 \nagain ".encode() * 150_000)
@@ -342,18 +342,18 @@ def test_only_named_patterns_run_on_a_kernel(kernel: Kernel, name: str) -> None:
         kernel.encoder_from_ranks([bytes([value]) for value in range(256)], name)
 
 
-def test_an_empty_special_token_is_refused(kernel: Kernel) -> None:
+def test_empty_special_token_is_refused(kernel: Kernel) -> None:
     with pytest.raises(ValueError, match=r"^a special token is empty$"):
         new_counter(kernel, special_tokens=["<e>", ""])
 
 
 @pytest.mark.parametrize("count", [0, -1])
-def test_a_count_is_positive(kernel: Kernel, count: int) -> None:
+def test_count_that_is_not_positive_is_refused(kernel: Kernel, count: int) -> None:
     with pytest.raises(ValueError, match=r"^a count must be positive$"):
         new_counter(kernel, pattern=None).add_counted("ab", count)
 
 
-def test_documents_are_files_or_lines(kernel: Kernel) -> None:
+def test_unknown_document_unit_is_refused(kernel: Kernel) -> None:
     with pytest.raises(ValueError, match=r'^documents must be "file" or "lines", not "words"$'):
         new_counter(kernel).begin_source("words")
 

@@ -49,7 +49,7 @@ def symbols(vocabulary: Vocabulary, text: str) -> list[int]:
 
 
 @given(vocabularies(), st.data())
-def test_leaves_go_as_in_the_textbook(vocabulary: Vocabulary, data: st.DataObject) -> None:
+def test_removed_leaves_equal_the_reference(vocabulary: Vocabulary, data: st.DataObject) -> None:
     frequencies = frequencies_of(data.draw, vocabulary)
     ids = st.sets(st.sampled_from(sorted(vocabulary.vocab.values())))
     kept, selected = data.draw(ids), data.draw(ids)
@@ -76,14 +76,14 @@ def test_leaves_go_as_in_the_textbook(vocabulary: Vocabulary, data: st.DataObjec
 
 
 @given(vocabularies(), st.text(LETTERS, max_size=24))
-def test_merging_is_that_of_the_textbook(vocabulary: Vocabulary, text: str) -> None:
+def test_merging_equals_the_reference(vocabulary: Vocabulary, text: str) -> None:
     ranks = {pair: rank for rank, pair in enumerate(vocabulary.pairs)}
     expected = reference.segment(symbols(vocabulary, text), vocabulary.merges)
     assert [vocabulary.vocab[part] for part in merged(text, ranks)] == expected
 
 
 @given(vocabularies(), st.lists(st.text(LETTERS, max_size=16), max_size=8), st.data())
-def test_a_pretoken_of_which_every_token_stays_keeps_them(
+def test_pretoken_of_kept_tokens_is_segmented_alike(
     vocabulary: Vocabulary, texts: Sequence[str], data: st.DataObject
 ) -> None:
     frequencies = frequencies_of(data.draw, vocabulary)
@@ -97,7 +97,7 @@ def test_a_pretoken_of_which_every_token_stays_keeps_them(
 
 
 @given(vocabularies(), st.data())
-def test_every_merge_that_stays_has_its_parts(vocabulary: Vocabulary, data: st.DataObject) -> None:
+def test_every_kept_merge_has_its_parts(vocabulary: Vocabulary, data: st.DataObject) -> None:
     tokens = merge_parts(vocabulary.vocab, vocabulary.pairs)
     removal = choose_leaves(
         tokens,

@@ -56,7 +56,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 @given(text=any_text)
-def test_ids_and_decoded_text_are_those_of_the_library(name: str, text: str) -> None:
+def test_ids_and_decoded_text_equal_the_librarys(name: str, text: str) -> None:
     tokenizer = variant(name)
     peer = sentencepiece.SentencePieceProcessor(model_proto=tokenizer.proto)
     ids = peer.encode(text)
@@ -65,7 +65,7 @@ def test_ids_and_decoded_text_are_those_of_the_library(name: str, text: str) -> 
 
 
 @given(text=any_text)
-def test_spans_are_ordered_in_range_and_cover_what_is_not_removed(name: str, text: str) -> None:
+def test_spans_are_ordered_in_range_and_cover_kept_text(name: str, text: str) -> None:
     tokenizer = variant(name)
     data = text.encode()
     tokens = tokenizer.segment(text).tokens
@@ -79,7 +79,7 @@ def test_spans_are_ordered_in_range_and_cover_what_is_not_removed(name: str, tex
 
 
 @given(text=any_text)
-def test_identity_with_byte_fallback_gives_every_text_back_but_for_the_space_sign(text: str) -> None:
+def test_identity_with_byte_fallback_is_lossless_except_for_the_space_sign(text: str) -> None:
     for variant_name in LOSSLESS_BUT_FOR_THE_SPACE_SIGN:
         tokenizer = variant(variant_name)
         assert not tokenizer.info.lossless
@@ -87,14 +87,14 @@ def test_identity_with_byte_fallback_gives_every_text_back_but_for_the_space_sig
 
 
 @given(text=any_text)
-def test_bpe_without_dropout_is_what_the_library_encodes(name: str, text: str) -> None:
+def test_bpe_without_dropout_equals_encoding(name: str, text: str) -> None:
     tokenizer = variant(name)
     if isinstance(tokenizer, SentencePieceBpeTokenizer):
         assert tokenizer.sample(text, seed=0, alpha=0.0) == tokenizer.encode(text)
 
 
 @given(text=any_text, seed=st.integers(0, 2**64), alpha=st.floats(0, 1))
-def test_samples_stand_for_the_same_text(name: str, text: str, seed: int, alpha: float) -> None:
+def test_samples_decode_to_the_same_text(name: str, text: str, seed: int, alpha: float) -> None:
     tokenizer = variant(name)
     ids = tokenizer.sample(text, seed=seed, alpha=alpha)
     assert ids == tokenizer.sample(text, seed=seed, alpha=alpha)
@@ -116,13 +116,13 @@ def test_damaged_models_are_refused_or_work(data: st.DataObject) -> None:
 
 
 @given(data=st.binary(max_size=200))
-def test_what_is_no_model_is_refused(data: bytes) -> None:
+def test_random_bytes_are_refused(data: bytes) -> None:
     with pytest.raises(ModelFormatError):
         open_model(data, name="garbage")
 
 
 @given(documents=st.lists(any_text, max_size=5))
-def test_nothing_is_lost_on_the_way_to_the_library(documents: list[str]) -> None:
+def test_library_gets_every_line(documents: list[str]) -> None:
     lines = Lines(documents)
     found = list(lines)
     expected = [part for text in documents for part in text.replace("▅", "\n").split("\n")]
@@ -132,7 +132,7 @@ def test_nothing_is_lost_on_the_way_to_the_library(documents: list[str]) -> None
 
 
 @given(text=any_text, longest=st.integers(4, 12))
-def test_cut_lines_are_the_line(text: str, longest: int) -> None:
+def test_parts_of_a_long_line_join_to_it(text: str, longest: int) -> None:
     parts = list(cut_line(text.encode(), longest=longest))
     assert b"".join(parts) == text.encode()
     assert all(0 < len(part) <= longest and part.decode() for part in parts)
@@ -166,7 +166,7 @@ odd_texts = st.lists(
     text=odd_texts,
     data=st.data(),
 )
-def test_every_option_of_a_model_is_kept_to(
+def test_every_model_option_is_followed_as_by_the_library(
     model_type: ModelType,
     trainer: dict[str, Any],
     normalizer: dict[str, bool],

@@ -75,12 +75,12 @@ def learned(
     threads=2,
     charsmap=b"",
 )
-def test_the_kernel_learns_what_the_definition_says(texts: list[str], **options: Any) -> None:
+def test_kernel_learns_as_its_definition(texts: list[str], **options: Any) -> None:
     native = pytest.importorskip("tokbench.native._sentencepiece_training")
     assert learned(native, texts, **options) == learned(fallback, texts, **options)
 
 
-def test_rare_pairs_are_learned_once_the_others_are_used_up() -> None:
+def test_rare_pairs_are_learned_after_the_others() -> None:
     """With this many words the kernel skips rare pairs at first, and restarts when all others are learned."""
     native = pytest.importorskip("tokbench.native._sentencepiece_training")
     draw = Random(3)
@@ -147,7 +147,7 @@ def pieces_of_the_library(lines: list[str], *, vocab_size: int, **options: Any) 
     ),
     longest=st.sampled_from([2, 5, 16]),
 )
-def test_the_pieces_are_those_of_the_library(
+def test_pieces_equal_the_librarys(
     name: str,
     *,
     lines: list[str],

@@ -23,7 +23,7 @@ TEXTS = st.text(
 
 @pytest.mark.parametrize("form", FORMS)
 @given(text=TEXTS)
-def test_what_is_left_as_it_is_is_in_normal_form_and_so_are_its_parts(form: str, text: str) -> None:
+def test_unchanged_text_and_its_suffixes_are_in_normal_form(form: str, text: str) -> None:
     if STILL[form].leaves(text):
         assert unicodedata.normalize(form, text) == text
         assert all(unicodedata.is_normalized(form, text[start:]) for start in range(len(text)))
@@ -31,7 +31,7 @@ def test_what_is_left_as_it_is_is_in_normal_form_and_so_are_its_parts(form: str,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
-def test_no_character_that_is_left_joins_or_is_moved(form: str) -> None:
+def test_unchanged_characters_neither_compose_nor_reorder(form: str) -> None:
     still = STILL[form]
     left = list(filter(still.leaves, characters_in_use()))
     assert len(left) > 100_000
@@ -45,7 +45,7 @@ def test_no_character_that_is_left_joins_or_is_moved(form: str) -> None:
                 assert all(unicodedata.normalize(form, each) == each for each in pairs if still.leaves(each))
 
 
-def test_ordinary_texts_of_many_scripts_are_left() -> None:
+def test_ordinary_texts_of_many_scripts_are_unchanged() -> None:
     for text in ("žluťoučký kůň", "Việt Nam", "ภาษาไทย", "हिन्दी", "العَرَبِيَّة", "한국어", "日本語", "🙂👍🏽"):
         assert STILL["NFC"].leaves(unicodedata.normalize("NFC", text))
     assert not STILL["NFC"].leaves("e\u0301")

@@ -69,7 +69,7 @@ def reversed_everywhere(value: Any) -> Any:
 
 @settings(deadline=None)
 @given(manifest=manifests())
-def test_a_manifest_comes_back_as_it_was(manifest: Manifest) -> None:
+def test_manifest_roundtrips(manifest: Manifest) -> None:
     assert parse_manifest(dump_manifest(manifest), path=PATH) == manifest
 
 
@@ -86,7 +86,7 @@ def written_manifest() -> bytes:
     return dump_manifest(replace(MANIFEST, files={"ranks.tiktoken": "0" * 64}))
 
 
-def test_a_manifest_cut_anywhere_is_refused() -> None:
+def test_manifest_truncated_anywhere_is_refused() -> None:
     data = written_manifest().rstrip(b"\n")
     for length in range(len(data)):
         with pytest.raises(ModelFormatError):
@@ -96,7 +96,7 @@ def test_a_manifest_cut_anywhere_is_refused() -> None:
 
 @settings(max_examples=500)
 @given(position=st.integers(0, len(written_manifest()) - 1), byte=st.integers(0, 255))
-def test_a_manifest_with_one_byte_changed_is_a_manifest_or_refused(position: int, byte: int) -> None:
+def test_manifest_with_a_changed_byte_is_refused_or_valid(position: int, byte: int) -> None:
     data = bytearray(written_manifest())
     data[position] = byte
     try:
@@ -109,14 +109,14 @@ def test_a_manifest_with_one_byte_changed_is_a_manifest_or_refused(position: int
 
 @settings(deadline=None)
 @given(data=st.binary(max_size=300))
-def test_noise_is_no_manifest(data: bytes) -> None:
+def test_random_bytes_are_refused(data: bytes) -> None:
     with pytest.raises(ModelFormatError):
         parse_manifest(data, path=PATH)
 
 
 @settings(deadline=None)
 @given(changes=st.dictionaries(st.sampled_from(list(Manifest.__slots__)), json_values, min_size=1))
-def test_a_manifest_with_other_values_is_a_manifest_or_refused(changes: dict[str, Any]) -> None:
+def test_manifest_with_changed_values_is_refused_or_valid(changes: dict[str, Any]) -> None:
     import orjson
 
     data = orjson.dumps(orjson.loads(written_manifest()) | changes)
@@ -129,7 +129,7 @@ def test_a_manifest_with_other_values_is_a_manifest_or_refused(changes: dict[str
 
 
 @given(data=st.data())
-def test_a_file_that_was_cut_or_edited_is_noticed(data: st.DataObject) -> None:
+def test_truncated_or_changed_file_is_detected(data: st.DataObject) -> None:
     contents = data.draw(st.binary(min_size=1, max_size=200))
     length = data.draw(st.integers(0, len(contents) - 1))
     flip = data.draw(st.integers(1, 255))
@@ -149,7 +149,7 @@ def test_a_file_that_was_cut_or_edited_is_noticed(data: st.DataObject) -> None:
 
 @settings(max_examples=200)
 @given(name=st.text(max_size=12))
-def test_a_plain_file_name_stays_in_its_folder(name: str) -> None:
+def test_plain_file_name_stays_in_its_folder(name: str) -> None:
     if is_file_name(name):
         assert (Path("/folder") / name).parent == Path("/folder")
         assert Path(name).name == name != MANIFEST_NAME

@@ -56,7 +56,7 @@ def read(data: bytes) -> None:
     tokenizer.description()
 
 
-def test_every_cut_is_refused() -> None:
+def test_every_truncation_is_refused() -> None:
     for size in range(len(small())):
         with pytest.raises(ModelFormatError):
             read(small()[:size])
@@ -71,14 +71,14 @@ def test_every_flipped_bit_is_refused() -> None:
             read(bytes(flipped))
 
 
-def test_what_stands_after_the_end_is_refused() -> None:
+def test_trailing_bytes_are_refused() -> None:
     for rest in (b"\0", bytes(8), b"rest"):
         with pytest.raises(ModelFormatError):
             read(small() + rest)
 
 
 @given(st.data())
-def test_forged_files_with_right_checksums_are_read_within_bounds(data: st.DataObject) -> None:
+def test_forged_files_with_valid_checksums_are_read_within_bounds(data: st.DataObject) -> None:
     forged = bytearray(small())
     (count,) = struct.unpack_from("<I", forged, 28)
     numbers = st.sampled_from([0, 1, 7, 8, 64, len(forged) - 8, len(forged), 2**31, 2**32 - 1])
@@ -97,7 +97,7 @@ def test_forged_files_with_right_checksums_are_read_within_bounds(data: st.DataO
 
 
 @given(st.binary(max_size=400))
-def test_any_bytes_after_the_magic_are_refused(data: bytes) -> None:
+def test_random_bytes_after_the_magic_are_refused(data: bytes) -> None:
     with pytest.raises(ModelFormatError):
         read(b"\x93TOKBIN\n" + data)
 

@@ -58,7 +58,7 @@ def test_no_row_exceeds_the_width(
 
 
 @given(ANY_SEGMENTATION, ANY_PALETTE, st.booleans())
-def test_nothing_reaches_the_terminal_that_is_not_seen(
+def test_no_invisible_character_reaches_the_terminal(
     segmentation: Segmentation, palette: Palette | None, ids: bool
 ) -> None:
     text = "".join(plain(line) for line in token_lines(segmentation, width=80, palette=palette, ids=ids))
@@ -68,12 +68,14 @@ def test_nothing_reaches_the_terminal_that_is_not_seen(
 
 
 @given(tilings(), WIDTHS)
-def test_neighbours_never_share_a_colour(segmentation: Segmentation, width: int) -> None:
+def test_adjacent_tokens_have_different_colours(segmentation: Segmentation, width: int) -> None:
     assert len(cells(list(token_lines(segmentation, width=width, palette=CUBE)))) == len(segmentation.tokens)
 
 
 @given(odd_segmentations(), st.sampled_from([CUBE, SIXTEEN]))
-def test_tokens_of_all_kinds_never_share_a_colour(segmentation: Segmentation, palette: Palette) -> None:
+def test_adjacent_tokens_of_all_kinds_have_different_colours(
+    segmentation: Segmentation, palette: Palette
+) -> None:
     backgrounds = [
         palette.look(token.kind, turn=turn, absent=not token.span.length).text.bgcolor
         for turn, token in enumerate(segmentation.tokens)
@@ -94,14 +96,14 @@ def test_tokens_can_be_read_back_without_colour(segmentation: Segmentation, widt
 
 
 @given(tilings())
-def test_cut_boundaries_are_those_of_cut_characters(segmentation: Segmentation) -> None:
+def test_cut_separators_are_those_of_cut_characters(segmentation: Segmentation) -> None:
     _, cut = separators_for(segmentation.text)
     text = "".join(plain(line) for line in token_lines(segmentation, width=80))
     assert text.count(cut) == sum(len(cluster.boundaries) for cluster in cut_clusters(segmentation))
 
 
 @given(st.lists(ANY_SEGMENTATION, min_size=1, max_size=3), st.integers(20, 140), st.booleans(), st.booleans())
-def test_the_whole_view_fits_the_console(
+def test_view_fits_the_console(
     segmentations: list[Segmentation], width: int, ids: bool, beside: bool
 ) -> None:
     file = io.StringIO()

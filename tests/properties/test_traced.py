@@ -64,14 +64,14 @@ CASES: dict[str, Callable[[Characters], Characters]] = {
 
 @pytest.mark.parametrize("name", CASES)
 @given(string=strings | uniform_strings)
-def test_case(name: str, string: Characters):
+def test_case_methods_equal_their_definition(name: str, string: Characters):
     result = getattr(traced(string), name)()
     assert result == getattr(text_of(string), name)()
     assert pairs(result) == CASES[name](string)
 
 
 @given(string=strings)
-def test_whole_and_one_by_one(string: Characters):
+def test_iteration_and_concatenation_keep_the_origins(string: Characters):
     assert pairs(str(traced(string))) == string
     assert pairs(concat(traced(string))) == string
     assert [pairs(character) for character in traced(string)] == [[character] for character in string]
@@ -83,12 +83,12 @@ def test_whole_and_one_by_one(string: Characters):
     stop=st.none() | widths,
     step=st.sampled_from([None, 1, 2, -1, -2]),
 )
-def test_slices(string: Characters, start: int | None, stop: int | None, step: int | None):
+def test_slices_keep_the_origins(string: Characters, start: int | None, stop: int | None, step: int | None):
     assert pairs(traced(string)[start:stop:step]) == string[start:stop:step]
 
 
 @given(string=strings, index=st.integers(-13, 13))
-def test_characters(string: Characters, index: int):
+def test_indexing_keeps_the_origin(string: Characters, index: int):
     try:
         expected = string[index]
     except IndexError:
@@ -99,7 +99,9 @@ def test_characters(string: Characters, index: int):
 
 
 @given(one=strings, other=strings, plain=short, times=counts)
-def test_addition_and_multiplication(one: Characters, other: Characters, plain: str, times: int):
+def test_addition_and_multiplication_keep_the_origins(
+    one: Characters, other: Characters, plain: str, times: int
+):
     assert pairs(traced(one) + traced(other)) == one + other
     assert pairs(traced(one) + plain) == one + characters(plain)
     assert pairs(plain + traced(one)) == characters(plain) + one
@@ -107,34 +109,34 @@ def test_addition_and_multiplication(one: Characters, other: Characters, plain: 
 
 
 @given(separator=strings, parts=st.lists(strings, max_size=4))
-def test_join(separator: Characters, parts: list[Characters]):
+def test_join_equals_its_definition(separator: Characters, parts: list[Characters]):
     assert pairs(traced(separator).join(map(traced, parts))) == reference.join(separator, parts)
     assert pairs(concat(map(traced, parts))) == list(chain.from_iterable(parts))
 
 
 @given(string=strings, old=short, new=strings, count=counts)
-def test_replace(string: Characters, old: str, new: Characters, count: int):
+def test_replace_equals_its_definition(string: Characters, old: str, new: Characters, count: int):
     result = traced(string).replace(old, traced(new), count)
     assert result == text_of(string).replace(old, text_of(new), count)
     assert pairs(result) == reference.replace(string, old, new, count)
 
 
 @given(string=strings, chars=st.none() | short)
-def test_strip(string: Characters, chars: str | None):
+def test_strip_equals_its_definition(string: Characters, chars: str | None):
     assert pairs(traced(string).strip(chars)) == reference.strip(string, chars)
     assert pairs(traced(string).lstrip(chars)) == reference.strip(string, chars, right=False)
     assert pairs(traced(string).rstrip(chars)) == reference.strip(string, chars, left=False)
 
 
 @given(string=strings, part=short)
-def test_prefixes_and_suffixes(string: Characters, part: str):
+def test_prefix_and_suffix_removal_keep_the_origins(string: Characters, part: str):
     text = text_of(string)
     assert pairs(traced(string).removeprefix(part)) == string[len(text) - len(text.removeprefix(part)) :]
     assert pairs(traced(string).removesuffix(part)) == string[: len(text.removesuffix(part))]
 
 
 @given(string=strings, separator=separators, count=counts)
-def test_split(string: Characters, separator: str, count: int):
+def test_split_equals_its_definition(string: Characters, separator: str, count: int):
     text = text_of(string)
     for result, expected, defined in (
         (traced(string).split(separator, count), text.split(separator, count),
@@ -151,14 +153,14 @@ def test_split(string: Characters, separator: str, count: int):
 
 @pytest.mark.parametrize("keepends", [False, True])
 @given(string=strings)
-def test_splitlines(keepends: bool, string: Characters):
+def test_splitlines_equals_its_definition(keepends: bool, string: Characters):
     result = traced(string).splitlines(keepends)
     assert result == text_of(string).splitlines(keepends)
     assert list(map(pairs, result)) == reference.splitlines(string, keepends=keepends)
 
 
 @given(string=strings, separator=separators)
-def test_partition(string: Characters, separator: str):
+def test_partition_equals_its_definition(string: Characters, separator: str):
     text = text_of(string)
     assert traced(string).partition(separator) == text.partition(separator)
     assert tuple(map(pairs, traced(string).partition(separator))) == reference.partition(string, separator)
@@ -169,7 +171,7 @@ def test_partition(string: Characters, separator: str):
 
 
 @given(string=strings, width=widths)
-def test_tabs_and_zeros(string: Characters, width: int):
+def test_expandtabs_and_zfill_equal_their_definition(string: Characters, width: int):
     assert traced(string).expandtabs(width) == text_of(string).expandtabs(width)
     assert pairs(traced(string).expandtabs(width)) == reference.expandtabs(string, width)
     assert traced(string).zfill(width) == text_of(string).zfill(width)
@@ -177,7 +179,7 @@ def test_tabs_and_zeros(string: Characters, width: int):
 
 
 @given(string=strings, width=widths, origin=st.sampled_from(ORIGINS))
-def test_padding(string: Characters, width: int, origin: Origin):
+def test_padding_has_the_origin_of_its_fill(string: Characters, width: int, origin: Origin):
     text = text_of(string)
     fill = Character("*", origin)
     missing = max(width - len(string), 0)
@@ -197,14 +199,16 @@ def test_padding(string: Characters, width: int, origin: Origin):
 
 
 @given(string=strings, table=st.dictionaries(st.sampled_from("ab<ß"), st.none() | short))
-def test_translate(string: Characters, table: dict[str, str | None]):
+def test_translate_equals_its_definition(string: Characters, table: dict[str, str | None]):
     by_number = str.maketrans(table)
     assert traced(string).translate(by_number) == text_of(string).translate(by_number)
     assert pairs(traced(string).translate(by_number)) == reference.translate(string, by_number)
 
 
 @given(template=strings, value=strings, number=st.integers(-99, 99))
-def test_percent(template: Characters, value: Characters, number: int):
+def test_percent_formatting_keeps_origins_or_is_computed(
+    template: Characters, value: Characters, number: int
+):
     """A plain %s keeps the origins of its value; other directives make the result computed, never the template's."""
     template = [character for character in template if character.text != "%"]
     result = traced([*template, *characters("%s", [TEMPLATE] * 2), *template]) % (traced(value),)
@@ -215,7 +219,7 @@ def test_percent(template: Characters, value: Characters, number: int):
 
 
 @given(template=strings, value=strings)
-def test_format(template: Characters, value: Characters):
+def test_format_keeps_origins_or_is_computed(template: Characters, value: Characters):
     template = [character for character in template if character.text not in "{}"]
     field = characters("{}", [TEMPLATE] * 2)
     named = characters("{a!s:}", [TEMPLATE] * 6)
@@ -226,7 +230,7 @@ def test_format(template: Characters, value: Characters):
 
 
 @given(template=st.text(ALPHABET + "%sdr(a)*.5{}!:[]", max_size=12), value=strings)
-def test_what_cannot_be_formatted_fails_as_it_does(template: str, value: Characters):
+def test_formatting_fails_as_that_of_str(template: str, value: Characters):
     """Formats that succeed give the same text."""
     for method in (str.__mod__, lambda s, v: s.format(v)):
         results: list[Any] = []
@@ -238,14 +242,14 @@ def test_what_cannot_be_formatted_fails_as_it_does(template: str, value: Charact
         assert results[0] == results[1]
 
 
-def test_formats_that_are_not_understood_are_computed():
+def test_complicated_formats_are_computed():
     result = Traced("<%(a(b))s>", TEMPLATE) % {"a(b)": "x"}
     assert result == "<x>"
     assert result.runs_of_origins() == ((3, COMPUTED),)
 
 
 @given(string=strings)
-def test_equality_and_lookup_are_those_of_the_text(string: Characters):
+def test_equality_hash_and_order_are_those_of_the_text(string: Characters):
     text = text_of(string)
     assert traced(string) == text
     assert {text: 1}[traced(string)] == {traced(string): 1}[text] == 1
@@ -254,7 +258,7 @@ def test_equality_and_lookup_are_those_of_the_text(string: Characters):
     assert repr([traced(string)]) == repr([text])
 
 
-def test_methods_that_python_adds_to_strings_are_noticed():
+def test_every_string_method_is_overridden():
     """Each method is either defined here or returns no text; a missing one would return ordinary strings."""
     without_text = {
         "encode",

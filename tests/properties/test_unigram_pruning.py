@@ -41,7 +41,7 @@ def scored(pieces: Pieces, *, kept: set[int]) -> ScoredPieces:
 
 
 @given(vocabularies(), st.data())
-def test_pieces_go_as_in_the_textbook(pieces: Pieces, data: st.DataObject) -> None:
+def test_removed_pieces_equal_the_reference(pieces: Pieces, data: st.DataObject) -> None:
     ids = st.sets(st.sampled_from(range(len(pieces))))
     frequencies = {id: data.draw(st.integers(0, 5)) for id in range(len(pieces))}
     kept = data.draw(ids) | {id for id, (text, _) in enumerate(pieces) if len(text) == 1}
@@ -60,7 +60,7 @@ def test_pieces_go_as_in_the_textbook(pieces: Pieces, data: st.DataObject) -> No
 
 
 @given(vocabularies(), st.text(LETTERS, min_size=1, max_size=6))
-def test_the_best_spelling_is_that_of_the_textbook(pieces: Pieces, text: str) -> None:
+def test_best_spelling_equals_the_reference(pieces: Pieces, text: str) -> None:
     others = [each for each in pieces if each[0] != text]
     expected = reference.spelling(text, dict(enumerate(others)))
     found = best_spelling(text, dict(pieces), longest=5)
@@ -70,7 +70,7 @@ def test_the_best_spelling_is_that_of_the_textbook(pieces: Pieces, text: str) ->
 
 
 @given(vocabularies(), st.lists(st.text(LETTERS + "x", max_size=16), max_size=8), st.data())
-def test_a_text_of_which_every_piece_stays_keeps_them(
+def test_text_of_kept_pieces_is_segmented_alike(
     pieces: Pieces, texts: Sequence[str], data: st.DataObject
 ) -> None:
     kept = {id for id, (text, _) in enumerate(pieces) if len(text) == 1}

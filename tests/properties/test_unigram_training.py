@@ -76,11 +76,11 @@ def learned(
     required=(),
     threads=1,
 )
-def test_the_kernel_learns_what_the_definition_says(texts: list[str], **options: Any) -> None:
+def test_kernel_learns_as_its_definition(texts: list[str], **options: Any) -> None:
     assert learned(native, texts, **options) == learned(fallback, texts, **options)
 
 
-def test_of_many_substrings_the_best_are_the_seeds() -> None:
+def test_best_of_many_substrings_become_seeds() -> None:
     """There are more substrings than are in memory at a time."""
     letters = Random(7)
     words = ["".join(letters.choices("abcdé", k=letters.randint(4, 12))) for _ in range(2500)]
@@ -101,7 +101,7 @@ def test_of_many_substrings_the_best_are_the_seeds() -> None:
 
 
 @given(texts=texts, rules=rules)
-def test_no_piece_crosses_what_parts_segments(texts: list[str], rules: dict[str, Any]) -> None:
+def test_no_piece_crosses_a_segment_boundary(texts: list[str], rules: dict[str, Any]) -> None:
     """The definition of a segment: every substring that may be a piece is within one segment."""
     of_pieces = PieceRules(**rules)
     for text in texts:

@@ -82,7 +82,7 @@ def learned(kernel: Kernel, words: Mapping[str, int], **options: Any) -> list[st
 @example(
     words={"#" * 9: 3, "a####": 9}, objective="likelihood", num=20, min_frequency=1, limit=None, specials=[]
 )
-def test_a_kernel_learns_what_the_textbook_does(
+def test_kernel_learns_as_the_reference(
     kernel: Kernel,
     *,
     words: dict[str, int],
@@ -106,9 +106,7 @@ def test_a_kernel_learns_what_the_textbook_does(
 
 
 @pytest.mark.parametrize("objective", ["frequency", "likelihood"])
-def test_a_kernel_learns_from_a_text_what_the_textbook_does(
-    kernel: Kernel, objective: reference.Objective
-) -> None:
+def test_kernel_learns_from_a_text_as_the_reference(kernel: Kernel, objective: reference.Objective) -> None:
     words = Counter(
         library_words(bundled_texts()["parallel/en.txt"][:6000], **asdict(WordPieceConfig().rules))
     )
@@ -128,7 +126,7 @@ def test_a_kernel_learns_from_a_text_what_the_textbook_does(
 @pytest.mark.real
 @pytest.mark.parametrize("objective", ["frequency", "likelihood"])
 @pytest.mark.parametrize("name", ["en_100mb.txt.xz", "mixed_100mb.txt.xz"])
-def test_the_compiled_trainer_learns_from_a_megabyte_what_the_python_one_does(
+def test_compiled_trainer_learns_from_a_megabyte_as_the_python_one(
     shared: Path, name: str, objective: str
 ) -> None:
     with lzma.open(shared / "corpora" / name) as file:
@@ -153,7 +151,7 @@ def test_the_compiled_trainer_learns_from_a_megabyte_what_the_python_one_does(
 
 
 @given(order=st.permutations(["hug", "hugs", "pug", "pun", "bun", "puns"]), objective=OBJECTIVES)
-def test_the_order_of_words_changes_nothing(
+def test_order_of_words_does_not_change_the_result(
     kernel: Kernel, order: list[str], objective: reference.Objective
 ) -> None:
     words = {word: len(word) for word in order}
@@ -173,7 +171,7 @@ def multilingual() -> WordPieceTokenizer:
 
 
 @given(text=texts)
-def test_a_text_is_encoded_word_by_word_as_the_textbook_does(text: str) -> None:
+def test_words_are_encoded_as_by_the_reference(text: str) -> None:
     tokenizer = multilingual()
     vocabulary = _vocabulary()
     words = Counter(library_words(text, **asdict(WordPieceConfig().rules)))
@@ -200,7 +198,7 @@ SPECIALS = ["[SEP]", " x", "\nb"]
     threads=st.integers(1, 3),
     sizes=st.lists(st.integers(1, 30), max_size=20),
 )
-def test_the_words_of_documents_are_those_of_the_library(
+def test_words_of_documents_equal_the_librarys(
     kernel: Kernel, pieces: list[str], options: dict[str, bool], threads: int, sizes: list[int]
 ) -> None:
     config = WordPieceConfig(**options)  # type: ignore[arg-type]
@@ -233,7 +231,7 @@ def test_the_words_of_documents_are_those_of_the_library(
     assert (counter.documents, counter.num_bytes) == (2 * bool(text), 2 * len(text.encode()))
 
 
-def test_words_do_not_depend_on_where_a_long_text_is_cut(kernel: Kernel) -> None:
+def test_words_do_not_depend_on_where_a_long_text_is_split(kernel: Kernel) -> None:
     text = ("Größe, don't 東京\t[SEP]naïve\u00adly\nx " * 40_000)[:1_500_000]
     expected = Counter(library_words(text.replace("[SEP]", " "), **asdict(WordPieceConfig().rules)))
     for threads in (1, 3):
@@ -245,7 +243,7 @@ def test_words_do_not_depend_on_where_a_long_text_is_cut(kernel: Kernel) -> None
         assert dict(counter.items()) == expected
 
 
-def test_what_a_kernel_cannot_use_is_refused(kernel: Kernel) -> None:
+def test_invalid_arguments_are_refused(kernel: Kernel) -> None:
     counter = counter_of(kernel)
     with pytest.raises(ValueError, match="a special token is empty"):
         counter_of(kernel, special_tokens=[""])

@@ -114,7 +114,7 @@ def on_library(data: bytes) -> DocumentWordPiece:
     ids=["-".join(str(v)[0] for v in rules.values()) for rules in OPTIONS],
 )
 @given(text=woven)
-def test_every_text_has_the_ids_and_spans_of_the_library(name: str, rules: dict[str, Any], text: str) -> None:
+def test_ids_and_spans_of_any_text_equal_the_librarys(name: str, rules: dict[str, Any], text: str) -> None:
     ours, library = _pair(name, json.dumps(rules))
     assert ours.encode(text) == library.encode(text)
     found, expected = ours.encode_spans([text, "a", text]), library.encode_spans([text, "a", text])
@@ -141,7 +141,7 @@ def _pair(name: str, rules: str) -> tuple[DocumentWordPiece, DocumentWordPiece]:
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
 @pytest.mark.parametrize("prefix", ["##", "", "a", "b", "é"])
-def test_a_prefix_may_be_any_text(name: str, prefix: str) -> None:
+def test_prefix_may_be_any_text(name: str, prefix: str) -> None:
     data = wordpiece(BERT | {"lowercase": False, "strip_accents": False}, prefix=prefix)
     ours, library = opened(data, name), on_library(data)
     words = ["".join(letters) for size in range(1, 6) for letters in itertools.product("abcé", repeat=size)]
@@ -150,7 +150,7 @@ def test_a_prefix_may_be_any_text(name: str, prefix: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rules", [OPTIONS[0], OPTIONS[-2]], ids=["all", "none"])
-def test_every_code_point_inside_a_word(rules: dict[str, Any]) -> None:
+def test_every_code_point_inside_a_word_is_normalized_as_by_the_library(rules: dict[str, Any]) -> None:
     kernel = kernel_of("native")
     fields = rules | {"strip_accents": bool(rules["strip_accents"])}
     texts = (f"a{one}b" for one in characters_in_use())
@@ -158,7 +158,7 @@ def test_every_code_point_inside_a_word(rules: dict[str, Any]) -> None:
 
 
 @pytest.mark.slow
-def test_the_tables_know_which_characters_move() -> None:
+def test_table_of_movable_characters_is_right() -> None:
     kernel = kernel_of("native")
     assert [one for one in characters_in_use() if kernel.is_movable(ord(one)) != is_movable(ord(one))] == []
 
@@ -179,7 +179,7 @@ def test_no_character_becomes_more_characters_than_it_has_bytes() -> None:
 
 @pytest.mark.parametrize("ideographs", [True, False])
 @given(text=woven)
-def test_all_tiers_cut_alike(ideographs: bool, text: str) -> None:
+def test_every_simd_tier_splits_alike(ideographs: bool, text: str) -> None:
     kernel_named("native")
     from tokbench.native import _wordpiece
 
@@ -211,7 +211,7 @@ def test_words_of_many_characters_are_unknown(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
-def test_special_tokens_and_added_tokens_are_found_as_the_library_finds_them(name: str) -> None:
+def test_special_and_added_tokens_match_as_in_the_library(name: str) -> None:
     everywhere = (added("<a>", 900, special=False, lstrip=True), added("bc", 901, special=False))
     for tokens in ((), everywhere, everywhere[:1], (added("<B>", 902, normalized=True),)):
         data = wordpiece(BERT, tokens=tokens, gap=1)
@@ -232,7 +232,7 @@ def test_special_tokens_and_added_tokens_are_found_as_the_library_finds_them(nam
 
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
-def test_what_is_no_text_is_named(name: str) -> None:
+def test_surrogate_is_refused(name: str) -> None:
     ours = opened(wordpiece(BERT), name)
     for call in (ours.encode, lambda text: ours.encode_batch([text]), lambda text: ours.encode_spans([text])):
         with pytest.raises(TextError, match="U\\+D800"):
@@ -249,7 +249,7 @@ CHANGES: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("change", "reason"), CHANGES)
-def test_what_the_kernel_does_not_do_is_left_to_the_library(change: dict[str, Any], reason: str) -> None:
+def test_unsupported_settings_are_left_to_the_library(change: dict[str, Any], reason: str) -> None:
     data = dump(json.loads(wordpiece(BERT)) | change)
     ours = DocumentWordPiece(data, name="test")
     assert reason in ours.left_because
@@ -257,7 +257,7 @@ def test_what_the_kernel_does_not_do_is_left_to_the_library(change: dict[str, An
     assert ours.info.kernel.startswith("tokenizers")
 
 
-def test_a_text_with_marks_that_move_is_left_to_the_library() -> None:
+def test_text_with_reordered_marks_is_left_to_the_library() -> None:
     data = wordpiece(BERT | {"strip_accents": True})
     ours, library = opened(data), on_library(data)
     text = "a\u302e\U0001d165b"
@@ -266,7 +266,7 @@ def test_a_text_with_marks_that_move_is_left_to_the_library() -> None:
     assert not opened(data, "python")._agreement.covers(text)
 
 
-def test_a_mark_after_a_note_comes_to_stand_within_it() -> None:
+def test_mark_inside_a_decomposed_note_has_the_librarys_span() -> None:
     data = wordpiece(BERT | {"strip_accents": True})
     ours, library = opened(data), on_library(data)
     for text in ("\U0001d15e\u05b0", "a \U0001d1c0\u0301b", "\U0001d15e"):
@@ -274,7 +274,7 @@ def test_a_mark_after_a_note_comes_to_stand_within_it() -> None:
         assert ours.segment(text) == library.segment(text)
 
 
-def test_another_version_of_the_library_is_asked_about_each_character() -> None:
+def test_other_library_version_checks_each_character() -> None:
     kernel = kernel_of("native")
     rules = wordpiece_description(json.loads(wordpiece(BERT))).rules
     text = "".join(bundled_texts().values())
@@ -287,7 +287,7 @@ def test_another_version_of_the_library_is_asked_about_each_character() -> None:
     assert not BertAgreement(wrong, rules).covers("aé")
 
 
-def test_threads_change_nothing_and_long_texts_are_cut_where_that_is_safe() -> None:
+def test_threads_do_not_change_ids_and_spans() -> None:
     ours = opened(wordpiece(BERT, most=100))
     many = [
         *bundled_texts().values(),
@@ -315,7 +315,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_texts_take_time_by_their_length(text: str) -> None:
+def test_hostile_texts_take_linear_time(text: str) -> None:
     ours = opened(wordpiece(BERT, most=1 << 31))
     ours.encode(text)
     started = time.process_time()
@@ -323,7 +323,7 @@ def test_hostile_texts_take_time_by_their_length(text: str) -> None:
     assert time.process_time() - started < 1.5
 
 
-def test_pieces_that_repeat_are_matched_in_linear_time() -> None:
+def test_repetitive_pieces_are_matched_in_linear_time() -> None:
     """Each match is cut back to one letter: without failure links, every letter would take 2,000 steps."""
     vocab = {"[UNK]": 0, "a": 1, "##a": 2, "a" * 2000 + "b": 3, "##" + "a" * 2000 + "b": 4}
     parts = json.loads(wordpiece(BERT, most=1 << 31))
@@ -336,7 +336,7 @@ def test_pieces_that_repeat_are_matched_in_linear_time() -> None:
 
 
 @pytest.mark.real
-def test_a_real_vocabulary_on_real_texts(shared: Path) -> None:
+def test_real_vocabulary_encodes_real_texts_as_the_library(shared: Path) -> None:
     path = shared / "vocab/bert-base-uncased/tokenizer.json"
     kernel_named("native")
     ours = DocumentWordPiece(path.read_bytes(), name="bert")

@@ -32,7 +32,7 @@ WORDS = st.dictionaries(st.text(LETTERS, min_size=1, max_size=6), st.integers(1,
 
 
 @given(vocabularies(), WORDS, st.data())
-def test_pieces_go_as_in_the_textbook(
+def test_removed_pieces_equal_the_reference(
     pieces: MatchedPieces, words: dict[str, int], data: st.DataObject
 ) -> None:
     selected = data.draw(st.sets(st.sampled_from(sorted(pieces.ids))))
@@ -53,7 +53,7 @@ def test_pieces_go_as_in_the_textbook(
 
 
 @given(vocabularies(), WORDS, st.data())
-def test_a_word_of_which_every_piece_stays_keeps_them(
+def test_word_of_kept_pieces_is_matched_alike(
     pieces: MatchedPieces, words: dict[str, int], data: st.DataObject
 ) -> None:
     size = data.draw(st.integers(len(pieces.kept), len(pieces.ids)))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_the_corpus_fills_several_shards(place: Path) -> None:
+def test_corpus_fills_several_shards(place: Path) -> None:
     index = tokbench.open_shards(place / "whole").index
     assert len(index.shards) > 6
     assert [file.replaced_bytes for file in index.files] == [0, 0, 0, 0, 3, 0]
@@ -31,7 +31,7 @@ def test_the_corpus_fills_several_shards(place: Path) -> None:
 @pytest.mark.slow
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(moments=st.lists(st.integers(1, 60), min_size=1, max_size=3), how=st.sampled_from(["before", "after"]))
-def test_wherever_it_dies(folder: Path, moments: list[int], how: str) -> None:
+def test_run_killed_at_any_step_resumes_to_the_same_bytes(folder: Path, moments: list[int], how: str) -> None:
     shutil.rmtree(folder / "shards", ignore_errors=True)
     for moment in moments:
         dies(folder, moment, how)
@@ -41,7 +41,7 @@ def test_wherever_it_dies(folder: Path, moments: list[int], how: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", [1, 2, 4, 7, 9])
-def test_where_it_dies_in_the_second_shards(folder: Path, moment: int) -> None:
+def test_run_killed_in_the_second_shard_resumes_to_the_same_bytes(folder: Path, moment: int) -> None:
     assert dies(folder, 4 + moment) == KILLED
     with pytest.raises(StoreError, match="no finished shards"):
         tokbench.open_shards(folder / "shards")
@@ -55,7 +55,7 @@ def test_where_it_dies_in_the_second_shards(folder: Path, moment: int) -> None:
 
 
 @pytest.mark.slow
-def test_killed_at_random_moments(folder: Path, tmp_path: Path) -> None:
+def test_command_killed_at_random_resumes_to_the_same_bytes(folder: Path, tmp_path: Path) -> None:
     """Kills a real command by a signal, again and again until it completes."""
     source = random.Random(11)
     (tmp_path / "corpus").mkdir()
@@ -88,7 +88,7 @@ def test_killed_at_random_moments(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_where_it_dies_before_the_index_is_there(folder: Path) -> None:
+def test_run_killed_while_writing_the_index_resumes_to_the_same_bytes(folder: Path) -> None:
     last = bisect_left(range(99), 1, key=lambda moment: dies_anew(folder, moment) != KILLED) - 1
     assert any(dies_with_half_an_index(folder, moment) for moment in range(last, last - 9, -1))
     write(folder, resume=True)

@@ -28,12 +28,14 @@ if TYPE_CHECKING:
         ({"special": tokbench.SpecialPolicy.RAISE}, "--special-policy was text, and is raise"),
     ],
 )
-def test_with_other_options(interrupted: Path, options: dict[str, Any], told: str) -> None:
+def test_resuming_with_other_options_is_refused(
+    interrupted: Path, options: dict[str, Any], told: str
+) -> None:
     with pytest.raises(StoreError, match=told):
         write(interrupted, resume=True, **options)
 
 
-def test_with_another_tokenizer_or_corpus(interrupted: Path, tmp_path: Path) -> None:
+def test_resuming_with_another_tokenizer_or_corpus_is_refused(interrupted: Path, tmp_path: Path) -> None:
     other = tokbench.train(["other"], vocab_size=258, special_tokens=["<|endoftext|>"])
     ours = tokenizer_of(interrupted)
     common = {"eos": True, "shard_tokens": 700, "resume": True}
@@ -64,19 +66,19 @@ def test_with_another_tokenizer_or_corpus(interrupted: Path, tmp_path: Path) -> 
     assert files_of(interrupted / "shards") == files_of(interrupted / "whole")
 
 
-def test_begun_anew_with_force(interrupted: Path) -> None:
+def test_overwrite_starts_again(interrupted: Path) -> None:
     write(interrupted, overwrite=True)
     assert files_of(interrupted / "shards") == files_of(interrupted / "whole")
 
 
-def test_a_recorded_shard_that_is_gone_is_written_again(interrupted: Path) -> None:
+def test_damaged_recorded_shard_is_written_again(interrupted: Path) -> None:
     (interrupted / "shards" / "shard-00001.npy").write_bytes(b"cut by a power failure")
     write(interrupted, resume=True)
     assert files_of(interrupted / "shards") == files_of(interrupted / "whole")
 
 
 @pytest.mark.parametrize("change", ["cut", "torn", "empty"])
-def test_a_journal_that_was_cut(interrupted: Path, change: str) -> None:
+def test_truncated_journal_is_resumed(interrupted: Path, change: str) -> None:
     path = interrupted / "shards" / "journal.jsonl"
     data = path.read_bytes()
     path.write_bytes({"cut": data[:-9], "torn": data + b'{"shard": {"fi', "empty": b""}[change])
@@ -86,7 +88,7 @@ def test_a_journal_that_was_cut(interrupted: Path, change: str) -> None:
 
 @pytest.mark.parametrize("line", [b"\xff\n", b"[]\n", b'{"shard": 1}\n', b'{"plan": {}}\n'])
 @pytest.mark.parametrize("where", ["first", "last"])
-def test_a_journal_that_is_damaged(interrupted: Path, line: bytes, where: str) -> None:
+def test_malformed_journal_is_refused(interrupted: Path, line: bytes, where: str) -> None:
     path = interrupted / "shards" / "journal.jsonl"
     data = path.read_bytes()
     path.write_bytes(line + data if where == "first" else data + line)
@@ -95,7 +97,7 @@ def test_a_journal_that_is_damaged(interrupted: Path, line: bytes, where: str) -
 
 
 @pytest.mark.parametrize("field", ["documents", "text_bytes", "replaced_bytes", "bytes"])
-def test_a_journal_in_which_a_number_is_another(halfway: Path, field: str) -> None:
+def test_changed_number_in_the_journal_is_refused(halfway: Path, field: str) -> None:
     path = halfway / "shards" / "journal.jsonl"
     plan, *lines = path.read_bytes().splitlines(keepends=True)
     number = next(number for number, line in enumerate(lines) if f'"{field}":'.encode() in line)
@@ -107,7 +109,7 @@ def test_a_journal_in_which_a_number_is_another(halfway: Path, field: str) -> No
 
 @pytest.mark.skipif(os.name == "nt", reason="makes links and pipes")
 @pytest.mark.parametrize("kind", ["link", "pipe", "device"])
-def test_a_journal_that_is_no_file_of_the_folder(folder: Path, tmp_path: Path, kind: str) -> None:
+def test_link_or_special_file_as_journal_is_refused(folder: Path, tmp_path: Path, kind: str) -> None:
     (folder / "shards").mkdir()
     path = folder / "shards" / "journal.jsonl"
     other = tmp_path / "somebody's"
@@ -132,14 +134,14 @@ def flip(path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["shard-00000.npy", "shard-00003.npy", "shard-00002.offsets.npy"])
-def test_a_shard_that_was_changed_is_written_again(halfway: Path, name: str) -> None:
+def test_changed_shard_is_written_again(halfway: Path, name: str) -> None:
     flip(halfway / "shards" / name)
     write(halfway, resume=True)
     assert files_of(halfway / "shards") == files_of(halfway / "whole")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="makes a pipe")
-def test_a_pipe_in_the_place_of_a_shard_is_not_waited_for(interrupted: Path) -> None:
+def test_pipe_in_place_of_a_shard_does_not_block(interrupted: Path) -> None:
     path = interrupted / "shards" / "shard-00000.offsets.npy"
     path.unlink()
     os.mkfifo(path)
@@ -148,7 +150,7 @@ def test_a_pipe_in_the_place_of_a_shard_is_not_waited_for(interrupted: Path) -> 
 
 
 @pytest.mark.parametrize("name", ["shard-00000.npy", "shard-00002.offsets.npy"])
-def test_a_finished_run_with_a_changed_shard_is_refused(folder: Path, name: str) -> None:
+def test_finished_run_with_a_changed_shard_is_refused(folder: Path, name: str) -> None:
     write(folder)
     write(folder, resume=True)
     flip(folder / "shards" / name)
@@ -169,7 +171,7 @@ def resumed(folder: Path, *paths: str | Path) -> None:
 
 @pytest.mark.parametrize("how", ["relative", "dotted", "pattern", "files", "moved", "renamed"])
 @pytest.mark.parametrize("is_finished", [False, True])
-def test_a_corpus_named_by_another_path(
+def test_corpus_named_by_another_path_is_resumed(
     place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str, is_finished: bool
 ) -> None:
     folder = tmp_path / "copy"
@@ -199,7 +201,9 @@ def test_a_corpus_named_by_another_path(
 
 
 @pytest.mark.parametrize("is_finished", [False, True])
-def test_other_content_of_the_same_size_and_time(place: Path, tmp_path: Path, is_finished: bool) -> None:
+def test_changed_content_of_the_same_size_and_time_is_detected(
+    place: Path, tmp_path: Path, is_finished: bool
+) -> None:
     folder = tmp_path / "copy"
     shutil.copytree(place, folder, ignore=shutil.ignore_patterns("shards"))
     if is_finished:
@@ -214,7 +218,7 @@ def test_other_content_of_the_same_size_and_time(place: Path, tmp_path: Path, is
         write(folder, resume=True)
 
 
-def test_two_processes_at_once(interrupted: Path) -> None:
+def test_concurrent_process_is_refused(interrupted: Path) -> None:
     fcntl = pytest.importorskip("fcntl")
     with (interrupted / "shards" / "journal.jsonl").open("ab") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
@@ -223,7 +227,7 @@ def test_two_processes_at_once(interrupted: Path) -> None:
                 write(interrupted, **options)
 
 
-def test_a_full_disk_is_reported_and_can_be_resumed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_is_resumed_after_a_full_disk(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
 
     def full(descriptor: int) -> None:
@@ -241,7 +245,7 @@ def test_a_full_disk_is_reported_and_can_be_resumed(folder: Path, monkeypatch: p
     assert files_of(folder / "shards") == files_of(folder / "whole")
 
 
-def test_a_stop_from_outside(folder: Path) -> None:
+def test_interrupted_run_is_resumed(folder: Path) -> None:
     def stop(phase: str, done: int, total: int | None, unit: str) -> None:
         if done:
             raise KeyboardInterrupt
@@ -256,6 +260,6 @@ def test_a_stop_from_outside(folder: Path) -> None:
     assert files_of(folder / "shards") == files_of(folder / "whole")
 
 
-def test_both_at_once_mean_nothing(folder: Path) -> None:
+def test_resume_with_overwrite_is_refused(folder: Path) -> None:
     with pytest.raises(ConfigError):
         write(folder, resume=True, overwrite=True)
