@@ -70,7 +70,7 @@ def text(letter: str, size: int) -> str:
     strategy=st.sampled_from(STRATEGIES),
     side=sides,
 )
-def test_windows_are_those_of_the_library(
+def test_windows_equal_the_librarys(
     *, template: str, size: int, pair: int | None, most: int, stride: int, strategy: str, side: str
 ) -> None:
     texts = [text("a", size), *([] if pair is None else [text("b", pair)])]
@@ -102,7 +102,7 @@ def test_windows_are_those_of_the_library(
     multiple=st.none() | st.integers(1, 8),
     side=sides,
 )
-def test_padding_is_the_librarys(
+def test_padding_equals_the_librarys(
     template: str, lengths: list[int], length: int | None, multiple: int | None, side: str
 ) -> None:
     texts = [text("a", size) for size in lengths]
@@ -127,7 +127,7 @@ def test_padding_is_the_librarys(
 @pytest.mark.real
 @pytest.mark.parametrize("side", ["left", "right"])
 @pytest.mark.parametrize("overflow", [False, True])
-def test_bert_as_transformers_calls_it(shared: Path, side: str, overflow: bool) -> None:
+def test_batches_of_bert_equal_those_of_transformers(shared: Path, side: str, overflow: bool) -> None:
     transformers = pytest.importorskip("transformers")
     folder = shared / "vocab/bert-base-uncased"
     roles = {"pad_token": "[PAD]", "cls_token": "[CLS]", "sep_token": "[SEP]", "unk_token": "[UNK]"}
@@ -167,7 +167,7 @@ def test_bert_as_transformers_calls_it(shared: Path, side: str, overflow: bool) 
         assert found.documents.tolist() == expected["overflow_to_sample_mapping"].tolist()
 
 
-def test_a_template_that_is_unknown_is_reported() -> None:
+def test_unknown_template_is_refused() -> None:
     document = tokenizers.Tokenizer.from_str(library("bert").to_str())
     template = processors.TemplateProcessing(single="[CLS] $A", pair="$A $B", special_tokens=[("[CLS]", 1)])
     document.post_processor = processors.Sequence([template, template])
@@ -177,7 +177,7 @@ def test_a_template_that_is_unknown_is_reported() -> None:
     assert made.batch(["a1"], template=False).ids.tolist() == [[4]]
 
 
-def test_windows_have_the_types_of_the_template() -> None:
+def test_windows_have_the_type_ids_of_the_template() -> None:
     """The library loses types in the windows of a second text if the template gives it the type of the first."""
     peer = tokenizers.Tokenizer.from_str(library("none").to_str())
     peer.post_processor = processors.TemplateProcessing(
@@ -196,7 +196,7 @@ def test_windows_have_the_types_of_the_template() -> None:
 
 
 @pytest.mark.parametrize("side", ["left", "right"])
-def test_windows_of_both_texts_come_in_the_order_of_the_template(side: str) -> None:
+def test_windows_of_pairs_follow_the_order_of_the_template(side: str) -> None:
     peer = tokenizers.Tokenizer.from_str(library("swapped").to_str())
     peer.enable_truncation(5, direction=side)
     encoding = peer.encode(text("a", 3), text("b", 2))

@@ -51,7 +51,7 @@ def trained(request, sample):
 
 
 @pytest.mark.parametrize("name", PEERS)
-def test_a_peer_gives_our_ids(name, trained, sample, tmp_path):
+def test_peer_gives_our_ids(name, trained, sample, tmp_path):
     kind, tokenizer = trained
     peer = PEERS[name]
     if not peer.is_installed:
@@ -74,5 +74,5 @@ def test_a_peer_gives_our_ids(name, trained, sample, tmp_path):
         pytest.skip(f"{name} does not give the same: {difference}")
 
 
-def test_every_peer_has_its_place_here():
+def test_every_peer_is_tested():
     assert set(RUN) == set(PEERS)

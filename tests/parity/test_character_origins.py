@@ -72,7 +72,7 @@ def offsets_by_library(number: int) -> Callable[[str], tuple[str, Sequence[tuple
     number=st.integers(0, len(NORMALIZERS) - 1),
     text=st.text(st.sampled_from(CHARACTERS) | st.sampled_from(MARKS), max_size=12),
 )
-def test_characters_are_from_where_the_library_says(number: int, text: str) -> None:
+def test_origins_of_characters_equal_the_librarys_offsets(number: int, text: str) -> None:
     normalization = TextNormalization(NORMALIZERS[number])
     made, offsets = offsets_by_library(number)(text)
     assume(normalization(text) == made)
@@ -96,5 +96,7 @@ def test_characters_are_from_where_the_library_says(number: int, text: str) -> N
         ([STRIP, LOWERCASE], " İ ", [1, 1]),
     ],
 )
-def test_origins_worked_out_by_hand(normalizers: list[dict[str, Any]], text: str, origins: list[int]) -> None:
+def test_origins_of_examples_worked_by_hand(
+    normalizers: list[dict[str, Any]], text: str, origins: list[int]
+) -> None:
     assert list(TextNormalization(normalizers).origins(text)) == origins

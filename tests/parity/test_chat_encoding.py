@@ -106,9 +106,7 @@ def test_benign_conversations_have_the_ids_and_masks_of_transformers(
 
 
 @given(conversation=conversations(plain_texts), template=st.sampled_from([CHATML, LLAMA]))
-def test_a_last_message_to_be_continued_ends_as_in_transformers(
-    conversation: Conversation, template: str
-) -> None:
+def test_continued_last_message_ends_as_in_transformers(conversation: Conversation, template: str) -> None:
     theirs, ours = both("byte-level")
     messages = [dict(message) for message in conversation.messages]
     try:
@@ -130,7 +128,7 @@ def jinja(template: str) -> tokbench.ChatTemplate:
 
 
 @given(conversation=conversations(benign_texts, tools=False))
-def test_masks_without_generation_are_those_with_it(conversation: Conversation) -> None:
+def test_inferred_masks_equal_those_of_generation_blocks(conversation: Conversation) -> None:
     theirs, ours = both("byte-level")
     del theirs
     messages = conversation.messages
@@ -145,7 +143,7 @@ def test_masks_without_generation_are_those_with_it(conversation: Conversation) 
 
 @given(conversation=conversations(hostile_texts, tools=False), template=st.sampled_from([CHATML, LLAMA]))
 @pytest.mark.parametrize("name", ["byte-level", "byte-fallback", "unigram"])
-def test_content_makes_no_control_token(name: str, conversation: Conversation, template: str) -> None:
+def test_content_never_becomes_a_control_token(name: str, conversation: Conversation, template: str) -> None:
     _, ours = both(name)
     try:
         chat = jinja(template).encode(ours, conversation.messages)

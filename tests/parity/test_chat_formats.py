@@ -120,7 +120,7 @@ def loses_text(name: str, conversation: Conversation) -> bool:
 
 @pytest.mark.parametrize("name", MAKERS)
 @given(data=st.data(), prompt=st.booleans())
-def test_good_conversations_are_as_the_maker_writes_them(name, data, prompt):
+def test_valid_conversations_render_as_the_original_template(name, data, prompt):
     conversation = data.draw(conversations(benign_texts | hostile_texts, **MAKERS[name].takes))
     variables = data.draw(VARIABLES.get(name, st.just({})))
     conversation = Conversation(conversation.messages, conversation.tools, (), variables)
@@ -130,7 +130,7 @@ def test_good_conversations_are_as_the_maker_writes_them(name, data, prompt):
 
 
 @pytest.mark.parametrize("name", MAKERS)
-def test_an_exchange_is_as_the_maker_writes_it(name):
+def test_simple_exchange_renders_as_the_original_template(name):
     """The maker's template must accept it, so that there is a text to compare with."""
     messages = ({"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Yes."})
     conversation = Conversation(messages)
@@ -143,13 +143,13 @@ def test_an_exchange_is_as_the_maker_writes_it(name):
 
 @pytest.mark.parametrize("name", MAKERS)
 @given(conversation=wrong_conversations, prompt=st.booleans())
-def test_wrong_conversations_are_refused_or_as_the_maker_writes_them(name, conversation, prompt):
+def test_invalid_conversations_are_refused_or_render_as_the_original_template(name, conversation, prompt):
     ours = our_text(name, conversation, prompt=prompt)
     if ours is not None:
         assert ours == transformers_text(name, conversation, prompt=prompt)
 
 
-def test_the_date_of_llama_3_2_is_today():
+def test_date_of_llama_3_2_is_today():
     conversation = Conversation(({"role": "user", "content": "Hi"},))
     text = our_text("llama3.2", conversation, prompt=False)
     assert text is not None
@@ -160,7 +160,7 @@ def test_the_date_of_llama_3_2_is_today():
 @pytest.mark.slow
 @settings(phases=(Phase.generate,), max_examples=8)  # shrinking takes minutes
 @given(data=st.data(), prompt=st.booleans())
-def test_the_templates_own_text_is_what_jinja_tracks_as_such(name, data, prompt):
+def test_template_text_equals_that_tracked_in_jinja(name, data, prompt):
     maker = MAKERS[name]
     conversation = data.draw(conversations(benign_texts | hostile_texts, most=2, **maker.takes))
     jinja = JinjaTemplate(name, {"default": template(maker.file)}, special_tokens=maker.tokens)

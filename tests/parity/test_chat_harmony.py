@@ -155,7 +155,7 @@ variables = st.fixed_dictionaries(
     st.booleans(),
     st.booleans(),
 )
-def test_ids_are_harmonys(conversation, variables, prompt, keep):
+def test_ids_equal_openai_harmonys(conversation, variables, prompt, keep):
     ours = write(
         "harmony",
         list(conversation.messages),
@@ -202,7 +202,7 @@ schemas = st.recursive(
 
 
 @given(schemas, descriptions)
-def test_types_of_tools_are_harmonys(schema, description):
+def test_tool_types_equal_openai_harmonys(schema, description):
     tool = {"type": "function", "function": {"name": "f", "description": description, "parameters": schema}}
     ours = write("harmony", [{"role": "user", "content": "Hi"}], tools=[tool], prompt=True)
     conversation = Conversation(({"role": "user", "content": "Hi"},), (tool,))

@@ -124,7 +124,7 @@ def mistral_conversations(draw: Any) -> Conversation:
 
 @pytest.mark.parametrize("name", FORMATS)
 @given(conversation=mistral_conversations())
-def test_ids_are_mistrals(name, conversation, tmp_path_factory):
+def test_ids_of_the_rendered_text_equal_mistral_commons(name, conversation, tmp_path_factory):
     format = named(name)
     mistral = mistral_tokenizer(name, tmp_path_factory.getbasetemp())
     (written,) = format.render([conversation])
@@ -154,7 +154,7 @@ def only_we_refuse(name: str, conversation: Conversation) -> bool:
 
 
 @pytest.mark.parametrize("name", ["mistral-v1", "mistral-v3"])
-def test_the_ids_that_tokbench_gives_are_mistrals(name):
+def test_encoded_ids_equal_mistral_commons(name):
     messages = [
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": " Hi  there\n"},

@@ -71,7 +71,7 @@ def ids_and_mask(rendered: Rendered, messages: list[dict[str, Any]]) -> tuple[li
 
 
 @given(st.data())
-def test_ids_and_mask_are_nanochats(data):
+def test_ids_and_mask_equal_nanochats(data):
     drawn = data.draw(conversations(contents))
     messages = [
         message | {"content": data.draw(parts | contents)} if message["role"] == "assistant" else message
@@ -82,7 +82,7 @@ def test_ids_and_mask_are_nanochats(data):
 
 
 @given(conversations(contents, ends="assistant", most=2))
-def test_the_prompt_is_nanochats(conversation):
+def test_prompt_ids_equal_nanochats(conversation):
     messages = list(conversation.messages)
     if messages[-1]["role"] != "assistant":
         messages.append({"role": "assistant", "content": ""})
@@ -91,7 +91,7 @@ def test_the_prompt_is_nanochats(conversation):
 
 
 @pytest.mark.parametrize("roles", ["", "s", "a", "uu", "sa", "ss", "uau", "us", "t", "usa"])
-def test_both_refuse_the_same_orders_of_roles(roles):
+def test_invalid_role_orders_are_refused_by_both(roles):
     names = {"s": "system", "u": "user", "a": "assistant", "t": "tool"}
     messages = [{"role": names[role], "content": "x"} for role in roles]
 

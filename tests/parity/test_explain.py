@@ -68,7 +68,7 @@ def check_texts(tokenizer: Tokenizer, *, every: int) -> None:
 
 
 @pytest.mark.parametrize("subject", [str(each) for each in SUBJECTS])
-def test_what_was_trained_is_explained(subject: str) -> None:
+def test_every_trained_tokenizer_is_explained(subject: str) -> None:
     check_texts(trained(subject), every=4)
 
 
@@ -100,7 +100,7 @@ def test_real_vocabularies_are_explained(name: str, engine: str) -> None:
     check_texts(tokbench.load(path, engine=engine), every=2)
 
 
-def test_special_tokens_are_steps_of_their_own() -> None:
+def test_special_tokens_are_separate_steps() -> None:
     tokenizer = trained("bpe")
     text = f"a{SPECIAL_TOKENS[0]} b"
     explanation: Explanation = explain(tokenizer, text, special=SpecialPolicy.ENCODE)

@@ -72,20 +72,20 @@ def causes(tokenizer, words, kind):
     return found
 
 
-def test_without_the_named_merges_the_boundary_goes() -> None:
+def test_boundary_disappears_without_the_named_merges() -> None:
     for word, boundary in causes(trained("bpe"), WORDS, EarlierMerge)[:80]:
         named = {(rule.left.id, rule.right.id) for rule in boundary.cause.by}
         assert boundary.offset in edges(trained("bpe"), word)
         assert boundary.offset not in edges(bpe(without=named), word)
 
 
-def test_with_the_missing_merge_the_cut_changes() -> None:
+def test_split_changes_with_the_missing_merge() -> None:
     for word, boundary in causes(trained("bpe"), WORDS, NoMerge)[:40]:
         pair = boundary.cause.left.id, boundary.cause.right.id
         assert edges(bpe(adding=[pair]), word) != edges(trained("bpe"), word)
 
 
-def test_the_merges_that_are_named_make_a_word_one_token() -> None:
+def test_named_merges_make_a_word_one_token() -> None:
     tokenizer = trained("bpe")
     for word in WORDS[:40]:
         answer = why_word(explain(tokenizer, word))
@@ -98,7 +98,7 @@ def test_the_merges_that_are_named_make_a_word_one_token() -> None:
         assert len(bpe(adding=adding).encode(word)) == 1
 
 
-def test_with_the_missing_piece_wordpiece_cuts_otherwise() -> None:
+def test_wordpiece_splits_differently_with_the_missing_piece() -> None:
     tokenizer = trained("wordpiece")
     for word, boundary in causes(tokenizer, WORDS, NoLongerPiece)[:40]:
         document = json.loads(tokenizer.document)
@@ -108,7 +108,7 @@ def test_with_the_missing_piece_wordpiece_cuts_otherwise() -> None:
         assert edges(changed, word) != edges(tokenizer, word)
 
 
-def test_without_the_pattern_a_merge_crosses_the_boundary() -> None:
+def test_merge_crosses_the_boundary_without_the_pattern() -> None:
     checked = 0
     for line, boundary in causes(trained("bpe"), [bundled_texts()["parallel/en.txt"][:400]], NewPreToken):
         left, right = trained("bpe").segment(line).tokens[boundary.token - 1 : boundary.token + 1]
@@ -120,7 +120,7 @@ def test_without_the_pattern_a_merge_crosses_the_boundary() -> None:
     assert checked > 10
 
 
-def test_without_the_added_token_the_cut_beside_it_is_another() -> None:
+def test_boundary_at_an_added_token_disappears_without_it() -> None:
     text = f"no{SPECIAL_TOKENS[0]}s"
     boundaries = explain(trained("bpe"), text, special=SpecialPolicy.ENCODE).boundaries
     beside = [each.offset for each in boundaries if isinstance(each.cause, BesideAddedToken)]
@@ -163,7 +163,7 @@ def unigram(scores):
     return sentencepiece("unigram without bytes", scores=scores)
 
 
-def test_without_the_named_pieces_sentencepiece_merges_across_the_boundary() -> None:
+def test_sentencepiece_merges_across_the_boundary_without_the_named_pieces() -> None:
     tokenizer = variant("bpe")
     for word, boundary in causes(tokenizer, WORDS, EarlierMerge)[:40]:
         named = {rule.merged.data.decode() for rule in boundary.cause.by}
@@ -174,7 +174,7 @@ def test_without_the_named_pieces_sentencepiece_merges_across_the_boundary() -> 
         assert boundary.offset not in edges(sentencepiece("bpe", without=named), word)
 
 
-def test_with_the_missing_piece_sentencepiece_merges() -> None:
+def test_sentencepiece_merges_with_the_missing_piece() -> None:
     tokenizer = variant("bpe")
     for word, boundary in causes(tokenizer, WORDS, NoMerge)[:40]:
         joined = (boundary.cause.left.data + boundary.cause.right.data).decode()
@@ -183,14 +183,14 @@ def test_with_the_missing_piece_sentencepiece_merges() -> None:
 
 
 @pytest.mark.parametrize("name", ["bpe", "unigram"])
-def test_with_a_piece_of_its_own_a_character_is_not_spelled_in_bytes(name: str) -> None:
+def test_character_with_its_own_piece_is_not_spelled_in_bytes(name: str) -> None:
     inside = [each for each in explain(variant(name), "日").boundaries if isinstance(each.cause, Fallback)]
     assert [each.cause.character for each in inside] == ["日", "日"]
     changed = sentencepiece(name, scores={"日": -5.0})
     assert len(changed.encode("日")) == len(variant(name).encode("日")) - 2
 
 
-def test_with_a_better_piece_across_it_unigram_cuts_otherwise() -> None:
+def test_unigram_splits_differently_with_a_better_piece() -> None:
     tokenizer = variant("unigram without bytes")
     assert unigram({}).encode(WORDS[0]) == tokenizer.encode(WORDS[0])
     checked = 0
@@ -206,7 +206,7 @@ def test_with_a_better_piece_across_it_unigram_cuts_otherwise() -> None:
 
 
 @pytest.mark.parametrize("word", WORDS[:10])
-def test_with_the_named_score_a_word_is_one_piece(word: str) -> None:
+def test_word_with_the_named_score_is_one_piece(word: str) -> None:
     tokenizer = variant("unigram without bytes")
     answer = why_word(explain(tokenizer, word))
     if answer.piece is None:

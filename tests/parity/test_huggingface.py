@@ -63,7 +63,7 @@ def folder(request: pytest.FixtureRequest, shared: Path) -> Path:
 
 
 @pytest.mark.real
-def test_a_real_vocabulary_is_what_it_is_known_to_be(folder: Path) -> None:
+def test_real_vocabulary_has_its_known_size_and_losslessness(folder: Path) -> None:
     info = _opened(folder).info
     assert (info.vocab_size, info.lossless) == REAL[folder.name]
 
@@ -86,7 +86,7 @@ def test_bundled_texts_have_the_ids_of_tokenizers(folder: Path) -> None:
 
 
 @pytest.mark.real
-def test_bundled_texts_are_segmented_with_places(folder: Path) -> None:
+def test_bundled_texts_have_ordered_spans(folder: Path) -> None:
     tokenizer = _opened(folder)
     for text in (text[:2000] for text in bundled_texts().values()):
         data, tokens = text.encode(), tokenizer.segment(text).tokens
@@ -160,14 +160,14 @@ def assert_pieces_of_the_library(texts: list[str], *, sizes: Sequence[int]) -> N
 @pytest.mark.parametrize(
     "names", [["parallel/en.txt"], ["parallel/fi.txt", "parallel/ru.txt", "code/rust.rs"]]
 )
-def test_by_frequency_the_pieces_are_those_of_tokenizers(names: list[str]) -> None:
+def test_pieces_by_frequency_equal_those_of_tokenizers(names: list[str]) -> None:
     assert_pieces_of_the_library([bundled_texts()[name] for name in names], sizes=(0, 50, 700))
 
 
 @pytest.mark.slow
 @pytest.mark.real
 @pytest.mark.parametrize("name", ["en_100mb.txt.xz", "mixed_100mb.txt.xz"])
-def test_on_a_megabyte_the_pieces_are_those_of_tokenizers(shared: Path, name: str) -> None:
+def test_pieces_of_a_megabyte_equal_those_of_tokenizers(shared: Path, name: str) -> None:
     with lzma.open(shared / "corpora" / name) as file:
         text = file.read(1 << 20).decode(errors="ignore")
     assert_pieces_of_the_library(text.splitlines(), sizes=(500, 8_000))
@@ -185,7 +185,7 @@ def test_on_a_megabyte_the_pieces_are_those_of_tokenizers(shared: Path, name: st
     ],
     ids=str,
 )
-def test_a_saved_folder_opens_in_tokenizers_and_transformers(
+def test_saved_folder_opens_in_tokenizers_and_transformers(
     options: dict[str, object], tmp_path: Path
 ) -> None:
     import transformers

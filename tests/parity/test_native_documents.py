@@ -137,7 +137,7 @@ mixed = st.lists(
 
 @settings(max_examples=60)
 @given(data=documents(), given_texts=st.lists(mixed, max_size=6))
-def test_any_document_has_its_librarys_ids_and_spans(
+def test_ids_and_spans_of_any_document_equal_the_librarys(
     tmp_path_factory: pytest.TempPathFactory, data: bytes, given_texts: list[str]
 ) -> None:
     native, library = both(tmp_path_factory.mktemp("any"), data)
@@ -164,7 +164,7 @@ def test_any_document_is_explained_or_refused(
 
 
 @pytest.mark.parametrize("name", SPLITTING)
-def test_texts_of_well_known_splits_are_explained(name: str, tmp_path: Path) -> None:
+def test_texts_with_known_split_steps_are_explained(name: str, tmp_path: Path) -> None:
     native, _ = both(tmp_path, with_parts(SPLITTING[name], None))
     for text in ("the low éab 12345 don's", "  \n\n x\t!! 字q", "abc<s>the", ""):
         explanation = explain(native, text)
@@ -180,7 +180,7 @@ def test_most_documents_run_on_the_kernel(tmp_path: Path) -> None:
             assert native.info.kernel == "native"
 
 
-def test_white_space_is_stripped_before_tokens_of_it_are_looked_for(tmp_path: Path) -> None:
+def test_white_space_is_stripped_before_matching_normalized_tokens(tmp_path: Path) -> None:
     """Like ModernBERT, whose runs of spaces are matched in the normalized text, after its mask."""
     made = json.loads(with_parts(BYTE_LEVEL, {"type": "NFC"}))
     first = len(made["model"]["vocab"])
@@ -194,7 +194,7 @@ def test_white_space_is_stripped_before_tokens_of_it_are_looked_for(tmp_path: Pa
     assert_alike(native, library, ["a     <m>    b", "  <m>", "<m>  <m> \t\u3000<m>", "a  e\u0301   <m", ""])
 
 
-def test_an_added_token_that_stands_for_a_byte_is_as_long_as_that(tmp_path: Path) -> None:
+def test_added_token_spelled_as_a_byte_has_the_bytes_length(tmp_path: Path) -> None:
     """The byte C9 is spelled É, so that the added token É has its id; other letters begin with that byte."""
     made = json.loads(with_parts(BYTE_LEVEL, None))
     tokens = [added("É", made["model"]["vocab"]["É"], special=False)]
@@ -203,9 +203,7 @@ def test_an_added_token_that_stands_for_a_byte_is_as_long_as_that(tmp_path: Path
     assert_alike(native, library, ["aəb", "É", "əÉə the É"])
 
 
-def test_texts_that_nfc_changes_are_encoded_by_the_kernel(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_texts_changed_by_nfc_run_on_the_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = json.loads(with_parts(BYTE_LEVEL, {"type": "NFC"}))
     token = added("<s>", len(made["model"]["vocab"]), special=False, normalized=False)
     native, library = both(tmp_path, dump(made | {"added_tokens": [token]}))
@@ -226,7 +224,7 @@ def test_texts_that_nfc_changes_are_encoded_by_the_kernel(
 
 
 @pytest.mark.parametrize("has_token", [False, True])
-def test_tokens_are_where_the_library_says_in_a_composed_text(tmp_path: Path, has_token: bool) -> None:
+def test_spans_in_composed_text_equal_the_librarys(tmp_path: Path, has_token: bool) -> None:
     """The mark that NFC joins to a letter is in no token, with and without an added token."""
     made = json.loads(with_parts(BYTE_LEVEL, {"type": "NFC"}))
     token = added("<s>", len(made["model"]["vocab"]), special=False, normalized=False)
@@ -239,7 +237,7 @@ def test_tokens_are_where_the_library_says_in_a_composed_text(tmp_path: Path, ha
 # --- letters at the end of a word ---------------------------------------------------------------
 
 
-def test_whole_words_are_looked_for_in_normal_forms_too(tmp_path: Path) -> None:
+def test_single_word_tokens_are_searched_in_normalized_text(tmp_path: Path) -> None:
     """The library takes a mark beside a token for part of a word, which the kernel does not; the ids must agree."""
     made = json.loads(with_parts(BYTE_LEVEL, {"type": "NFC"}))
     size = len(made["model"]["vocab"])
@@ -281,7 +279,7 @@ def clip_like() -> bytes:
         mixed | st.sampled_from(["the", "THE<|end|>ab", "th the</w>", "12 the12"]), max_size=4
     )
 )
-def test_a_suffix_at_the_end_of_words_is_a_letter_of_its_own(
+def test_documents_with_a_word_end_suffix_encode_as_in_the_library(
     tmp_path_factory: pytest.TempPathFactory, given_texts: list[str]
 ) -> None:
     native, library = both(tmp_path_factory.mktemp("clip"), clip_like())
@@ -290,7 +288,7 @@ def test_a_suffix_at_the_end_of_words_is_a_letter_of_its_own(
 
 
 @pytest.mark.parametrize("flags", [{}, {"lstrip": True}, {"normalized": True}])
-def test_merges_that_make_a_special_token_are_never_made(tmp_path: Path, flags: dict[str, bool]) -> None:
+def test_merges_that_produce_a_special_token_are_excluded(tmp_path: Path, flags: dict[str, bool]) -> None:
     """Like GGUF files of Qwen, where llama.cpp treats the ordinary "</s>" as a control token."""
     made = json.loads(with_parts(SPLITTING["starcoder"], None))
     end = made["model"]["vocab"]["<s>"]
@@ -322,7 +320,7 @@ def test_merges_that_make_a_special_token_are_never_made(tmp_path: Path, flags: 
         ({"added_tokens": [added(" <b>", 300), added("<a>", 301, lstrip=True)]}, "strips white space"),
     ],
 )
-def test_what_is_not_understood_is_left_to_the_library(
+def test_unsupported_settings_are_left_to_the_library(
     tmp_path: Path, changes: dict[str, Any], reason: str
 ) -> None:
     made = json.loads(with_parts(BYTE_LEVEL, None)) | changes
@@ -342,7 +340,7 @@ def test_what_is_not_understood_is_left_to_the_library(
         (None, "Ġthe", "a the"),
     ],
 )
-def test_a_special_token_that_a_text_becomes_after_all_is_the_librarys(
+def test_special_token_produced_by_a_normalizer_is_left_to_the_library(
     tmp_path: Path, normalizer: dict[str, Any] | None, content: str, text: str
 ) -> None:
     """Special tokens are cut out first, but a normalizer may produce the text of one afterwards."""
@@ -358,7 +356,7 @@ def test_a_special_token_that_a_text_becomes_after_all_is_the_librarys(
     assert native.info.kernel.startswith("tokenizers")
 
 
-def test_special_tokens_that_no_normal_form_makes_are_left_out_of_the_merges(tmp_path: Path) -> None:
+def test_special_tokens_are_excluded_from_merges_in_nfc_documents(tmp_path: Path) -> None:
     made = json.loads(with_parts(BYTE_LEVEL, {"type": "NFC"}))
     made["added_tokens"] = [added("the", made["model"]["vocab"]["the"])]
     native, library = both(tmp_path, dump(made))
@@ -366,7 +364,7 @@ def test_special_tokens_that_no_normal_form_makes_are_left_out_of_the_merges(tmp
     assert_alike(native, library, ["the low", "e\u0301the\u0301"])
 
 
-def test_a_text_with_a_byte_that_the_vocabulary_lacks_goes_to_the_library(tmp_path: Path) -> None:
+def test_text_with_a_byte_missing_in_the_vocabulary_is_left_to_the_library(tmp_path: Path) -> None:
     made = json.loads(with_parts(BYTE_LEVEL, None))
     del made["model"]["vocab"]["q"]
     native, library = both(tmp_path, dump(made))
@@ -375,7 +373,7 @@ def test_a_text_with_a_byte_that_the_vocabulary_lacks_goes_to_the_library(tmp_pa
     assert native.encode("aqua low") == library.encode("aqua low")
 
 
-def test_a_space_in_front_that_the_vocabulary_lacks_goes_to_the_library(tmp_path: Path) -> None:
+def test_prefix_space_missing_in_the_vocabulary_is_left_to_the_library(tmp_path: Path) -> None:
     made = json.loads(with_parts(BYTE_LEVEL | {"add_prefix_space": True}, None))
     model = made["model"]
     model["merges"] = [merge for merge in model["merges"] if "Ġ" not in "".join(merge)]
@@ -387,7 +385,7 @@ def test_a_space_in_front_that_the_vocabulary_lacks_goes_to_the_library(tmp_path
         tokbench.load(tmp_path / "tokenizer.json", engine="native")
 
 
-def test_a_long_text_is_cut_for_threads_where_its_added_tokens_allow(tmp_path: Path) -> None:
+def test_long_text_is_split_for_threads_where_added_tokens_allow(tmp_path: Path) -> None:
     made = json.loads(with_parts(BYTE_LEVEL, None))
     for token in ("<s>", "the\n", "e low"):
         made["added_tokens"] = [added(token, 300, special=False)]

@@ -57,7 +57,7 @@ def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 @given(given=st.lists(texts | st.text(alphabet="low er漢字12's<|end|>\u0301\n  A[]b"), max_size=4))
-def test_ids_and_spans_are_those_of_tiktoken(both: tuple[Any, Any], given: list[str]) -> None:
+def test_ids_and_spans_equal_tiktokens(both: tuple[Any, Any], given: list[str]) -> None:
     native, library = both
     expected = [library.encode(text) for text in given]
     batch = native.encode_batch(given)
@@ -77,7 +77,7 @@ def test_most_texts_run_on_the_kernel(both: tuple[Any, Any]) -> None:
     assert all(map(agreement.covers, ["lower", "漢字 かな", "été\n", "\u0301 12½ ‘’", "👩\u200d👩", "नमस्ते"]))
 
 
-def test_a_text_that_tiktoken_cannot_split_is_encoded(tmp_path: Path) -> None:
+def test_text_that_tiktoken_cannot_split_is_encoded(tmp_path: Path) -> None:
     """Rust's lookahead regular expressions need memory for each character of a run of spaces."""
     native = opened(ranks(tmp_path), pattern=PATTERNS["tekken"]).tokenizer
     assert len(native.encode(" " * 3_000_000 + "a")) == 3_000_001

@@ -74,7 +74,7 @@ def both(name: str) -> tuple[Any, Any]:
 
 @pytest.mark.parametrize("name", MODELS)
 @given(text=awkward)
-def test_ids_are_those_of_the_class(name: str, text: str) -> None:
+def test_ids_equal_those_of_the_class(name: str, text: str) -> None:
     ours, theirs = both(name)
     ids = theirs(text, add_special_tokens=False, split_special_tokens=True).input_ids
     if name == "MarianTokenizer" and text.startswith(">>"):
@@ -85,7 +85,7 @@ def test_ids_are_those_of_the_class(name: str, text: str) -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 @given(parts=st.lists(awkward | st.sampled_from(["</s>", "<pad>", "<unk>", "__fr__"]), max_size=4))
-def test_special_tokens_and_those_around_a_text_are_those_of_the_class(name: str, parts: list[str]) -> None:
+def test_template_and_special_tokens_equal_those_of_the_class(name: str, parts: list[str]) -> None:
     ours, theirs = both(name)
     text = "".join(parts)
     if ">>" in text:
@@ -95,7 +95,7 @@ def test_special_tokens_and_those_around_a_text_are_those_of_the_class(name: str
 
 @pytest.mark.parametrize("name", MODELS)
 @given(batch=st.lists(awkward, max_size=6))
-def test_batches_counts_and_spans_are_those_of_single_texts(name: str, batch: list[str]) -> None:
+def test_batches_counts_and_spans_equal_single_texts(name: str, batch: list[str]) -> None:
     ours, _ = both(name)
     encoded = ours.encode_batch(batch)
     assert [list(ids) for ids in encoded] == list(map(ours.encode, batch))

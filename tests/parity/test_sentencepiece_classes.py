@@ -86,7 +86,7 @@ def steps(document: dict[str, Any], part: str) -> list[Any]:
 
 
 @pytest.mark.parametrize("name", class_names())
-def test_classes_build_the_pipeline_that_is_known_here(name: str) -> None:
+def test_known_pipelines_equal_those_that_transformers_builds(name: str) -> None:
     for settings, rules in product(SETTINGS, (None, {"type": "Precompiled", "precompiled_charsmap": RULES})):
         theirs = built(name, settings, rules)
         pipeline = class_pipeline(name, Declared(rules, settings))
@@ -100,13 +100,13 @@ def test_classes_build_the_pipeline_that_is_known_here(name: str) -> None:
 
 # MBart50 writes its special pieces twice, and vocabularies with duplicate pieces are refused.
 @pytest.mark.parametrize("name", [name for name in class_names() if name != "MBart50"])
-def test_what_a_class_writes_agrees_with_it(name: str, tmp_path: Path) -> None:
+def test_document_built_by_a_class_agrees_with_it(name: str, tmp_path: Path) -> None:
     document = built(name, {}, None)
     beside = {"tokenizer_config.json": {"tokenizer_class": f"{name}Tokenizer"}}
     assert findings_of("class-disagrees", target_of(document, tmp_path, beside=beside)) == ()
 
 
-def test_rules_are_looked_for_where_transformers_looks() -> None:
+def test_precompiled_rules_are_found_as_by_transformers() -> None:
     rules = {"type": "Precompiled", "precompiled_charsmap": RULES}
     assert precompiled_rules(rules) == rules
     assert precompiled_rules({"type": "Sequence", "normalizers": [{"type": "NFC"}, rules]}) == rules

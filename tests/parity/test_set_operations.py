@@ -111,7 +111,7 @@ CLASSES = st.builds(
 @given(pattern=CLASSES)
 @example("[a&&^-b]")
 @example("[ab&&^-b--a]")
-def test_a_class_is_the_same_set_of_characters(pattern: str) -> None:
+def test_character_class_has_the_same_members_as_in_tiktoken(pattern: str) -> None:
     try:
         expected = [tiktoken_takes(pattern, character) for character in SMALL]
     except ValueError:
@@ -142,7 +142,7 @@ def test_every_character_is_in_the_same_classes(inside: str, negation: str) -> N
 
 @pytest.mark.parametrize("pattern", [KIMI, OTHERS])
 @given(text=texts)
-def test_a_pattern_splits_as_in_oniguruma(pattern: str, text: str) -> None:
+def test_pattern_splits_as_in_oniguruma(pattern: str, text: str) -> None:
     assume(all(unicodedata.ucd_3_2_0.category(character) != "Cn" for character in text))
     resolved = resolve_pattern(pattern)
     assert resolved.oniguruma is not None
@@ -151,7 +151,7 @@ def test_a_pattern_splits_as_in_oniguruma(pattern: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", [KIMI, OTHERS])
-def test_what_is_trained_with_one_goes_to_both_libraries(
+def test_tokenizer_with_set_operations_converts_to_both_libraries(
     pattern: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = list(generated_texts(["<|end|>"], seed=0))[::5]
@@ -166,7 +166,7 @@ def test_what_is_trained_with_one_goes_to_both_libraries(
     assert trained.encode("東tower") == [*trained.encode("東"), *trained.encode("tower")]
 
 
-def test_brackets_that_are_no_classes_to_rust_stay_as_they_are() -> None:
+def test_brackets_without_set_operations_are_unchanged() -> None:
     for pattern in (r"[a[]+|.", r"[([{]|[)]|.", "[", "\\", r"\[a&&b\]|.", r"[[:alpha:]]+|."):
         assert without_set_operations(pattern) == pattern
         assert set_operations(pattern) == set()

@@ -72,19 +72,21 @@ def some(all_of_them: Iterable[str]) -> Iterable[str]:
 
 @pytest.mark.parametrize("length", [1, 2, 3])
 @pytest.mark.parametrize("name", PATTERN_NAMES)
-def test_every_string_of_up_to_three_kinds_of_character(native: Kernel, name: str, length: int) -> None:
+def test_every_string_of_up_to_three_kinds_of_character_splits_alike(
+    native: Kernel, name: str, length: int
+) -> None:
     assert first_difference(native, name, strings(REPRESENTATIVES, length)) is None
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SPLITTING)
-def test_strings_of_four_kinds_of_character(native: Kernel, name: str) -> None:
+def test_strings_of_four_kinds_of_character_split_alike(native: Kernel, name: str) -> None:
     assert first_difference(native, name, some(strings(REPRESENTATIVES, 4))) is None
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SPLITTING)
-def test_strings_of_five_of_the_kinds_that_matter_most(native: Kernel, name: str) -> None:
+def test_strings_of_five_common_kinds_of_character_split_alike(native: Kernel, name: str) -> None:
     assert first_difference(native, name, some(strings(FEW_REPRESENTATIVES, 5))) is None
 
 
@@ -107,7 +109,7 @@ def split_in(tier: str, name: str, data: bytes) -> list[int]:
 @pytest.mark.parametrize("length", [1, 2, 3])
 @pytest.mark.parametrize("name", SPLITTING)
 @pytest.mark.parametrize("tier", TIERS)
-def test_a_tier_splits_short_strings_anywhere_in_a_block(
+def test_simd_tier_splits_short_strings_anywhere_in_a_block(
     native: Kernel, tier: str, name: str, length: int
 ) -> None:
     before = "".join("wo rd's, 12345!\n  "[number % 18] for number in range(64))
@@ -119,7 +121,9 @@ def test_a_tier_splits_short_strings_anywhere_in_a_block(
 @pytest.mark.parametrize("name", PATTERN_NAMES)
 @pytest.mark.parametrize("tier", TIERS)
 @given(parts=st.lists(texts, max_size=8))
-def test_a_tier_splits_any_text(native: Kernel, tier: str, name: str, parts: list[str]) -> None:
+def test_simd_tier_splits_any_text_as_the_scalar_code(
+    native: Kernel, tier: str, name: str, parts: list[str]
+) -> None:
     data = " word".join(parts).encode()
     assert split_in(tier, name, data) == split_in("scalar", name, data)
 
@@ -127,7 +131,9 @@ def test_a_tier_splits_any_text(native: Kernel, tier: str, name: str, parts: lis
 @pytest.mark.parametrize("name", PATTERN_NAMES)
 @pytest.mark.parametrize("tier", TIERS)
 @given(data=st.binary(max_size=300))
-def test_a_tier_splits_any_bytes(native: Kernel, tier: str, name: str, data: bytes) -> None:
+def test_simd_tier_splits_any_bytes_as_the_scalar_code(
+    native: Kernel, tier: str, name: str, data: bytes
+) -> None:
     assert split_in(tier, name, data) == split_in("scalar", name, data)
 
 
@@ -140,7 +146,7 @@ def ends_in_bundled_texts(name: str) -> list[list[int]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PATTERN_NAMES)
 @pytest.mark.parametrize("tier", ["scalar", *TIERS])
-def test_a_tier_splits_the_bundled_texts(native: Kernel, tier: str, name: str) -> None:
+def test_simd_tier_splits_the_bundled_texts_as_the_definition(native: Kernel, tier: str, name: str) -> None:
     for text, ends in zip(bundled_texts().values(), ends_in_bundled_texts(name), strict=True):
         assert split_in(tier, name, text.encode()) == ends
 
@@ -155,7 +161,7 @@ def class_numbers() -> np.ndarray:
     return np.fromiter(map(_bpe.class_of, range(0x110000)), np.uint8, 0x110000)
 
 
-def test_every_code_point_has_the_class_that_the_regex_package_gives_it(native: Kernel) -> None:
+def test_every_code_point_has_its_class_in_the_regex_package(native: Kernel) -> None:
     expected = np.zeros(0x110000, np.uint8)
     for number, each in enumerate(CLASSES, start=1):
         expected[[ord(character) for character in regex.findall(each, all_characters())]] = number
@@ -177,7 +183,7 @@ def in_contexts(characters: Iterable[str]) -> Iterable[str]:
 
 
 @pytest.mark.parametrize("name", SPLITTING)
-def test_the_first_and_last_code_point_of_every_range_in_four_contexts(native: Kernel, name: str) -> None:
+def test_code_points_at_range_ends_split_alike_in_four_contexts(native: Kernel, name: str) -> None:
     numbers = class_numbers()
     firsts = np.flatnonzero(numbers[1:] != numbers[:-1]) + 1
     utf8_lengths_change = [0x7F, 0x80, 0x7FF, 0x800, 0xFFFF, 0x10000, 0x10FFFF]
@@ -188,7 +194,7 @@ def test_the_first_and_last_code_point_of_every_range_in_four_contexts(native: K
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SPLITTING)
-def test_every_code_point_in_four_contexts(native: Kernel, name: str) -> None:
+def test_every_code_point_splits_alike_in_four_contexts(native: Kernel, name: str) -> None:
     # Every fourth of the ideographs and Hangul, and every 64th from plane 2 on, which is almost only
     # ideographs. A thousand characters are one text: its pieces differ as soon as those of one character do.
     code_points = [*range(0x3400), *range(0x3400, 0xD7A4, 4), *range(0xD7A4, 0xD800), *range(0xE000, 0x20000)]
@@ -202,19 +208,19 @@ def test_every_code_point_in_four_contexts(native: Kernel, name: str) -> None:
 
 @pytest.mark.parametrize("name", PATTERN_NAMES)
 @given(text=texts)
-def test_any_text(native: Kernel, name: str, text: str) -> None:
+def test_any_text_splits_alike(native: Kernel, name: str, text: str) -> None:
     assert first_difference(native, name, [text]) is None
 
 
 @pytest.mark.parametrize("name", PATTERN_NAMES)
-def test_the_bundled_texts(native: Kernel, name: str) -> None:
+def test_bundled_texts_split_alike(native: Kernel, name: str) -> None:
     assert first_difference(native, name, bundled_texts().values()) is None
 
 
 @pytest.mark.slow
 @pytest.mark.real
 @pytest.mark.parametrize("name", SPLITTING)
-def test_real_texts(native: Kernel, shared: Path, name: str) -> None:
+def test_real_texts_split_alike(native: Kernel, shared: Path, name: str) -> None:
     paths = [*(shared / "corpora/parallel_ntrex").glob("*.txt"), *(shared / "corpora/code").glob("*.txt")]
     texts = (path.read_bytes().decode()[:50_000] for path in paths)
     assert first_difference(native, name, texts) is None
@@ -242,7 +248,7 @@ def assert_covers(kernel: Kernel, name: str, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("name", PATTERN_NAMES)
-def test_bytes_that_are_no_utf8_are_covered_too(native: Kernel, name: str) -> None:
+def test_invalid_utf8_is_covered(native: Kernel, name: str) -> None:
     for noise in INVALID:
         for before, after in product([b"", b"a", b" ", b"\n", b"1", b"'"], repeat=2):
             assert_covers(native, name, before + noise + after)
@@ -279,20 +285,20 @@ settled_texts = st.deferred(
 ).map("".join)
 
 
-def test_oniguruma_knows_most_characters_as_the_regex_package_does() -> None:
+def test_oniguruma_classifies_most_characters_as_the_regex_package() -> None:
     assert set(REPRESENTATIVES) <= set(characters_of_oniguruma())
 
 
 @pytest.mark.parametrize("name", SPLITTING)
 @given(text=settled_texts)
-def test_oniguruma_splits_any_text_by_the_spelling_made_for_it(name: str, text: str) -> None:
+def test_oniguruma_splits_any_text_with_its_spelling_of_the_pattern(name: str, text: str) -> None:
     pattern = resolve_pattern(name)
     assert pattern.oniguruma is not None
     assert oniguruma_matches(pattern.oniguruma, text) == split(pattern, text)
 
 
 @pytest.mark.parametrize("name", SPLITTING)
-def test_oniguruma_splits_short_strings_by_the_spelling_made_for_it(name: str) -> None:
+def test_oniguruma_splits_short_strings_with_its_spelling_of_the_pattern(name: str) -> None:
     pattern = resolve_pattern(name)
     assert pattern.oniguruma is not None
     splitter = Split(Regex(pattern.oniguruma), "removed", invert=True)
@@ -312,7 +318,7 @@ def test_oniguruma_repeats_a_possessive_interval() -> None:
 
 
 @pytest.mark.real
-def test_the_pieces_that_others_recorded(native: Kernel, shared: Path) -> None:
+def test_recorded_pieces_are_reproduced(native: Kernel, shared: Path) -> None:
     by_text = {resolve_pattern(name).regex: name for name in SPLITTING}
     lines = (shared / "vectors/split_regex_oracle.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [row for row in map(json.loads, lines) if row["pattern"] in by_text]

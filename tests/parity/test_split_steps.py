@@ -41,18 +41,18 @@ def assert_split_alike(name: str, text: str) -> None:
 
 @pytest.mark.parametrize("name", SPLITTING)
 @given(text=texts)
-def test_steps_split_as_the_library_does(name: str, text: str) -> None:
+def test_steps_split_as_in_the_library(name: str, text: str) -> None:
     assert_split_alike(name, text)
 
 
 @given(text=st.text("ab[]12x \n", max_size=14))
-def test_lazy_repetition_takes_what_the_library_takes(text: str) -> None:
+def test_lazy_repetition_matches_as_in_the_library(text: str) -> None:
     assert_split_alike("lazy", text)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["falcon", "deepseek-v3", "tekken", "bloom", "kimi"])
-def test_steps_split_characters_of_all_kinds_as_the_library_does(name: str) -> None:
+def test_steps_split_every_kind_of_character_as_in_the_library(name: str) -> None:
     native, pre_tokenizer = splitters(name)
     characters = characters_of_all_kinds() + ENDS_OF_RANGES
     native._covers(characters)  # asks the library about all of them at once
@@ -113,7 +113,7 @@ WORDS = ["the", "low", "abc", "it's", "1 2", "é", "x  y", "a.b", "(", "\n"]
 few_letters = st.text("abB .1\n", max_size=8)
 
 
-def test_steps_that_split_at_spaces_are_known() -> None:
+def test_steps_that_split_at_spaces_are_recognized() -> None:
     found = {name for name in SPLITTING if splitters(name)[0]._encoder.cuts_at_spaces}
     assert found >= CUT_AT_SPACES
     assert not found & {"line ends", "optional group", "joined before", "joined after", "spaces put before"}
@@ -125,7 +125,7 @@ def test_steps_that_split_at_spaces_are_known() -> None:
     last=st.sampled_from(AT_LAST),
     parts=st.lists(st.tuples(few_letters, few_letters), min_size=1, max_size=10),
 )
-def test_what_stands_beside_a_space_is_split_alone(
+def test_text_beside_a_space_is_split_independently(
     steps: list[tuple[list[str], str, bool]], last: str, parts: list[tuple[str, str]]
 ) -> None:
     first_steps = [split("|".join(each), to, invert=turned) for each, to, turned in steps]
@@ -150,7 +150,7 @@ def test_what_stands_beside_a_space_is_split_alone(
         st.sampled_from(["the", "low", "abc", "it's", "1 2", "é", "x  y", "a.b", "(", "\n"]), max_size=40
     )
 )
-def test_texts_of_many_words_have_the_librarys_ids(name: str, words: list[str]) -> None:
+def test_ids_of_texts_with_many_words_equal_the_librarys(name: str, words: list[str]) -> None:
     native, _ = splitters(name)
     library = HuggingFaceTokenizer(native.document, name=name, backend="bpe")
     for text in (" ".join(words), "".join(words), "東京" * 40 + " ".join(words)):
@@ -158,7 +158,7 @@ def test_texts_of_many_words_have_the_librarys_ids(name: str, words: list[str]) 
             assert native.encode(text) == library.encode(text)
 
 
-def test_a_run_that_could_be_tried_again_and_again_takes_linear_time() -> None:
+def test_runs_prone_to_backtracking_take_linear_time() -> None:
     native, _ = splitters("deepseek-v3")
     for text in (" " * 300_000, "\n " * 150_000, "a" * 300_000, "!" * 300_000):
         assert sum(map(len, native._encoder.pretokens(text.encode()))) == len(text)

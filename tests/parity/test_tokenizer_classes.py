@@ -122,7 +122,7 @@ def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 @given(text=marked_texts)
-def test_texts_have_the_ids_of_the_class(pair: tuple[Tokenizer, Any], text: str) -> None:
+def test_ids_equal_those_of_the_class(pair: tuple[Tokenizer, Any], text: str) -> None:
     tokenizer, peer = pair
     backend = peer.backend_tokenizer
     expected = backend.encode(text, add_special_tokens=False).ids
@@ -152,7 +152,7 @@ def class_roles(name: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", [name for name in CLASSES if name != "WhisperTokenizer"])
-def test_texts_get_the_tokens_around_them_that_the_class_puts_there(tmp_path: Path, name: str) -> None:
+def test_template_equals_that_of_the_class(tmp_path: Path, name: str) -> None:
     """Whisper is excluded: its template depends on a language that no file states."""
     tokenizer = tokbench.load(folder_of(tmp_path, name, tokenizer_class=name))
     peer = converted(name)

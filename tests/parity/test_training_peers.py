@@ -51,7 +51,7 @@ def vocabulary_of_rustbpe(name: str) -> list[bytes]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SPLITTING)
-def test_all_bundled_text_teaches_what_it_teaches_rustbpe(native: Kernel, name: str) -> None:
+def test_merges_of_all_bundled_text_equal_rustbpes(native: Kernel, name: str) -> None:
     counter = counted(native, bundled_texts().values(), pattern=name)
     for size in SIZES:
         merges, _ = learn(native, counter, num_merges=size - 256)
@@ -59,7 +59,7 @@ def test_all_bundled_text_teaches_what_it_teaches_rustbpe(native: Kernel, name: 
 
 
 @pytest.mark.slow
-def test_it_teaches_the_kernel_in_python_the_same() -> None:
+def test_python_kernel_learns_the_same_merges() -> None:
     """One pattern suffices, because `test_pretoken_counter` compares the counts of both kernels for each."""
     kernel = kernel_named("python")
     counter = counted(kernel, bundled_texts().values(), pattern="gpt4")
@@ -68,7 +68,7 @@ def test_it_teaches_the_kernel_in_python_the_same() -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_rustbpe_learns_a_larger_vocabulary_by_learning_on(size: int) -> None:
+def test_vocabularies_of_rustbpe_are_nested(size: int) -> None:
     # This is why one run of rustbpe suffices for all sizes above.
     tokenizer = rustbpe.Tokenizer()
     tokenizer.train_from_iterator(iter(bundled_texts().values()), size, pattern=resolve_pattern("gpt4").regex)
@@ -127,7 +127,7 @@ class RenamedCounter:
         *(pytest.param(name, 1024, marks=pytest.mark.slow) for name in PATTERN_NAMES if name != "gpt4"),
     ],
 )
-def test_all_bundled_text_teaches_what_it_teaches_tokenizers(name: str, size: int) -> None:
+def test_merges_of_all_bundled_text_equal_those_of_tokenizers(name: str, size: int) -> None:
     """Compare the bytes of both sides of each merge, in order, after renaming, on the Python kernel.
 
     For few merges every sixth text suffices.
@@ -153,7 +153,7 @@ FEW_BYTES = [name for name, text in bundled_texts().items() if len(set(text.enco
 @pytest.mark.parametrize(
     "name", [*FEW_BYTES[:10], *(pytest.param(name, marks=pytest.mark.slow) for name in FEW_BYTES[10:])]
 )
-def test_a_text_of_few_bytes_teaches_what_it_teaches_tokenizers(kernel: Kernel, name: str) -> None:
+def test_merges_of_a_text_with_few_bytes_equal_those_of_tokenizers(kernel: Kernel, name: str) -> None:
     """Compare in the same way on both kernels: up to 128 bytes are renamed to ASCII characters, in their order."""
     text = bundled_texts()[name]
     used = [byte for byte in BYTES_IN_ORDER if byte in text.encode()]
@@ -169,7 +169,7 @@ def test_a_text_of_few_bytes_teaches_what_it_teaches_tokenizers(kernel: Kernel, 
     assert found == taught_by_tokenizers([text], pattern="gpt4", size=2048)
 
 
-def test_there_are_texts_of_few_bytes_in_several_scripts() -> None:
+def test_texts_with_few_bytes_exist_in_several_scripts() -> None:
     assert {"parallel/en.txt", "parallel/de.txt", "code/python.py"} <= set(FEW_BYTES)
 
 
@@ -177,7 +177,7 @@ def test_there_are_texts_of_few_bytes_in_several_scripts() -> None:
 
 
 @pytest.mark.real
-def test_recorded_word_counts_teach_the_recorded_merges(kernel: Kernel, shared: Path) -> None:
+def test_recorded_word_counts_give_the_recorded_merges(kernel: Kernel, shared: Path) -> None:
     paths = sorted((shared / "vectors/train").glob("*.json"))
     assert paths
     for path in paths:

@@ -78,7 +78,7 @@ scores_of_pieces = st.dictionaries(
 
 
 @given(steps=scores_of_pieces, text=st.text(ALPHABET + "d", max_size=60))
-def test_both_libraries_do_what_the_definition_says(steps: dict[str, int], text: str) -> None:
+def test_both_libraries_segment_as_the_definition(steps: dict[str, int], text: str) -> None:
     steps = {"▁": -100} | steps | {"c": -50}
     scores = {piece: score / STEPS for piece, score in steps.items()}
     assert exact_sums(scores) is not None
@@ -93,7 +93,7 @@ def test_both_libraries_do_what_the_definition_says(steps: dict[str, int], text:
     assert made.encode(text).ids == fused
 
 
-def test_sums_are_exact_beyond_where_sentencepiece_counts_anew() -> None:
+def test_sums_are_exact_beyond_sentencepieces_restart() -> None:
     source = random.Random(5)
     steps = {"▁": -3, "a": -700, "b": -701, "ab": -1401, "ba": -1402, "aba": -2101, "bb": -1403}
     text = "".join(source.choice("abd") for _ in range(60_000))
@@ -136,19 +136,19 @@ texts_with_runs = st.lists(
 
 @pytest.mark.parametrize("name", OPTIONS)
 @given(text=texts_with_runs)
-def test_what_is_trained_has_the_same_ids_on_any_text(name: str, text: str) -> None:
+def test_trained_unigram_has_the_same_ids_on_any_text(name: str, text: str) -> None:
     tokenizer, processor, made = trained(name)
     assert made.encode(text, add_special_tokens=False).ids == processor.encode(text) == tokenizer.encode(text)
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_what_is_trained_has_the_same_ids_on_long_texts(name: str) -> None:
+def test_trained_unigram_has_the_same_ids_on_long_texts(name: str) -> None:
     _, processor, made = trained(name)
     for text in ("1" * 999, "日" * 20_000, " " * 3000, *bundled_texts().values()):
         assert made.encode(text, add_special_tokens=False).ids == processor.encode(text)
 
 
-def test_what_spells_a_piece_that_no_text_becomes_is_not_one_where_its_characters_are_unknown() -> None:
+def test_spelling_of_a_control_piece_is_encoded_alike() -> None:
     for byte_fallback in (False, True):
         tokenizer: Any = tokbench.train(
             ["abcde fghij klmno"], backend="unigram", vocab_size=300, byte_fallback=byte_fallback
@@ -215,7 +215,7 @@ def normalized(name: str) -> tuple[dict[str, str], str, Any, Any]:
 
 
 @pytest.mark.parametrize("name", NORMALIZATIONS)
-def test_any_text_is_normalized_as_sentencepiece_does(name: str) -> None:
+def test_any_text_is_normalized_as_by_sentencepiece(name: str) -> None:
     rules, excluded, processor, made = normalized(name)
     source = random.Random(7)
     keys = sorted(rules)
@@ -230,13 +230,13 @@ def test_any_text_is_normalized_as_sentencepiece_does(name: str) -> None:
         assert made.encode(text, add_special_tokens=False).ids == processor.encode(text)
 
 
-def test_a_grapheme_cluster_keeps_what_is_after_its_first_character() -> None:
+def test_grapheme_cluster_is_normalized_beyond_its_first_character() -> None:
     _, _, processor, made = normalized("nmt_nfkc")
     for text in ("ﬁ\u0301", "²\u20e3", "a\r\nb", "\1", "e\u0302\u0301", "ﾊﾞ", "\u1100\u1161\u11a8"):
         assert made.normalizer.normalize_str(text) == processor.normalize(text)
 
 
-def test_pieces_are_what_they_were() -> None:
+def test_trained_model_has_the_expected_piece_types_and_exact_scores() -> None:
     assert {piece.type for piece in trained("default")[0].model.pieces} == {
         PieceType.UNKNOWN,
         PieceType.CONTROL,

@@ -100,7 +100,7 @@ def test_every_recorded_text_has_the_recorded_ids(shared: Path, file: str) -> No
             assert ids_of(tokenizer, record, recorded) == record["ids"], (name, record["text"])
 
 
-def test_there_is_a_row_for_every_vector_file(shared: Path) -> None:
+def test_every_vector_file_is_listed(shared: Path) -> None:
     assert [file for file in FILES if file not in RECORDED] == []
 
 
@@ -111,7 +111,7 @@ def recorded_ends(record: dict[str, Any]) -> list[int] | None:
     return list(accumulate(len(piece) for piece in record["pieces"]))
 
 
-def test_custom_patterns_split_as_oniguruma_does_where_they_cover_the_text(shared: Path) -> None:
+def test_custom_patterns_split_as_in_oniguruma_if_they_cover_the_text(shared: Path) -> None:
     r"""Compared are the records that tokbench's split can represent: all text is matched, and matches are pieces.
 
     Those are the records with the behaviour Isolated, or Removed and inverted, whose pieces join to the

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.skipif(not has_native_kernel(), reason="the native kern
 
 @settings(max_examples=100)
 @given(data=documents(), given_texts=st.lists(mixed_texts, max_size=6))
-def test_any_document_has_its_librarys_ids_and_spans(
+def test_ids_and_spans_of_any_document_equal_the_librarys(
     tmp_path_factory: pytest.TempPathFactory, data: bytes, given_texts: list[str]
 ) -> None:
     native, library = both(tmp_path_factory.mktemp("any"), data)
@@ -57,7 +57,7 @@ def outcome(tokenizer: Any, text: str, special: SpecialPolicy) -> object:
 
 @settings(max_examples=100)
 @given(data=documents(), given_texts=st.lists(mixed_texts, max_size=6))
-def test_a_document_without_an_unknown_token_refuses_what_its_library_refuses(
+def test_document_without_an_unknown_token_refuses_the_same_texts(
     tmp_path_factory: pytest.TempPathFactory, data: bytes, given_texts: list[str]
 ) -> None:
     made = json.loads(data)
@@ -84,7 +84,7 @@ def test_a_document_without_an_unknown_token_refuses_what_its_library_refuses(
     ],
     ids=lambda model: model["type"],
 )
-def test_texts_that_need_no_unknown_token_run_on_the_kernel(tmp_path: Path, model: dict[str, Any]) -> None:
+def test_texts_without_unknown_words_run_on_the_kernel(tmp_path: Path, model: dict[str, Any]) -> None:
     """If [UNK] is only an added token, the library has no id for words that are not in the vocabulary."""
     tokens = [added("[UNK]", 4, special=True)]
     native, library = both(tmp_path, dump(document(model, pre_tokenizer=WHITESPACE, added_tokens=tokens)))
@@ -113,7 +113,7 @@ def quick_tour(pre_tokenizer: dict[str, Any]) -> bytes:
 
 
 @pytest.mark.parametrize("pre_tokenizer", CUTTING_WORDS, ids=lambda step: step["type"])
-def test_long_texts_run_on_the_kernel_whatever_cuts_them(
+def test_long_texts_run_on_the_kernel_with_every_pre_tokenizer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pre_tokenizer: dict[str, Any]
 ) -> None:
     native, library = both(tmp_path, quick_tour(pre_tokenizer))
@@ -139,7 +139,7 @@ def test_long_texts_run_on_the_kernel_whatever_cuts_them(
 
 @pytest.mark.parametrize("normalizer", [None, {"type": "NFC"}, TABLE], ids=str)
 @pytest.mark.parametrize("scheme", ["first", "always", "never"])
-def test_metaspace_marks_parts_as_the_library_does(
+def test_metaspace_marks_parts_as_in_the_library(
     tmp_path: Path, normalizer: dict[str, Any] | None, scheme: str
 ) -> None:
     """A worked example: ▁ precedes the first part, or each, unless the part is empty or begins with a space or ▁."""
@@ -160,7 +160,7 @@ def test_metaspace_marks_parts_as_the_library_does(
 
 
 @pytest.mark.parametrize("normalizers", [[STRIP], [{"type": "NFC"}, STRIP], [TABLE, STRIP]], ids=str)
-def test_nothing_is_put_in_front_of_what_begins_later_in_a_text(
+def test_metaspace_first_marks_only_the_start_of_the_text(
     tmp_path: Path, normalizers: list[dict[str, Any]]
 ) -> None:
     """Metaspace with "first" marks a part only if it begins at the start of the text, not after stripped spaces."""
@@ -180,7 +180,7 @@ def test_nothing_is_put_in_front_of_what_begins_later_in_a_text(
 
 
 @pytest.mark.parametrize("kind", ["Whitespace", "WhitespaceSplit", "BertPreTokenizer"])
-def test_characters_of_all_kinds_are_split_as_the_library_does(tmp_path: Path, kind: str) -> None:
+def test_every_kind_of_character_is_split_as_in_the_library(tmp_path: Path, kind: str) -> None:
     native, library = both(tmp_path, quick_tour({"type": kind}))
     pre_tokenizer = library._engines.plain.pre_tokenizer
     characters = list(map(chr, [*range(0x3400), 0xFEFF, 0xFF3F, 0x1F600, 0xE0100]))
@@ -199,7 +199,7 @@ def test_characters_of_all_kinds_are_split_as_the_library_does(tmp_path: Path, k
         ({"model": {"merges": [["[UNK]", "a"]]}}, "or the unknown token"),
     ],
 )
-def test_what_is_not_understood_is_left_to_the_library(
+def test_unsupported_settings_are_left_to_the_library(
     tmp_path: Path, changes: dict[str, Any], reason: str
 ) -> None:
     vocab = {piece: id for id, piece in enumerate(["[UNK]", "a", "[UNK]a"])}

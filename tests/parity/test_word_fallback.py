@@ -40,7 +40,7 @@ WORDS: dict[str, Any] = {
 
 
 @given(data=documents_of_words(), texts=given_texts)
-def test_any_document_has_its_librarys_ids_and_spans(
+def test_ids_and_spans_of_any_document_equal_the_librarys(
     tmp_path_factory: pytest.TempPathFactory, data: bytes, texts: list[str]
 ) -> None:
     with chosen("python"):
@@ -52,7 +52,7 @@ def test_any_document_has_its_librarys_ids_and_spans(
 
 @pytest.mark.parametrize("kernel", ["python", "auto"])
 @given(texts=st.lists(st.text("abé", max_size=9), max_size=6))
-def test_lazy_repetition_takes_what_the_library_takes(
+def test_lazy_repetition_matches_as_in_the_library(
     tmp_path_factory: pytest.TempPathFactory, kernel: str, texts: list[str]
 ) -> None:
     words = WORDS | {"vocab": {**WORDS["vocab"], "aa": 5}, "merges": [["a", "a"], ["a", "b"]]}
@@ -65,7 +65,7 @@ def test_lazy_repetition_takes_what_the_library_takes(
 
 @pytest.mark.skipif(not has_native_kernel(), reason="the native kernel is not installed")
 @given(data=documents_of_words(), texts=given_texts)
-def test_the_kernel_gives_what_is_defined(
+def test_kernel_equals_its_definition(
     tmp_path_factory: pytest.TempPathFactory, data: bytes, texts: list[str]
 ) -> None:
     native, _ = both(tmp_path_factory.mktemp("any"), data)
@@ -113,7 +113,7 @@ def test_texts_are_encoded_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ]
 
 
-def test_it_needs_no_compiled_module(tmp_path: Path) -> None:
+def test_fallback_needs_no_compiled_module(tmp_path: Path) -> None:
     data = dump(document(WORDS, pre_tokenizer=WHITESPACE, normalizer=NFC))
     path = tmp_path / "tokenizer.json"
     path.write_bytes(data)
@@ -131,7 +131,7 @@ print(made.info.kernel, made.encode("ab e\\u0301"), [tuple(each.span) for each i
     assert done.stdout == "python [3, 4] [(0, 2), (3, 4)]\n"
 
 
-def test_what_is_left_to_the_library_says_why(tmp_path: Path) -> None:
+def test_unsupported_setting_is_named(tmp_path: Path) -> None:
     made = document(WORDS | {"dropout": 0.1}, pre_tokenizer=WHITESPACE)
     path = tmp_path / "tokenizer.json"
     path.write_bytes(dump(made))

@@ -145,7 +145,7 @@ def loaded(folder: Path, data: bytes) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_model_does_with_words_what_its_library_does(tmp_path: Path, case: str) -> None:
+def test_model_encodes_words_as_in_the_library(tmp_path: Path, case: str) -> None:
     model, text = CASES[case]
     native, library = loaded(tmp_path, dump(document(model, pre_tokenizer={"type": "WhitespaceSplit"})))
     assert_alike(native, library, [text, *text.split(" "), text + " "])
@@ -163,7 +163,7 @@ def test_a_model_does_with_words_what_its_library_does(tmp_path: Path, case: str
         (word_piece("a", "##bb"), "abb ac", [(0, 1), (1, 3), (4, 6)]),
     ],
 )
-def test_spans_worked_out_by_hand(
+def test_spans_of_examples_worked_by_hand(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     model: dict[str, Any],
@@ -190,7 +190,7 @@ SPLITTING = [
 
 
 @pytest.mark.parametrize("step", SPLITTING, ids=str)
-def test_words_end_where_the_library_cuts(tmp_path: Path, step: dict[str, Any]) -> None:
+def test_words_are_split_as_in_the_library(tmp_path: Path, step: dict[str, Any]) -> None:
     pieces = tokenizers.Tokenizer.from_buffer(dump(document(word_level(), pre_tokenizer=step))).pre_tokenizer
     words = dict.fromkeys(piece for piece, _ in pieces.pre_tokenize_str(SPLIT_TEXT))
     native, library = loaded(tmp_path, dump(document(word_level(*words), pre_tokenizer=step)))
@@ -238,7 +238,7 @@ def with_added(*tokens: dict[str, Any], normalizer: dict[str, Any] | None) -> by
 @pytest.mark.parametrize("normalizer", [None, {"type": "NFC"}, LOWERCASE, {"type": "NFKD"}], ids=str)
 @pytest.mark.parametrize("special", [True, False])
 @pytest.mark.parametrize("normalized", [True, False])
-def test_added_tokens_are_found_before_texts_are_normalized_or_after(
+def test_added_tokens_match_before_or_after_normalization(
     tmp_path: Path, normalizer: dict[str, Any] | None, special: bool, normalized: bool
 ) -> None:
     flags = {"special": special, "normalized": normalized}
@@ -250,20 +250,20 @@ def test_added_tokens_are_found_before_texts_are_normalized_or_after(
 
 
 @pytest.mark.parametrize("special", [True, False])
-def test_a_single_word_is_not_found_beside_letters_beyond_ascii(tmp_path: Path, special: bool) -> None:
+def test_single_word_token_does_not_match_beside_non_ascii_letters(tmp_path: Path, special: bool) -> None:
     token = added("ab", 0, special=special, single_word=True)
     native, library = loaded(tmp_path, with_added(token, normalizer=None))
     assert_alike(native, library, ["ab", "éab", "ab字", "é ab字ab ab", "aab ab_ ab-ab"])
 
 
-def test_a_token_that_takes_white_space_takes_it_from_words(tmp_path: Path) -> None:
+def test_stripping_token_takes_white_space_between_words(tmp_path: Path) -> None:
     token = added("<x>", 0, special=False, lstrip=True, rstrip=True)
     native, library = loaded(tmp_path, with_added(token, normalizer=None))
     texts = ["ab <x> ab", "ab  <x>", f"ab{' ab <x> ab' * 60}", "a b <x>"]
     assert_alike(native, library, texts)
 
 
-def test_a_token_between_letters_is_found_across_cuts(tmp_path: Path) -> None:
+def test_token_between_letters_matches_across_splits(tmp_path: Path) -> None:
     native, library = loaded(tmp_path, with_added(added("b a", 0, special=False), normalizer=None))
     assert_alike(native, library, ["ab ab", "ab b a b a", f"b{' ab' * 90}", "a" + "b a" * 400])
 
@@ -277,7 +277,7 @@ def test_a_token_between_letters_is_found_across_cuts(tmp_path: Path) -> None:
         word_piece("ab", "a", "##b", "##c", "c"),
     ],
 )
-def test_special_tokens_are_no_pieces_where_they_are_text(
+def test_special_tokens_as_text_are_no_pieces(
     tmp_path: Path, model: dict[str, Any], single_word: bool
 ) -> None:
     specials = [
@@ -304,7 +304,7 @@ def test_special_tokens_are_no_pieces_where_they_are_text(
         (bpe("a", "bcd", "ad", "abcd", merges="a bcd", **PREFIX), "does not begin with '##'"),
     ],
 )
-def test_a_model_that_is_another_on_the_kernel_is_left_to_its_library(
+def test_models_that_would_differ_are_left_to_the_library(
     tmp_path: Path, model: dict[str, Any], reason: str
 ) -> None:
     path = tmp_path / "tokenizer.json"
@@ -344,7 +344,7 @@ def assert_table_knows(normalization: TextNormalization, text: str) -> None:
 
 
 @pytest.mark.parametrize("number", range(len(BY_CHARACTER)))
-def test_the_kernels_table_has_what_becomes_of_characters_of_all_kinds(number: int) -> None:
+def test_kernel_table_normalizes_every_kind_of_character(number: int) -> None:
     ideographs = (range(0x3500, 0x9F00), range(0x20100, 0x2F700), range(0x2FB00, 0xE0000))
     alike = (*ideographs, range(0xE0200, 0x10FF00))  # and unassigned code points
     some = (one for one in characters_of_all_kinds() if not any(ord(one) in each for each in alike))
@@ -360,11 +360,11 @@ def test_the_kernels_table_has_what_becomes_of_characters_of_all_kinds(number: i
         | st.characters(max_codepoint=0x1FFFF, exclude_categories=["Cs"])
     ),
 )
-def test_the_kernel_brings_marks_into_their_order(number: int, text: str) -> None:
+def test_kernel_reorders_marks(number: int, text: str) -> None:
     assert_table_knows(normalization_of(number), text)
 
 
-def test_no_table_is_made_of_what_is_not_done_by_character() -> None:
+def test_normalization_across_characters_has_no_table() -> None:
     assert TextNormalization([{"type": "NFKC"}]).changes is None
     assert TextNormalization([NFD, STRIP_ACCENTS, NFKD]).changes is None
     assert TextNormalization([]).changes is None
