@@ -73,19 +73,19 @@ def adapter(request: pytest.FixtureRequest) -> Tokenizer:
     return ADAPTERS[request.param]()
 
 
-def test_every_backend_refuses_what_is_no_text(tokenizer: Tokenizer) -> None:
+def test_every_backend_refuses_arguments_that_are_not_text(tokenizer: Tokenizer) -> None:
     refuse_what_is_no_text(tokenizer)
 
 
-def test_every_backend_refuses_what_are_no_ids(tokenizer: Tokenizer) -> None:
+def test_every_backend_refuses_arguments_that_are_not_ids(tokenizer: Tokenizer) -> None:
     refuse_what_are_no_ids(tokenizer)
 
 
-def test_every_adapter_refuses_what_is_no_text(adapter: Tokenizer) -> None:
+def test_every_adapter_refuses_arguments_that_are_not_text(adapter: Tokenizer) -> None:
     refuse_what_is_no_text(adapter)
 
 
-def test_every_adapter_refuses_what_are_no_ids(adapter: Tokenizer) -> None:
+def test_every_adapter_refuses_arguments_that_are_not_ids(adapter: Tokenizer) -> None:
     refuse_what_are_no_ids(adapter)
 
 
@@ -149,13 +149,13 @@ def assert_refused(error: type[TokbenchError], message: str, call: Callable[...,
     assert "\n" not in caught.value.message
 
 
-def test_an_unknown_way_to_treat_bytes_is_named(tokenizer: Tokenizer) -> None:
+def test_unknown_errors_option_is_refused(tokenizer: Tokenizer) -> None:
     half = tokenizer.token_id(b"\xc3")
     if half is not None:
         with pytest.raises(ConfigError, match="'bogus'"):
             tokenizer.decode([half], errors="bogus")
 
 
-def test_a_checked_method_is_documented_as_it_was() -> None:
+def test_wrapped_method_keeps_its_name_and_docstring() -> None:
     assert "into arrays" in (Toy.encode_batch.__doc__ or "")
     assert Toy.encode_batch.__name__ == "encode_batch"

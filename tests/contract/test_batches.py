@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("special", [SpecialPolicy.TEXT, SpecialPolicy.ENCODE])
-def test_a_batch_has_the_ids_of_its_texts_on_any_number_of_threads(
+def test_batch_equals_single_encoding_on_any_number_of_threads(
     tokenizer: Tokenizer, special: SpecialPolicy
 ) -> None:
     expected = [tokenizer.encode(text, special=special) for text in sample_texts()]
@@ -42,7 +42,7 @@ def test_a_batch_has_the_ids_of_its_texts_on_any_number_of_threads(
 
 
 @given(batch=st.lists(texts_with_specials, max_size=4), threads=st.integers(1, 4))
-def test_any_batch_has_the_ids_of_its_texts(tokenizer: Tokenizer, batch: list[str], threads: int) -> None:
+def test_any_batch_equals_single_encoding(tokenizer: Tokenizer, batch: list[str], threads: int) -> None:
     encoded = tokenizer.encode_batch(batch, threads=threads)
     assert len(encoded) == len(batch)
     assert [ids.tolist() for ids in encoded] == [tokenizer.encode(text) for text in batch]
@@ -52,7 +52,7 @@ def test_any_batch_has_the_ids_of_its_texts(tokenizer: Tokenizer, batch: list[st
         assert tokenizer.decode(ids) == tokenizer.decode(tokenizer.encode(text))  # type: ignore[arg-type]
 
 
-def test_a_batch_may_be_empty(tokenizer: Tokenizer) -> None:
+def test_batch_may_be_empty(tokenizer: Tokenizer) -> None:
     for batch, offsets in ([], [0]), ([""], [0, 0]), (["", ""], [0, 0, 0]):
         encoded = tokenizer.encode_batch(batch)
         assert encoded.ids.tolist() == []
@@ -75,12 +75,12 @@ def assert_same_as_segmentations(tokenizer: Tokenizer, batch: Sequence[str], *, 
 
 
 @pytest.mark.parametrize("threads", [2, pytest.param(None, marks=pytest.mark.slow)])
-def test_spans_are_those_of_segmentations(tokenizer: Tokenizer, threads: int | None) -> None:
+def test_spans_equal_the_segmentations(tokenizer: Tokenizer, threads: int | None) -> None:
     assert_same_as_segmentations(tokenizer, sample_texts(), threads=threads)
 
 
 @given(batch=st.lists(texts_with_specials, max_size=4), threads=st.sampled_from([None, 2]))
-def test_spans_of_any_batch_are_those_of_segmentations(
+def test_spans_of_any_batch_equal_the_segmentations(
     tokenizer: Tokenizer, batch: list[str], threads: int | None
 ) -> None:
     assert_same_as_segmentations(tokenizer, batch, threads=threads)

@@ -33,7 +33,7 @@ def test_rows_are_ids_and_padding(tokenizer: Tokenizer) -> None:
     assert (left.attention_mask[:, ::-1] == made.attention_mask).all()
 
 
-def test_windows_cover_a_text(tokenizer: Tokenizer) -> None:
+def test_windows_cover_the_text(tokenizer: Tokenizer) -> None:
     texts = list(sample_texts())
     made = padding(tokenizer).batch(texts, template=False, max_length=16, stride=5, overflow=True)
     rows = [row[mask == 1].tolist() for row, mask in zip(made.ids, made.attention_mask, strict=True)]
@@ -43,7 +43,9 @@ def test_windows_cover_a_text(tokenizer: Tokenizer) -> None:
 
 
 @given(text=texts_with_specials, most=st.integers(0, 8), side=st.sampled_from(["left", "right"]))
-def test_a_truncated_text_is_an_end_within_the_limit(tokenizer: Any, text: str, most: int, side: str) -> None:
+def test_truncated_text_is_a_prefix_or_suffix_within_the_limit(
+    tokenizer: Any, text: str, most: int, side: str
+) -> None:
     found = tokenizer.truncate(text, most, side=side)
     assert text.startswith(found) if side == "right" else text.endswith(found)
     assert len(tokenizer.encode(found)) <= most

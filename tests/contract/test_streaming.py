@@ -45,16 +45,14 @@ def known_ids(tokenizer: Tokenizer) -> list[int]:
 
 
 @given(text=texts_with_specials, sizes=st.lists(st.integers(0, 5), max_size=8))
-def test_the_ids_of_a_text_give_what_decoding_gives(
-    tokenizer: Tokenizer, text: str, sizes: list[int]
-) -> None:
+def test_streaming_equals_decoding_at_once(tokenizer: Tokenizer, text: str, sizes: list[int]) -> None:
     ids = tokenizer.encode(text, special=SpecialPolicy.ENCODE)
     assert streamed(tokenizer, pieces(ids, sizes)) == tokenizer.decode(ids)
     assert streamed(tokenizer, ([id] for id in ids)) == tokenizer.decode(ids)
 
 
 @given(data=st.data())
-def test_any_ids_do(tokenizer: Tokenizer, data: st.DataObject) -> None:
+def test_streaming_any_ids_equals_decoding_at_once(tokenizer: Tokenizer, data: st.DataObject) -> None:
     """Includes ids that no text has, such as parts of characters, and many special tokens and spaces."""
     specials = list(tokenizer.info.special_tokens.values())
     spaces = [id for id in map(tokenizer.token_id, (b" ", b"  ", "é".encode()[:1], b"a")) if id is not None]
@@ -67,7 +65,7 @@ def test_any_ids_do(tokenizer: Tokenizer, data: st.DataObject) -> None:
 
 
 @given(text=texts_with_specials)
-def test_of_a_text_that_comes_back_all_comes_out_in_time(tokenizer: Tokenizer, text: str) -> None:
+def test_streaming_holds_back_only_incomplete_characters(tokenizer: Tokenizer, text: str) -> None:
     """After each id, all text so far is returned, except for an incomplete character."""
     ids = tokenizer.encode(text, special=SpecialPolicy.ENCODE)
     decoder, shown = StreamingDecoder(tokenizer), ""
@@ -79,7 +77,7 @@ def test_of_a_text_that_comes_back_all_comes_out_in_time(tokenizer: Tokenizer, t
     assert shown + decoder.finish() == tokenizer.decode(ids)
 
 
-def test_an_unknown_id_is_reported_with_its_place(tokenizer: Tokenizer) -> None:
+def test_unknown_id_is_refused_with_its_position(tokenizer: Tokenizer) -> None:
     decoder = StreamingDecoder(tokenizer)
     ids = tokenizer.encode("some text")
     decoder.feed(ids)
@@ -88,7 +86,7 @@ def test_an_unknown_id_is_reported_with_its_place(tokenizer: Tokenizer) -> None:
     assert told.value.position == len(ids) + 1
 
 
-def test_half_a_character_is_an_error_or_replaced(tokenizer: Tokenizer) -> None:
+def test_incomplete_character_is_refused_or_replaced(tokenizer: Tokenizer) -> None:
     half = tokenizer.token_id(b"\xc3")
     if half is None:
         pytest.skip("it has no token of half a character")

@@ -36,7 +36,7 @@ policies = st.sampled_from([SpecialPolicy.TEXT, SpecialPolicy.ENCODE])
 
 
 @given(text=texts_with_specials, special=policies)
-def test_the_ids_of_a_segmentation_are_those_of_encoding(
+def test_ids_of_a_segmentation_equal_those_of_encoding(
     tokenizer: Tokenizer, text: str, special: SpecialPolicy
 ) -> None:
     segmentation = tokenizer.segment(text, special=special)
@@ -66,7 +66,9 @@ def test_pieces_are_the_bytes_of_the_ids(tokenizer: Tokenizer, text: str, specia
 
 
 @given(text=texts_with_specials, special=policies)
-def test_what_is_lossless_loses_nothing(tokenizer: Tokenizer, text: str, special: SpecialPolicy) -> None:
+def test_lossless_tokenizer_roundtrips_and_its_spans_cover_the_text(
+    tokenizer: Tokenizer, text: str, special: SpecialPolicy
+) -> None:
     if not tokenizer.info.lossless:
         pytest.skip("its text may not come back")
     tokens = tokenizer.segment(text, special=special).tokens
@@ -81,7 +83,7 @@ def test_what_is_lossless_loses_nothing(tokenizer: Tokenizer, text: str, special
 
 
 @given(text=texts)
-def test_what_loses_something_loses_it_once(tokenizer: Tokenizer, text: str) -> None:
+def test_decoding_is_idempotent_without_unknown_tokens(tokenizer: Tokenizer, text: str) -> None:
     tokens = tokenizer.segment(text).tokens
     if any(token.kind is TokenKind.UNKNOWN for token in tokens):
         return  # an unknown token decodes to other text
@@ -89,7 +91,7 @@ def test_what_loses_something_loses_it_once(tokenizer: Tokenizer, text: str) -> 
     assert tokenizer.decode(tokenizer.encode(once)) == once
 
 
-def test_nothing_has_no_tokens(tokenizer: Tokenizer) -> None:
+def test_empty_text_has_no_tokens(tokenizer: Tokenizer) -> None:
     for special in SpecialPolicy:
         assert tokenizer.encode("", special=special) == []
         assert tokenizer.segment("", special=special).tokens == ()
@@ -97,7 +99,7 @@ def test_nothing_has_no_tokens(tokenizer: Tokenizer) -> None:
     assert tokenizer.decode([]) == ""
 
 
-def test_nul_is_a_character(tokenizer: Tokenizer) -> None:
+def test_nul_is_an_ordinary_character(tokenizer: Tokenizer) -> None:
     ids = tokenizer.encode("a\0b\0")
     assert ids[: len(tokenizer.encode("a"))] == tokenizer.encode("a")
     if tokenizer.info.lossless:
@@ -106,7 +108,7 @@ def test_nul_is_a_character(tokenizer: Tokenizer) -> None:
 
 
 @given(text=texts)
-def test_pretokens_are_the_text_in_parts(tokenizer: Tokenizer, text: str) -> None:
+def test_pretokens_partition_the_text(tokenizer: Tokenizer, text: str) -> None:
     if (split := getattr(tokenizer, "pretokens", None)) is not None:
         pretokens = split(text)
         assert all(pretokens)
@@ -117,7 +119,7 @@ def test_pretokens_are_the_text_in_parts(tokenizer: Tokenizer, text: str) -> Non
 # Special tokens
 
 
-def test_special_tokens_are_entries(tokenizer: Tokenizer) -> None:
+def test_special_tokens_are_in_the_vocabulary(tokenizer: Tokenizer) -> None:
     specials = tokenizer.info.special_tokens
     assert list(specials) == list(SPECIAL_TOKENS)
     assert len(set(specials.values())) == len(specials)
@@ -129,7 +131,7 @@ def test_special_tokens_are_entries(tokenizer: Tokenizer) -> None:
 
 
 @given(text=texts_with_specials)
-def test_a_text_never_becomes_a_special_token_by_itself(tokenizer: Tokenizer, text: str) -> None:
+def test_special_tokens_are_ordinary_text_by_default(tokenizer: Tokenizer, text: str) -> None:
     specials = set(tokenizer.info.special_tokens.values())
     assert specials.isdisjoint(tokenizer.encode(text))
     assert specials.isdisjoint(tokenizer.encode_batch([text]).ids.tolist())
@@ -139,7 +141,7 @@ def test_a_text_never_becomes_a_special_token_by_itself(tokenizer: Tokenizer, te
 @given(
     parts=st.lists(texts.filter(lambda text: "<" not in text) | st.sampled_from(SPECIAL_TOKENS), max_size=5)
 )
-def test_special_tokens_become_their_ids_when_asked_for(tokenizer: Tokenizer, parts: list[str]) -> None:
+def test_special_tokens_are_encoded_if_requested(tokenizer: Tokenizer, parts: list[str]) -> None:
     text = "".join(parts)
     special_ids = tokenizer.info.special_tokens
     ids = tokenizer.encode(text, special=SpecialPolicy.ENCODE)
@@ -147,7 +149,7 @@ def test_special_tokens_become_their_ids_when_asked_for(tokenizer: Tokenizer, pa
     assert [id for id in ids if id in special_ids.values()] == expected
 
 
-def test_what_stands_around_a_special_token_is_encoded_by_itself(tokenizer: Tokenizer) -> None:
+def test_text_around_a_special_token_is_encoded_separately(tokenizer: Tokenizer) -> None:
     pad = tokenizer.info.special_tokens["<pad>"]
     for before, after in ("the", " hat"), ("", ""), ("e", "\u0301"), ("a ", "\n\n b"):
         found = tokenizer.encode(f"{before}<pad>{after}", special=SpecialPolicy.ENCODE)
@@ -155,7 +157,7 @@ def test_what_stands_around_a_special_token_is_encoded_by_itself(tokenizer: Toke
 
 
 @pytest.mark.parametrize("call", ["encode", "segment", "encode_batch"])
-def test_a_special_token_raises_when_asked_to(tokenizer: Tokenizer, call: str) -> None:
+def test_special_token_raises_if_requested(tokenizer: Tokenizer, call: str) -> None:
     def take(text: str) -> object:
         return getattr(tokenizer, call)(
             [text] if call == "encode_batch" else text, special=SpecialPolicy.RAISE
@@ -168,7 +170,7 @@ def test_a_special_token_raises_when_asked_to(tokenizer: Tokenizer, call: str) -
     assert caught.value.span == Span(3, 8)
 
 
-def test_special_tokens_are_not_trained_on_as_text(subject: Subject) -> None:
+def test_special_tokens_are_excluded_from_the_trained_text(subject: Subject) -> None:
     plain = ["low lower lowest", "wide wider widest", " ", "\n"] * 30
     marked = [f"<pad>{text}<|endoftext|>" for text in plain] + ["<|endoftext|>", "<pad><pad>"] * 60
     made, expected = subject.train(marked), subject.train(plain)
@@ -178,7 +180,7 @@ def test_special_tokens_are_not_trained_on_as_text(subject: Subject) -> None:
     assert not [token for token in found if token not in special and (b"pad" in token or b"endof" in token)]
 
 
-def test_roles_are_kept_in_the_folder(tokenizer: Tokenizer, subject: Subject, tmp_path: Path) -> None:
+def test_roles_are_saved_in_the_folder(tokenizer: Tokenizer, subject: Subject, tmp_path: Path) -> None:
     given = {"eos": "<|endoftext|>", "pad": "<pad>", "turn_end": "<|endoftext|>"}
     trained = with_roles(subject.train(["low lower"] * 9), roles=given)
     trained.save(tmp_path / "mine")
@@ -196,7 +198,7 @@ def test_roles_are_kept_in_the_folder(tokenizer: Tokenizer, subject: Subject, tm
 # Tokens
 
 
-def test_entries_have_bytes_and_are_found_by_them(tokenizer: Tokenizer) -> None:
+def test_tokens_have_bytes_and_are_found_by_them(tokenizer: Tokenizer) -> None:
     entries = [tokenizer.token_bytes(id) for id in range(tokenizer.info.vocab_size)]
     counts = Counter(entries)
     for id, data in enumerate(entries):
@@ -206,7 +208,7 @@ def test_entries_have_bytes_and_are_found_by_them(tokenizer: Tokenizer) -> None:
         assert found == id or counts[data] > 1
 
 
-def test_what_is_no_entry_is_not_found(tokenizer: Tokenizer) -> None:
+def test_unknown_piece_is_not_found(tokenizer: Tokenizer) -> None:
     for piece in (b"", b"no such piece \xff", "no such piece".encode("utf-16")):
         assert tokenizer.token_id(piece) is None
 
@@ -214,7 +216,7 @@ def test_what_is_no_entry_is_not_found(tokenizer: Tokenizer) -> None:
 @pytest.mark.parametrize(
     "unknown", [-1, -(2**31), 2**31, 2**32 - 1, 2**32, 2**63 - 1, 2**63, -(2**63), 2**64, 2**70, -(2**70)]
 )
-def test_an_unknown_id_is_named(tokenizer: Tokenizer, unknown: int) -> None:
+def test_unknown_id_is_refused_with_its_position(tokenizer: Tokenizer, unknown: int) -> None:
     size = tokenizer.info.vocab_size
     known = tokenizer.encode("known ids")
     for decode in (tokenizer.decode_bytes, tokenizer.decode):
@@ -230,7 +232,7 @@ def test_an_unknown_id_is_named(tokenizer: Tokenizer, unknown: int) -> None:
     assert (caught.value.id, caught.value.vocab_size) == (unknown, size)
 
 
-def test_the_first_id_after_the_vocabulary_is_unknown(tokenizer: Tokenizer) -> None:
+def test_first_id_beyond_the_vocabulary_is_unknown(tokenizer: Tokenizer) -> None:
     size = tokenizer.info.vocab_size
     assert tokenizer.decode_bytes([size - 1]).endswith(tokenizer.token_bytes(size - 1))  # "##x" in WordPiece
     with pytest.raises(UnknownIdError) as caught:
@@ -241,7 +243,7 @@ def test_the_first_id_after_the_vocabulary_is_unknown(tokenizer: Tokenizer) -> N
 
 
 @pytest.mark.parametrize("begins", ["", " ", "  a", SPECIAL_TOKENS[0], f" {SPECIAL_TOKENS[0]} b"])
-def test_many_ids_are_decoded_as_few_are(
+def test_many_ids_are_decoded_like_few(
     tokenizer: Tokenizer, begins: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = begins + " ".join(sample_texts()[:20] + SPECIAL_TOKENS[:1]) * 3
@@ -264,7 +266,7 @@ def test_ids_may_be_an_array(tokenizer: Tokenizer) -> None:
         assert tokenizer.decode_bytes(np.array(ids, dtype=kind)) == expected
 
 
-def test_half_a_character_is_replaced_or_an_error(tokenizer: Tokenizer) -> None:
+def test_incomplete_character_is_replaced_or_refused(tokenizer: Tokenizer) -> None:
     half = tokenizer.token_id(b"\xc3")
     if half is None:
         pytest.skip("no token of it is half a character")
@@ -275,7 +277,9 @@ def test_half_a_character_is_replaced_or_an_error(tokenizer: Tokenizer) -> None:
 
 
 @pytest.mark.parametrize("errors", ["nope", "", None, 3])
-def test_unknown_errors_are_refused_of_whole_characters_too(tokenizer: Tokenizer, errors: Any) -> None:
+def test_unknown_errors_option_is_refused_even_for_whole_characters(
+    tokenizer: Tokenizer, errors: Any
+) -> None:
     for ids in (tokenizer.encode("a"), []):
         with pytest.raises(ConfigError, match="unknown errors"):
             tokenizer.decode(ids, errors=errors)
@@ -287,7 +291,7 @@ def test_unknown_errors_are_refused_of_whole_characters_too(tokenizer: Tokenizer
 
 
 @pytest.mark.parametrize("special", SpecialPolicy)
-def test_a_lone_surrogate_is_an_error_with_its_place(tokenizer: Tokenizer, special: SpecialPolicy) -> None:
+def test_lone_surrogate_is_refused_with_its_position(tokenizer: Tokenizer, special: SpecialPolicy) -> None:
     calls: list[Callable[[str], object]] = [
         lambda text: tokenizer.encode(text, special=special),
         lambda text: tokenizer.segment(text, special=special),
@@ -310,7 +314,7 @@ def files_of(directory: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in directory.iterdir()}
 
 
-def test_saved_and_opened_is_the_same(subject: Subject, trained: Tokenizer, tmp_path: Path) -> None:
+def test_saved_and_opened_tokenizer_is_equal(subject: Subject, trained: Tokenizer, tmp_path: Path) -> None:
     trained.save(tmp_path / "mine")
     opened = subject.open(tmp_path / "mine")
     assert opened.info == replace(trained.info, name="mine")
@@ -321,19 +325,21 @@ def test_saved_and_opened_is_the_same(subject: Subject, trained: Tokenizer, tmp_
         assert opened.token_bytes(id) == trained.token_bytes(id)
 
 
-def test_the_same_tokenizer_is_saved_in_the_same_bytes(trained: Tokenizer, tmp_path: Path) -> None:
+def test_equal_tokenizers_are_saved_in_equal_bytes(trained: Tokenizer, tmp_path: Path) -> None:
     trained.save(tmp_path / "one" / "mine")
     trained.save(tmp_path / "other" / "mine")
     assert files_of(tmp_path / "one" / "mine") == files_of(tmp_path / "other" / "mine")
 
 
-def test_saved_again_is_the_same_folder(subject: Subject, trained: Tokenizer, tmp_path: Path) -> None:
+def test_saving_an_opened_tokenizer_gives_the_same_files(
+    subject: Subject, trained: Tokenizer, tmp_path: Path
+) -> None:
     trained.save(tmp_path / "one" / "mine")
     subject.open(tmp_path / "one" / "mine").save(tmp_path / "other" / "mine")
     assert files_of(tmp_path / "one" / "mine") == files_of(tmp_path / "other" / "mine")
 
 
-def test_a_folder_is_replaced_only_when_asked_to(trained: Tokenizer, tmp_path: Path) -> None:
+def test_existing_folder_is_replaced_only_with_overwrite(trained: Tokenizer, tmp_path: Path) -> None:
     trained.save(tmp_path / "mine")
     with pytest.raises(StoreError):
         trained.save(tmp_path / "mine")
@@ -343,7 +349,7 @@ def test_a_folder_is_replaced_only_when_asked_to(trained: Tokenizer, tmp_path: P
 # Python conventions
 
 
-def test_it_tells_what_it_is_in_a_line(tokenizer: Tokenizer) -> None:
+def test_repr_is_one_line_with_name_and_size(tokenizer: Tokenizer) -> None:
     shown = repr(tokenizer)
     assert len(shown) < 100
     assert tokenizer.info.name in shown
@@ -351,5 +357,5 @@ def test_it_tells_what_it_is_in_a_line(tokenizer: Tokenizer) -> None:
     assert tokenizer.vocab_size == tokenizer.info.vocab_size  # type: ignore[attr-defined]
 
 
-def test_calling_it_encodes(tokenizer: Tokenizer) -> None:
+def test_calling_a_tokenizer_encodes(tokenizer: Tokenizer) -> None:
     assert tokenizer("some text") == tokenizer.encode("some text")  # type: ignore[operator]

@@ -112,7 +112,7 @@ def folder(tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
-def test_what_is_printed_is_what_was(folder, form):
+def test_output_equals_the_golden_file(folder, form):
     assert compared(folder, form) == golden(form).read_text(encoding="utf-8")
 
 

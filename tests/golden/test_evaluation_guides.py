@@ -13,13 +13,13 @@ PAGES = ["BENCHMARKS", "choose", "ci"]
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
-def test_a_guide_shows_what_happens(page, tmp_path):
+def test_guide_shows_the_actual_output(page, tmp_path):
     if os.environ.get("TOKBENCH_KERNEL") == "python":
         pytest.skip("the sessions show the native kernel")
     check_page(DOCS / f"{page}.md", tmp_path)
 
 
-def test_what_the_workflow_runs_is_in_the_session():
+def test_workflow_commands_are_in_the_session():
     page = blocks(DOCS / "ci.md")
     sessions = "".join(block.text for block in page if block.language == "console")
     [workflow] = [block.text for block in page if block.language == "yaml"]

@@ -24,7 +24,7 @@ PAGES = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
-def test_a_guide_shows_what_happens(page, tmp_path):
+def test_guide_shows_the_actual_output(page, tmp_path):
     if os.environ.get("TOKBENCH_KERNEL") == "python":
         pytest.skip("the sessions show the native kernel")
     check_page(DOCS / f"{page}.md", tmp_path)

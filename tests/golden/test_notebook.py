@@ -20,7 +20,7 @@ from support.pages import DOCS, ROOT
 NOTEBOOK = DOCS / "notebook.ipynb"
 
 
-def test_the_outputs_are_what_the_cells_give(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outputs_equal_those_of_the_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     stored = notebook()
     cells = [cell for cell in stored["cells"] if cell["cell_type"] == "code"]
@@ -29,7 +29,7 @@ def test_the_outputs_are_what_the_cells_give(monkeypatch: pytest.MonkeyPatch) ->
         assert cell["outputs"] == outputs, "".join(cell["source"])
 
 
-def test_it_is_a_notebook_of_format_4_5() -> None:
+def test_notebook_has_format_4_5() -> None:
     nbformat = pytest.importorskip("nbformat")
     nbformat.validate(nbformat.read(NOTEBOOK, as_version=4))
 

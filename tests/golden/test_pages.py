@@ -24,33 +24,33 @@ def anchors(page):
     return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
 
 
-def test_the_readme_is_short():
+def test_readme_has_at_most_200_lines():
     assert README.read_text(encoding="utf-8").count("\n") <= 200
 
 
-def test_the_readme_has_two_commands():
+def test_readme_has_two_commands():
     commands = two_commands()
     assert len(commands) == 2
     assert not any("\n" in command for command in commands)
 
 
-def test_the_page_of_metrics_is_up_to_date():
+def test_metrics_page_is_up_to_date():
     """`python tests/golden/test_readme.py docs/metrics.md` rewrites it."""
     assert (DOCS / "metrics.md").read_text(encoding="utf-8") == metrics_page()
 
 
-def test_the_page_of_chat_templates_is_up_to_date():
+def test_chat_formats_page_is_up_to_date():
     """`python tests/golden/test_readme.py docs/chat-formats.md` rewrites it."""
     assert (DOCS / "chat-formats.md").read_text(encoding="utf-8") == chat_formats_page()
 
 
-def test_the_page_of_lint_is_up_to_date():
+def test_lint_page_is_up_to_date():
     """`python tests/golden/test_readme.py docs/lint.md` rewrites it."""
     assert (DOCS / "lint.md").read_text(encoding="utf-8") == lint_page()
 
 
 @pytest.mark.parametrize("page", PAGES, ids=ids)
-def test_links_lead_somewhere(page):
+def test_links_have_a_target(page):
     for link in LINK.findall(page.read_text(encoding="utf-8")):
         if "://" in link:
             continue
@@ -79,7 +79,7 @@ def test_every_page_is_reached_from_the_readme():
     assert set(PAGES) <= reached
 
 
-def test_every_page_with_commands_is_run():
+def test_every_page_with_commands_is_tested():
     here = ROOT / "tests" / "golden"
     tests = "".join(file.read_text(encoding="utf-8") for file in here.glob("test_*.py"))
     for page in DOCS.glob("*.md"):

@@ -55,12 +55,12 @@ def captures(folder: Path) -> list[str]:
 
 
 @pytest.mark.slow
-def test_the_captures_are_what_stands_on_the_screen(tmp_path):
+def test_captures_equal_the_screen(tmp_path):
     pytest.importorskip("textual")
     assert _CAPTURE.findall(PAGE.read_text(encoding="utf-8")) == captures(tmp_path)
 
 
-def test_the_session_is_begun_as_the_page_says():
+def test_page_shows_the_command_of_the_session():
     page = PAGE.read_text(encoding="utf-8")
     assert f"tokbench {TRAINING}" in page
     assert f'tokbench play "{TEXT}" -t default -t pieces' in page

@@ -10,14 +10,14 @@ import pytest
 from support.pages import DOCS, Clone, blocks, check_page
 
 
-def test_the_python_runs(tmp_path):
+def test_python_examples_run(tmp_path):
     page = DOCS / "python.md"
     assert sum(block.language == "python" for block in blocks(page)) > 3
     check_page(page, tmp_path)
 
 
 @pytest.mark.slow
-def test_the_backend_works_as_an_installed_package(tmp_path):
+def test_backend_works_as_an_installed_package(tmp_path):
     clone = Clone(tmp_path)
     files = {block.file_name: block.text for block in blocks(DOCS / "backends.md") if block.file_name}
     assert files.keys() == {"toy_backend.py", "pyproject.toml"}

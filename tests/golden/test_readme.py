@@ -31,13 +31,13 @@ COMPARE = (
 
 
 @pytest.mark.slow
-def test_the_session_is_what_the_commands_print(tmp_path):
+def test_session_equals_the_output_of_the_commands(tmp_path):
     if os.environ.get("TOKBENCH_KERNEL") == "python":
         pytest.skip("the session shows the native kernel")
     check_page(README, tmp_path)
 
 
-def test_the_first_command_trains_and_shows(tmp_path):
+def test_first_command_trains_and_shows_tokens(tmp_path):
     """Runs without `pip install .`, which CI runs around the tests."""
     install, *commands = two_commands()[0].split(" && ")
     assert install == "pip install ."
@@ -46,7 +46,7 @@ def test_the_first_command_trains_and_shows(tmp_path):
     assert re.search(r"^\d+ characters · \d+ bytes · \d+ tokens · [\d.]+ bytes/token$", output, re.MULTILINE)
 
 
-def test_the_python_runs(tmp_path):
+def test_python_examples_run(tmp_path):
     clone = Clone(tmp_path)
     examples = [block for block in blocks(README) if block.language == "python"]
     assert examples
@@ -54,7 +54,7 @@ def test_the_python_runs(tmp_path):
         clone.run(example)
 
 
-def test_the_picture_is_what_viz_shows(tmp_path):
+def test_picture_equals_the_output_of_viz(tmp_path):
     clone = Clone(tmp_path)
     clone.copy_mine()
     assert (DOCS / "viz.svg").read_text(encoding="utf-8") == picture_of_viz(clone)
