@@ -66,14 +66,14 @@ def focused(page: Browser) -> str:
 
 
 @pytest.mark.parametrize("name", ["report.html", "hostile.html"])
-def test_it_opens_without_complaints_and_asks_for_nothing(browser: Browser, folder: Path, name: str) -> None:
+def test_page_opens_without_errors_or_requests(browser: Browser, folder: Path, name: str) -> None:
     browser.open(folder / name)
     assert browser.ask("document.querySelectorAll('.token').length") > 10
     assert browser.complaints == []
     assert browser.requests == [(folder / name).as_uri()]
 
 
-def test_nothing_in_a_page_becomes_more_than_text(browser: Browser, folder: Path) -> None:
+def test_hostile_names_stay_text(browser: Browser, folder: Path) -> None:
     browser.open(folder / "hostile.html")
     lines = browser.ask(f"{LINE}.options.length")
     for _ in range(lines):
@@ -85,7 +85,7 @@ def test_nothing_in_a_page_becomes_more_than_text(browser: Browser, folder: Path
 
 @pytest.mark.parametrize("name", ["report.html", "hostile.html"])
 @pytest.mark.parametrize("width", [320, 400, 768, 1600])
-def test_it_fits_every_window(browser: Browser, folder: Path, name: str, width: int) -> None:
+def test_page_fits_every_window_width(browser: Browser, folder: Path, name: str, width: int) -> None:
     browser.prefer()
     browser.resize(width)
     browser.open(folder / name)
@@ -96,7 +96,7 @@ def test_it_fits_every_window(browser: Browser, folder: Path, name: str, width: 
     assert browser.ask("document.documentElement.scrollWidth") <= width
 
 
-def test_charts_are_those_of_the_window(page: Browser) -> None:
+def test_charts_fit_the_window(page: Browser) -> None:
     def widths(kind: str) -> list[float]:
         found: list[float] = page.ask(
             f"[...document.querySelectorAll('.{kind} svg')].map(one => one.getBoundingClientRect().width)"
@@ -110,7 +110,7 @@ def test_charts_are_those_of_the_window(page: Browser) -> None:
     assert all(300 < width <= 400 for width in widths("narrow"))
 
 
-def test_a_table_sorts_by_mouse(page: Browser) -> None:
+def test_table_sorts_by_mouse(page: Browser) -> None:
     page.ask("document.querySelectorAll('#summary th button')[1].click()")
     sizes = [int(size.replace(",", "")) for size in column(page, 1)]
     assert sizes == sorted(sizes, reverse=True)
@@ -119,7 +119,7 @@ def test_a_table_sorts_by_mouse(page: Browser) -> None:
     assert [int(size.replace(",", "")) for size in column(page, 1)] == sizes[::-1]
 
 
-def test_a_table_sorts_by_keyboard_and_says_so(page: Browser) -> None:
+def test_table_sorts_by_keyboard_and_reports_the_order(page: Browser) -> None:
     page.ask("document.querySelector('#summary th button').focus()")
     sorts = "[...document.querySelectorAll('#summary thead th')].map(head => head.getAttribute('aria-sort'))"
     page.press("Enter")
@@ -132,7 +132,7 @@ def test_a_table_sorts_by_keyboard_and_says_so(page: Browser) -> None:
     assert page.ask(sorts)[:2] == [None, "descending"]
 
 
-def test_what_is_not_known_is_last_whichever_way(page: Browser) -> None:
+def test_unknown_values_are_last_in_either_order(page: Browser) -> None:
     page.ask(
         "document.querySelectorAll('#summary tbody tr').forEach((row, number) => { if (number < 2) {"
         " delete row.cells[1].dataset.value; row.cells[1].dataset.none = ''; row.cells[1].textContent = '–'; } })"
@@ -171,7 +171,7 @@ def test_every_line_is_shown_in_every_tokenizer(page: Browser) -> None:
     assert len(seen) == lines
 
 
-def test_tokens_are_walked_with_arrows(page: Browser) -> None:
+def test_tokens_are_selected_with_arrow_keys(page: Browser) -> None:
     page.ask("document.querySelector('.token').focus()")
     first = focused(page)
     page.press("ArrowRight", "ArrowRight", "ArrowLeft", "ArrowLeft")
@@ -184,7 +184,7 @@ def test_tokens_are_walked_with_arrows(page: Browser) -> None:
     assert focused(page) == first
 
 
-def test_arrows_go_the_way_the_text_goes(page: Browser) -> None:
+def test_arrow_keys_follow_the_text_direction(page: Browser) -> None:
     page.ask(
         f"{LINE}.selectedIndex = [...{LINE}.options].findIndex(one => one.textContent.startsWith('he'));"
         f"{LINE}.dispatchEvent(new Event('change')); document.querySelector('.token').focus()"
@@ -195,7 +195,7 @@ def test_arrows_go_the_way_the_text_goes(page: Browser) -> None:
     assert page.ask(place) < before
 
 
-def test_a_token_tells_its_id_bytes_and_rank(page: Browser) -> None:
+def test_tooltip_shows_id_bytes_and_rank(page: Browser) -> None:
     tip = "document.getElementById('tip')"
     page.point(".row:last-child .token:nth-child(2)")  # byte tokenizer: the id is the byte
     told = page.ask(f"{tip}.textContent")
@@ -215,7 +215,7 @@ def boundaries(segmentation: Segmentation) -> set[int]:
     return {edge for token in segmentation.tokens if token.span.length for edge in token.span}
 
 
-def test_marks_are_at_the_boundaries_that_others_do_not_have(
+def test_boundaries_missing_in_other_tokenizers_are_marked(
     page: Browser, samples: tuple[Sample, ...]
 ) -> None:
     for number, sample in enumerate(samples):
@@ -228,7 +228,7 @@ def test_marks_are_at_the_boundaries_that_others_do_not_have(
         assert found == [len(alone & ours), len(alone & words), 0]
 
 
-def test_boundaries_are_compared_between_those_that_are_shown(page: Browser) -> None:
+def test_only_shown_tokenizers_are_compared(page: Browser) -> None:
     marked = "[...document.querySelectorAll('.row')].map(row => row.querySelectorAll('.differs').length)"
     ours, words, in_bytes = page.ask(marked)
     assert ours + words > 0
@@ -239,7 +239,7 @@ def test_boundaries_are_compared_between_those_that_are_shown(page: Browser) -> 
     assert page.ask(marked) == [0]
 
 
-def test_dark_and_light_pages_differ_and_paper_is_light(page: Browser) -> None:
+def test_dark_and_light_pages_differ_and_print_is_light(page: Browser) -> None:
     ground = "getComputedStyle(document.body).backgroundColor"
     assert page.ask(ground) == "rgb(255, 255, 255)"
     page.prefer(dark=True)
@@ -250,12 +250,12 @@ def test_dark_and_light_pages_differ_and_paper_is_light(page: Browser) -> None:
     assert page.ask("getComputedStyle(document.getElementById('next')).display") == "none"
 
 
-def test_tokens_are_reported_apart_without_their_colours(page: Browser) -> None:
+def test_tokens_have_borders_without_colours(page: Browser) -> None:
     edges = page.ask("[...document.querySelectorAll('.token')].map(one => getComputedStyle(one).boxShadow)")
     assert edges and all("rgb" in edge for edge in edges)
 
 
-def test_every_control_can_be_reached_by_tab(page: Browser) -> None:
+def test_every_control_is_reached_by_tab(page: Browser) -> None:
     page.ask("document.activeElement.blur(), window.scrollTo(0, 0)")
     reached = set()
     for _ in range(80):

@@ -75,7 +75,7 @@ def enter(page: Browser, control: str, value: Any) -> None:
     )
 
 
-def test_it_opens_without_complaints_and_asks_for_nothing(page: Browser, path: Path) -> None:
+def test_page_opens_without_errors_or_requests(page: Browser, path: Path) -> None:
     assert page.ask("document.querySelectorAll('.tokens [role=option]').length") > 10
     assert page.complaints == []
     assert page.requests == [path.as_uri()]
@@ -87,7 +87,7 @@ def test_it_opens_without_complaints_and_asks_for_nothing(page: Browser, path: P
     assert took < 1000
 
 
-def test_the_encoders_give_the_tokenizers_ids_in_a_browser_too(page: Browser, opened: list[Opened]) -> None:
+def test_encoders_give_the_tokenizers_ids_in_a_browser(page: Browser, opened: list[Opened]) -> None:
     texts = list(generated_texts(["<|end|>"], seed=7))
     for number, each in enumerate(opened):
         for policy in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
@@ -97,7 +97,7 @@ def test_the_encoders_give_the_tokenizers_ids_in_a_browser_too(page: Browser, op
             assert found == [each.tokenizer.encode(text, special=policy) for text in texts]
 
 
-def test_what_is_typed_is_encoded_and_special_tokens_as_asked(page: Browser, opened: list[Opened]) -> None:
+def test_typed_text_is_encoded_and_special_tokens_if_requested(page: Browser, opened: list[Opened]) -> None:
     page.ask("document.getElementById('text').focus(); document.getElementById('text').value = ''; 0")
     page.press("c", "a", "t", " ")
     assert ids(page, 0) == opened[0].tokenizer.encode("cat ")
@@ -113,7 +113,7 @@ def test_what_is_typed_is_encoded_and_special_tokens_as_asked(page: Browser, ope
     assert ids(page, 0) == []
 
 
-def test_the_list_is_walked_through_by_keys(page: Browser, opened: list[Opened]) -> None:
+def test_token_list_is_navigated_by_keys(page: Browser, opened: list[Opened]) -> None:
     tokens = opened[0].tokenizer.segment(TEXT).tokens
     page.ask("document.querySelector('.tokens').focus(); 0")
     page.press("ArrowRight", "ArrowRight")
@@ -132,7 +132,7 @@ def test_the_list_is_walked_through_by_keys(page: Browser, opened: list[Opened])
     assert page.ask(f"{chosen}.dataset.at") == "0"
 
 
-def test_what_differs_is_marked_and_parts_are_reported(page: Browser, opened: list[Opened]) -> None:
+def test_differences_and_budget_parts_are_marked(page: Browser, opened: list[Opened]) -> None:
     mine, other = (
         {(token.span.start, token.span.stop) for token in each.tokenizer.segment(TEXT).tokens}
         for each in opened
@@ -146,7 +146,7 @@ def test_what_differs_is_marked_and_parts_are_reported(page: Browser, opened: li
     assert f"{parts} parts" in page.ask("document.querySelector('.count').textContent")
 
 
-def test_a_link_brings_the_text_and_the_choices_back(page: Browser, path: Path, opened: list[Opened]) -> None:
+def test_link_restores_text_and_choices(page: Browser, path: Path, opened: list[Opened]) -> None:
     text = "a&b=c #% 안녕\n🙂 <|end|>"
     enter(page, "text", text)
     enter(page, "special", "encode")
@@ -162,7 +162,7 @@ def test_a_link_brings_the_text_and_the_choices_back(page: Browser, path: Path, 
     assert ids(page, 0) == opened[0].tokenizer.encode(text, special=SpecialPolicy.ENCODE)
 
 
-def test_a_hundred_kilobytes_are_encoded_between_two_keys(page: Browser) -> None:
+def test_hundred_kilobytes_are_encoded_within_a_second(page: Browser) -> None:
     page.ask(f"globalThis.long = {json.dumps(HUNDRED_KILOBYTES)}; 0")
     took = page.ask(
         "[1, 2, 3, 4, 5].map((n) => { const t = performance.now(); document.getElementById('text').value = long + n;"
@@ -172,7 +172,7 @@ def test_a_hundred_kilobytes_are_encoded_between_two_keys(page: Browser) -> None
     assert page.ask("document.querySelectorAll('[role=option]').length") <= 1000
 
 
-def test_every_control_has_a_name_and_no_id_occurs_twice(page: Browser) -> None:
+def test_every_control_has_a_label_and_ids_are_unique(page: Browser) -> None:
     assert page.ask(NAMELESS) == []
     assert page.ask("[...document.querySelectorAll('[id]')].length - new Set(" + IDS + ").size") == 0
     page.ask("document.querySelector('label[for=budget]').remove(); 0")
@@ -180,7 +180,7 @@ def test_every_control_has_a_name_and_no_id_occurs_twice(page: Browser) -> None:
 
 
 @pytest.mark.parametrize(("width", "dark"), [(360, False), (390, True), (1400, True)])
-def test_every_window_holds_it_and_ink_stands_out(
+def test_page_fits_the_window_with_readable_contrast(
     browser: Browser, path: Path, width: int, dark: bool
 ) -> None:
     browser.prefer(dark=dark)

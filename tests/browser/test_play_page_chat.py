@@ -89,7 +89,7 @@ def marked(page: Browser, name: str) -> list[int]:
     return found
 
 
-def test_tokens_and_marks_are_those_of_tokbench_chat(page: Browser, talk: Opened) -> None:
+def test_tokens_and_marks_equal_those_of_the_chat_command(page: Browser, talk: Opened) -> None:
     write(page)
     chat = wanted(talk)
     assert page.ask("results[0].ids") == chat.ids.tolist()
@@ -105,7 +105,7 @@ def test_tokens_and_marks_are_those_of_tokbench_chat(page: Browser, talk: Opened
     assert page.complaints == []
 
 
-def test_a_conversation_is_written_by_keyboard(page: Browser, talk: Opened) -> None:
+def test_conversation_is_written_by_keyboard(page: Browser, talk: Opened) -> None:
     page.ask("document.getElementById('as-text').focus(); 0")
     page.press("ArrowRight")
     assert page.ask("document.getElementById('plain').hidden")
@@ -125,7 +125,7 @@ def test_a_conversation_is_written_by_keyboard(page: Browser, talk: Opened) -> N
     assert page.ask("document.activeElement.id") == "said-0"
 
 
-def test_a_token_tells_whose_it_is_and_whether_it_is_learned(page: Browser) -> None:
+def test_token_details_name_the_message_and_the_loss_mask(page: Browser) -> None:
     write(page)
     last = page.ask("results[0].ids.length - 2")
     page.ask(f"lists[0].select({last}); 0")
@@ -134,7 +134,7 @@ def test_a_token_tells_whose_it_is_and_whether_it_is_learned(page: Browser) -> N
     assert "no text of a message becomes a control token" in details
 
 
-def test_a_link_brings_the_conversation_back(page: Browser, path: Path, talk: Opened) -> None:
+def test_link_restores_the_conversation(page: Browser, path: Path, talk: Opened) -> None:
     write(page)
     page.ask("document.getElementById('prompt').click(); 0")
     link = page.ask("fragment()")
@@ -149,7 +149,7 @@ def test_a_link_brings_the_conversation_back(page: Browser, path: Path, talk: Op
 
 
 @pytest.mark.parametrize(("width", "dark"), [(360, False), (390, True), (1280, True)])
-def test_every_window_holds_it_and_ink_stands_out(
+def test_page_fits_the_window_with_readable_contrast(
     browser: Browser, path: Path, width: int, dark: bool
 ) -> None:
     browser.prefer(dark=dark)
@@ -162,7 +162,7 @@ def test_every_window_holds_it_and_ink_stands_out(
     browser.prefer()
 
 
-def test_what_is_too_wide_is_scrolled_by_keys(browser: Browser, path: Path) -> None:
+def test_wide_tables_are_scrolled_by_keys(browser: Browser, path: Path) -> None:
     browser.prefer()
     browser.resize(360)
     page = shown(browser, path)

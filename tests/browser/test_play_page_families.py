@@ -67,7 +67,7 @@ def page(
     return browser
 
 
-def test_ids_are_those_of_the_tokenizer(page: Browser, tokenizer: tuple[Opened, str]) -> None:
+def test_ids_equal_the_tokenizers(page: Browser, tokenizer: tuple[Opened, str]) -> None:
     mine = tokenizer[0].tokenizer
     texts = list(generated_texts(sorted(mine.info.special_tokens), seed=7))[:1000]
     found = page.ask(f"{json.dumps(texts)}.map((text) => lists[0].tokenizer.encode(text, 'encode').ids)")
@@ -75,7 +75,7 @@ def test_ids_are_those_of_the_tokenizer(page: Browser, tokenizer: tuple[Opened, 
     assert page.complaints == []
 
 
-def test_two_of_the_same_kind_are_cut_alike_and_a_token_is_explained(
+def test_equal_tokenizers_have_no_differences_and_a_token_is_explained(
     page: Browser, tokenizer: tuple[Opened, str]
 ) -> None:
     assert page.ask("document.querySelectorAll('.differs').length") == 0
@@ -85,7 +85,7 @@ def test_two_of_the_same_kind_are_cut_alike_and_a_token_is_explained(
     assert tokenizer[1] in details
 
 
-def test_a_hundred_kilobytes_are_encoded_between_two_keys(page: Browser) -> None:
+def test_hundred_kilobytes_are_encoded_within_two_seconds(page: Browser) -> None:
     page.ask(f"globalThis.long = {json.dumps(HUNDRED_KILOBYTES)}; 0")
     took = page.ask(
         "[1, 2, 3, 4, 5].map((n) => { const t = performance.now(); document.getElementById('text').value = long + n;"

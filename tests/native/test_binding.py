@@ -106,25 +106,25 @@ def doubling(times: int) -> np.ndarray[Any, np.dtype[np.uint32]]:
 
 
 @pytest.mark.parametrize("call", WRONG_CALLS.values(), ids=WRONG_CALLS.keys())
-def test_a_wrong_argument_is_an_error(module: Any, call: Callable[[Any], object]) -> None:
+def test_invalid_argument_is_refused(module: Any, call: Callable[[Any], object]) -> None:
     with pytest.raises((TypeError, ValueError)):
         call(module)
 
 
-def test_an_object_that_was_not_made_is_an_error(module: Any) -> None:
+def test_uninitialized_object_is_refused(module: Any) -> None:
     for made in (module.PretokenCounter, module.Encoder):
         with pytest.warns(RuntimeWarning, match="uninitialized"), pytest.raises(TypeError):
             made.__new__(made).encode("text") if made is module.Encoder else made.__new__(made).finish()
 
 
-def test_what_is_made_once_is_not_made_again(module: Any) -> None:
+def test_second_initialization_is_refused(module: Any) -> None:
     encoder = new_encoder(module)
     with pytest.warns(RuntimeWarning, match="already-initialized"), pytest.raises(TypeError):
         encoder.__init__(AB, None)
     assert encoder.encode("ab") == [256]
 
 
-def test_nothing_is_a_text_too(module: Any) -> None:
+def test_empty_text_is_valid(module: Any) -> None:
     encoder = new_encoder(module)
     assert module.split("gpt4", b"").tolist() == []
     assert encoder.encode("") == []
@@ -140,7 +140,7 @@ def test_nothing_is_a_text_too(module: Any) -> None:
 
 @pytest.mark.parametrize("kind", ["a", "é", "漢", "🙂", "\ud800"])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_characters_without_a_mark_are_found_in_strings_of_every_width(
+def test_unmarked_characters_are_found_in_strings_of_every_width(
     module: Any, kind: str, threads: int
 ) -> None:
     marks = np.zeros(0x110000, np.uint8)
@@ -158,9 +158,7 @@ def test_characters_without_a_mark_are_found_in_strings_of_every_width(
 
 @pytest.mark.parametrize("number", [31, 32, 33, 2000])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_as_many_characters_without_a_mark_as_there_are_are_found(
-    module: Any, number: int, threads: int
-) -> None:
+def test_any_number_of_unmarked_characters_is_found(module: Any, number: int, threads: int) -> None:
     marks = np.zeros(0x110000, np.uint8)
     wanted = "".join(map(chr, range(0x100, 0x100 + number)))
     texts = ["xy" + wanted[::-1][start::7] for start in range(7)] * 3
@@ -170,9 +168,7 @@ def test_as_many_characters_without_a_mark_as_there_are_are_found(
 
 @pytest.mark.parametrize("kind", ["a", "é", "文", "🙂"])
 @pytest.mark.parametrize("threads", [1, 3])
-def test_texts_are_encoded_and_their_characters_without_a_mark_are_found(
-    module: Any, kind: str, threads: int
-) -> None:
+def test_encoding_reports_the_unmarked_characters(module: Any, kind: str, threads: int) -> None:
     marks = np.zeros(0x110000, np.uint8)
     marks[[ord("a"), ord("b"), ord(kind)]] = 1
     encoder = new_encoder(module)
@@ -192,7 +188,7 @@ def test_texts_are_encoded_and_their_characters_without_a_mark_are_found(
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_memory_of_large_results_is_used_again_once_they_are_gone(module: Any, threads: int) -> None:
+def test_memory_of_large_results_is_reused(module: Any, threads: int) -> None:
     encoder = new_encoder(module)
     sizes = [3_000_000, 2_500_000, 9_000_000, 2_200_000, 1]
     texts = ["".join(f"{letter * 37}\n" for letter in letters) for letters in ("abc", "xyzw", "bca")]
@@ -215,7 +211,7 @@ def test_memory_of_large_results_is_used_again_once_they_are_gone(module: Any, t
     assert all(is_right(ids, place) for ids, place in kept)
 
 
-def test_results_outlive_what_made_them(module: Any) -> None:
+def test_results_outlive_their_encoder_and_counter(module: Any) -> None:
     encoder = new_encoder(module)
     ids, offsets = encoder.encode_batch(["abab"] * 1000, 2)
     ends = module.split("gpt4", b"a b " * 1000)
@@ -231,7 +227,7 @@ def test_results_outlive_what_made_them(module: Any) -> None:
 # --- counters ---------------------------------------------------------------------------------
 
 
-def test_a_counter_can_be_dropped_at_any_time(module: Any) -> None:
+def test_counter_can_be_dropped_at_any_time(module: Any) -> None:
     block = b"some text to count " * 40_000
     for threads in (1, 3):
         new_counter(module, threads=threads)
@@ -243,14 +239,14 @@ def test_a_counter_can_be_dropped_at_any_time(module: Any) -> None:
         del counter
 
 
-def test_a_finished_counter_stays_readable(module: Any) -> None:
+def test_finished_counter_stays_readable(module: Any) -> None:
     counter = finished_counter(module, "a b")
     counter.finish()
     counter.end_source()
     assert sorted(counter.items()) == [(b" b", 1), (b"a", 1)]
 
 
-def test_fewer_threads_than_asked_for_do_the_same(module: Any, tmp_path: Path) -> None:
+def test_fewer_threads_than_requested_give_the_same_result(module: Any, tmp_path: Path) -> None:
     """Stacks of 16 GB in an address space of 40 GB leave room for two threads."""
     if sys.platform != "linux" or RUNS_WITH_SANITIZERS:
         pytest.skip("address space cannot be made scarce here")
@@ -305,7 +301,7 @@ def test_one_encoder_serves_many_threads(module: Any) -> None:
     assert found == [expected] * 4
 
 
-def test_a_list_may_change_while_it_is_read(module: Any) -> None:
+def test_list_may_change_while_it_is_read(module: Any) -> None:
     encoder = new_encoder(module)
     texts = [f"ab {number} " * 200 for number in range(2000)]
     shrinking = list(texts)

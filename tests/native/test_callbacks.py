@@ -23,7 +23,7 @@ needs_posix_signals = pytest.mark.skipif(not hasattr(signal, "setitimer"), reaso
 # --- files ------------------------------------------------------------------------------------
 
 
-def test_a_file_that_cannot_be_read_is_an_os_error(module: Any, tmp_path: Path) -> None:
+def test_unreadable_file_is_an_os_error(module: Any, tmp_path: Path) -> None:
     read_end, write_end = os.pipe()
     os.close(read_end)
     os.close(write_end)
@@ -88,7 +88,7 @@ def test_progress_is_reported_while_a_file_is_read(module: Any) -> None:
     assert counter.num_bytes == 40_000
 
 
-def test_an_error_of_the_callback_ends_counting(module: Any) -> None:
+def test_exception_of_the_callback_stops_counting(module: Any) -> None:
     def fail(done: int) -> None:
         raise RuntimeError(f"enough at {done}")
 
@@ -102,20 +102,20 @@ def test_an_error_of_the_callback_ends_counting(module: Any) -> None:
     assert sorted(counter.items()) == [(b" b", 1), (b"a", 1)]
 
 
-def test_a_callback_that_cannot_be_called_ends_counting(module: Any) -> None:
+def test_callback_that_is_not_callable_stops_counting(module: Any) -> None:
     with trickling(blocks=4) as fd, pytest.raises(TypeError, match="not callable"):
         new_counter(module).add_file(fd, "file", 3)
 
 
 @needs_posix_signals
-def test_an_interrupt_ends_counting(module: Any) -> None:
+def test_interrupt_stops_counting(module: Any) -> None:
     with trickling(blocks=50, pause=0.02) as fd, interrupted_after(0.1), pytest.raises(KeyboardInterrupt):
         new_counter(module).add_file(fd, "file", None)
 
 
 @pytest.mark.timed
 @needs_posix_signals
-def test_an_interrupt_ends_waiting_for_a_pipe(module: Any) -> None:
+def test_interrupt_stops_waiting_for_a_pipe(module: Any) -> None:
     started = time.monotonic()
     with trickling(blocks=1, pause=5) as fd, interrupted_after(0.1), pytest.raises(KeyboardInterrupt):
         try:
@@ -138,7 +138,7 @@ def many_words(module: Any) -> Any:
     return counter
 
 
-def test_an_error_of_the_callback_ends_training(module: Any, many_words: Any) -> None:
+def test_exception_of_the_callback_stops_training(module: Any, many_words: Any) -> None:
     def fail(done: int) -> None:
         raise RuntimeError(f"enough at {done}")
 
@@ -150,6 +150,6 @@ def test_an_error_of_the_callback_ends_training(module: Any, many_words: Any) ->
 
 
 @needs_posix_signals
-def test_an_interrupt_ends_training(module: Any, many_words: Any) -> None:
+def test_interrupt_stops_training(module: Any, many_words: Any) -> None:
     with interrupted_after(0.01), pytest.raises(KeyboardInterrupt):
         train(module, many_words, num_merges=100_000)

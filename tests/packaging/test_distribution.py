@@ -108,14 +108,14 @@ def is_compiled(name: str) -> bool:
     return name.startswith(tuple(f"{module}." for module in NATIVE))
 
 
-def test_what_is_installed_is_the_package_and_its_texts_and_nothing_else() -> None:
+def test_installed_files_are_the_package_and_its_texts_only() -> None:
     if not EXPECTS_INSTALLED:
         pytest.skip("TOKBENCH_EXPECT_INSTALLED is not set: the package may be run from its source tree")
     check_contents(of_the_package(map(str, importlib.metadata.files("tokbench") or ())))
 
 
 @pytest.mark.slow
-def test_the_source_distribution_holds_what_a_build_needs(source_distribution: Path) -> None:
+def test_source_distribution_has_what_a_build_needs(source_distribution: Path) -> None:
     with tarfile.open(source_distribution) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     native = {
@@ -130,7 +130,7 @@ def test_the_source_distribution_holds_what_a_build_needs(source_distribution: P
 
 
 @pytest.mark.slow
-def test_the_wheel_holds_the_same_and_works_by_itself(wheel: Path, tmp_path: Path) -> None:
+def test_wheel_has_the_same_files_and_works_alone(wheel: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         check_contents(of_the_package(archive.namelist()))
     run("-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", "here", wheel, cwd=tmp_path)

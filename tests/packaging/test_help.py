@@ -30,7 +30,7 @@ def test_help_lists_every_command_with_a_summary() -> None:
 
 
 @pytest.mark.parametrize(("name", "command"), COMMANDS.items(), ids=COMMANDS)
-def test_help_tells_what_the_command_takes(name: str, command: Command) -> None:
+def test_help_explains_every_option(name: str, command: Command) -> None:
     text = help_of(*name.split())
     for parameter in command.params:
         if parameter.param_type_name == "option":

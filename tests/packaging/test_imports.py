@@ -58,7 +58,7 @@ def test_every_public_name_can_be_imported() -> None:
     assert len(set(tokbench.__all__)) == len(tokbench.__all__)
 
 
-def test_a_name_that_is_not_public_is_an_attribute_error() -> None:
+def test_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'trian'"):
         tokbench.trian  # noqa: B018
 
@@ -77,7 +77,7 @@ def test_help_loads_nothing_heavy(tmp_path: Path) -> None:
     assert loaded & HEAVY == set()
 
 
-def test_a_command_is_imported_when_it_is_used(tmp_path: Path) -> None:
+def test_command_is_imported_when_it_is_used(tmp_path: Path) -> None:
     program = RUN.replace(
         "*sys.modules", '*(name for name in sys.modules if name.startswith("tokbench.cli."))'
     )
@@ -98,7 +98,7 @@ def test_a_command_is_imported_when_it_is_used(tmp_path: Path) -> None:
 UNNEEDED_TO_COUNT = HEAVY - {"orjson"}
 
 
-def test_counting_a_short_text_loads_no_library_that_it_does_not_need(tmp_path: Path) -> None:
+def test_counting_a_short_text_loads_no_unneeded_library(tmp_path: Path) -> None:
     (tmp_path / "short.txt").write_text("The quick brown fox.\n", encoding="utf-8")
     loaded_modules(RUN, "count", "short.txt", cwd=tmp_path)  # trains the default tokenizer if necessary
     loaded = loaded_modules(RUN, "count", "short.txt", cwd=tmp_path)

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = Path(tokbench.__file__).parent
 
 
-def test_the_source_tree_does_not_hide_the_installed_package() -> None:
+def test_source_tree_does_not_hide_the_installed_package() -> None:
     if os.environ.get("TOKBENCH_EXPECT_INSTALLED") != "1":
         pytest.skip("TOKBENCH_EXPECT_INSTALLED is not set: the package may be run from its source tree")
     assert ROOT not in Path(tokbench.__file__).resolve().parents
@@ -27,7 +27,7 @@ def test_the_source_tree_does_not_hide_the_installed_package() -> None:
     assert distribution("tokbench").locate_file("tokbench") == PACKAGE
 
 
-def test_the_demanded_kernel_runs_from_the_package() -> None:
+def test_demanded_kernel_runs_from_the_package() -> None:
     demanded = os.environ.get("TOKBENCH_KERNEL", "auto")
     if demanded != "native":
         pytest.skip("TOKBENCH_KERNEL=native is not set")
@@ -37,7 +37,7 @@ def test_the_demanded_kernel_runs_from_the_package() -> None:
     assert Path(_bpe.__file__).parent == PACKAGE / "native"
 
 
-def test_the_package_says_that_it_is_typed() -> None:
+def test_package_is_marked_as_typed() -> None:
     assert (PACKAGE / "py.typed").is_file()
 
 
@@ -46,7 +46,7 @@ def test_the_package_says_that_it_is_typed() -> None:
     [[sys.executable, "-m", "tokbench"], [str(Path(sysconfig.get_path("scripts")) / "tokbench")]],
     ids=["module", "script"],
 )
-def test_the_command_tells_the_version(command: list[str], tmp_path: Path) -> None:
+def test_command_prints_the_version(command: list[str], tmp_path: Path) -> None:
     finished = subprocess.run(
         [*command, "--version"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
@@ -54,7 +54,7 @@ def test_the_command_tells_the_version(command: list[str], tmp_path: Path) -> No
     assert finished.stderr == ""
 
 
-def test_one_version_is_reported_everywhere() -> None:
+def test_versions_agree() -> None:
     assert version("tokbench") == tokbench.__version__
 
 

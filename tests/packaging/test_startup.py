@@ -38,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("timed")
 
 
-def test_help_comes_in_less_than_twice_the_time_of_a_bare_script(folder: Path) -> None:
+def test_help_takes_less_than_twice_the_time_of_a_bare_script(folder: Path) -> None:
     def bare() -> float:
         return seconds(BARE_SCRIPT, "hello", "--help", cwd=folder)
 
@@ -51,7 +51,7 @@ def test_help_comes_in_less_than_twice_the_time_of_a_bare_script(folder: Path) -
         assert ours < 2 * theirs, f"tokbench {command} --help: {ours:.3f} s, a bare script: {theirs:.3f} s"
 
 
-def test_the_first_help_takes_little_more_than_a_bare_script(folder: Path) -> None:
+def test_first_help_takes_little_more_than_a_bare_script(folder: Path) -> None:
     theirs, ours = least_seconds(
         lambda: seconds(BARE_SCRIPT, "--help", cwd=folder),
         lambda: seconds(TOKBENCH, "--help", cwd=folder),
@@ -60,7 +60,7 @@ def test_the_first_help_takes_little_more_than_a_bare_script(folder: Path) -> No
     assert ours < 1.6 * theirs
 
 
-def test_a_short_count_takes_little_more_than_a_bare_script_and_opening_the_tokenizer(folder: Path) -> None:
+def test_short_count_takes_little_more_than_startup_and_opening(folder: Path) -> None:
     (folder / "short.txt").write_text("The quick brown fox.\n", encoding="utf-8")
     seconds(TOKBENCH, "count", "short.txt", cwd=folder)  # trains the default tokenizer if necessary
 

@@ -38,7 +38,7 @@ print(count(tok), tokbench.compare(tokbench.bundled_corpus(), tokenizers=["defau
 @pytest.mark.parametrize(
     ("added", "is_right"), [("", True), ("tok.vizualize('text')", False), ("size = tok.viz('')", False)]
 )
-def test_the_calls_of_the_guides_have_types(tmp_path: Path, added: str, is_right: bool) -> None:
+def test_calls_of_the_guides_are_typed(tmp_path: Path, added: str, is_right: bool) -> None:
     pytest.importorskip("mypy")
     (tmp_path / "use.py").write_text(f"{USE}\n{added}\n", encoding="utf-8")
     above = Path(tokbench.__file__).parents[1]
