@@ -249,5 +249,7 @@ def test_unfixable_format_is_refused_before_linting(
     monkeypatch.setattr(lint_fix, "run_rules", lambda *_, **__: pytest.fail("the rules were run"))
     put(tmp_path, {"vocab.txt": "[UNK]\nlow\n"})
     out = tmp_path / "fixed"
-    run("lint", "-t", tmp_path, "--fix", out).refused(2, "--fix repairs what is opened by its tokenizer.json")
+    run("lint", "-t", tmp_path, "--fix", out).refused(
+        2, "--fix repairs only a tokenizer that is opened from the tokenizer.json of a folder"
+    )
     assert not out.exists()

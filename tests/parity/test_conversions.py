@@ -282,7 +282,7 @@ def test_difference_not_caused_by_rounding_fails_the_proof(
 @pytest.mark.parametrize(
     ("name", "target", "found"),
     [
-        ("unigram", "tokbin", "tokbin does not add up scores in another precision"),
+        ("unigram", "tokbin", "a conversion to tokbin does not round scores"),
         ("sentencepiece", "tokenizers", "is not a Unigram model: no scores are rounded"),
         ("bpe", "transformers", "is not a Unigram model: no scores are rounded"),
     ],

@@ -312,11 +312,11 @@ def test_merges_that_produce_a_special_token_are_excluded(tmp_path: Path, flags:
         ({"pre_tokenizer": sequence(split(r"(?<!a)b"), ONLY_BYTES)}, "holds '\\(\\?<!'"),
         ({"pre_tokenizer": sequence(split(r"a*"), ONLY_BYTES)}, "matches the empty string"),
         ({"pre_tokenizer": sequence(split(r"(?:ab)+"), ONLY_BYTES)}, "its repetition"),
-        ({"pre_tokenizer": sequence(split(r"(?i:strasse)"), ONLY_BYTES)}, "one character together"),
+        ({"pre_tokenizer": sequence(split(r"(?i:strasse)"), ONLY_BYTES)}, "also match one character"),
         ({"pre_tokenizer": sequence(BYTE_LEVEL, BYTE_LEVEL)}, "bytes twice"),
         ({"pre_tokenizer": sequence({"type": "UnicodeScripts"}, BYTE_LEVEL)}, "UnicodeScripts"),
         ({"normalizer": {"type": "ByteLevel"}}, "normalizes the text"),
-        ({"added_tokens": [added("<s>", 300, single_word=True)]}, "take or make a special token"),
+        ({"added_tokens": [added("<s>", 300, single_word=True)]}, "has a special token as a part"),
         ({"added_tokens": [added(" <b>", 300), added("<a>", 301, lstrip=True)]}, "strips white space"),
     ],
 )

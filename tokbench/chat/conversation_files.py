@@ -135,7 +135,7 @@ def parse_conversation(value: object, *, place: str) -> Conversation:
         messages = _messages(turns, place=place, path="conversations")
     else:
         if "messages" not in value:
-            raise ModelFormatError(place, "a field messages", _listed(value), hint=_HINT)
+            raise ModelFormatError(place, "a field `messages`", _listed(value), hint=_HINT)
         messages = _messages(value["messages"], place=place, path="messages")
     tools, documents = (_objects(value.get(field), place=place, path=field) for field in _LISTS)
     variables = value.get("chat_template_kwargs") or {}

@@ -77,8 +77,9 @@ def shortened(
             fewest, low = size, tried + 1
     if fitting is None:
         raise TemplateError(
-            f"the conversation cannot be cut to {counted(max_tokens, 'token')}: what must stay takes {fewest:,}",
-            hint="system messages and the last turn stay: shorten them, or raise --max-tokens",
+            f"the conversation cannot be cut to {counted(max_tokens, 'token')}: "
+            f"the messages that are always kept take {fewest:,}",
+            hint="system messages and the last turn are always kept: shorten them, or raise --max-tokens",
         )
     return fitting, len(messages) - len(fitting.messages)
 

@@ -219,7 +219,7 @@ class EvaluationChoices(PartChoices):
     def refuse_several(self) -> None:
         """Raise `ConfigError` if several tokenizers are evaluated separately but share one folder of parts."""
         if self.parts is not None:
-            raise ConfigError("--parts keeps the counts of one report", hint="name one tokenizer with -t")
+            raise ConfigError("--parts keeps the counts of one tokenizer", hint="name one tokenizer with -t")
 
     def _refuse_without_folder(self) -> None:
         for option, is_given in (("--part", self.part is not None), ("--resume", self.resume)):

@@ -153,7 +153,7 @@ class ModelInputChoices:
             missing = "--truncate" if self.truncate is None else "--pair"
             raise ConfigError(
                 f"--strategy needs {missing}",
-                hint="it says which of two texts is cut: add it, or leave it out",
+                hint=f"--strategy says which text of a pair is cut: add {missing}, or leave --strategy out",
             )
 
     def length_of_text(self) -> int:

@@ -319,5 +319,7 @@ def _directory(name: str | None, out: Path | None) -> Path | None:
     if name is None:
         return out
     if not name or name.startswith(".") or Path(name).name != name:
-        raise ConfigError(f"--name {name!r} cannot be a name below {TOKENIZERS}", hint="--out takes any path")
+        raise ConfigError(
+            f"--name {name!r} is not a plain name for a folder in {TOKENIZERS}", hint="--out takes any path"
+        )
     return TOKENIZERS / name

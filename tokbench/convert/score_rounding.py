@@ -69,7 +69,9 @@ def rounding_of(pieces: Sequence[ModelPiece], source: Source) -> Rounding:
         return Rounding(limit=sums.sentence)
     why = f"{_DIFFERENT}, and {why_inexact(scores)}"
     if not source.accept_rounding:
-        raise ConversionError(f"{why}, so tests on some texts prove nothing for others", hint=_HINT)
+        raise ConversionError(
+            f"{why}, so equal ids on the tested texts do not prove that they are equal on others", hint=_HINT
+        )
     return Rounding(
         accepted=f"accepted: {why}; ids differ where segmentations are equally probable but for rounding",
         pieces=pieces,

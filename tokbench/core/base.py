@@ -252,7 +252,7 @@ def decoded(data: bytes, *, errors: str) -> str:
         raise DecodeError(
             f"the ids do not decode to whole characters: byte {error.start} (0x{data[error.start]:02X}) "
             f"of their text",
-            hint='errors="replace" (--errors replace) writes U+FFFD for what is incomplete',
+            hint='errors="replace" (--errors replace) writes U+FFFD for incomplete characters',
         ) from None
 
 

@@ -278,7 +278,7 @@ def rows_of_ids(batch: Encoded | Iterable[Sequence[int]]) -> list[InputRow]:
         if any(isinstance(item, str | int) for item in given):
             raise TextError(
                 "a batch needs the ids of several texts",
-                hint="give [ids, ids, …], or what encode_batch returns; `batch` takes texts",
+                hint="give [ids, ids, …], or the result of encode_batch; `batch` takes texts",
             )
         lists = [whole_ids(ids) for ids in given]
     return [InputRow(ids, [0] * len(ids), number, 0) for number, ids in enumerate(lists)]

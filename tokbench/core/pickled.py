@@ -48,8 +48,8 @@ class SavedFiles:
                 tokenizer.save(folder)
             except ConversionError:
                 raise ConversionError(
-                    f"{name} has no files to be opened from in another process",
-                    hint="open it there with tokbench.load, or here, and not by other functions",
+                    f"{name} cannot be saved, so it cannot be sent to another process",
+                    hint="open it with tokbench.load, here or in that process",
                 ) from None
             return cls(name, {path.name: path.read_bytes() for path in folder.iterdir()})
 

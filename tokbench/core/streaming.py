@@ -194,7 +194,7 @@ class StreamingDecoder:
             raise DecodeError(
                 f"the ids do not decode to whole characters: byte {place} "
                 f"(0x{error.object[error.start]:02X}) of their text",
-                hint='errors="replace" (--errors replace) writes U+FFFD for what is incomplete',
+                hint='errors="replace" (--errors replace) writes U+FFFD for incomplete characters',
             ) from None
         self._bytes += len(data)
         return text

@@ -207,7 +207,10 @@ def _check_utf8(counter: SourceCounter, documents: ByteDocuments) -> None:
     """Raise for a source that is not UTF-8; reading the documents as strings names the line and the file."""
     if counter.invalid is not None:
         deque(documents, maxlen=0)
-        raise CorpusError(f"a text is not UTF-8 at byte {counter.invalid[1]}", hint="was it being written?")
+        raise CorpusError(
+            f"a text is not UTF-8 at byte {counter.invalid[1]}",
+            hint="was its file changed while it was read?",
+        )
 
 
 def fitted_size(distinct_words: int, *, reserved: int = 0, largest: int = 65_536) -> int:

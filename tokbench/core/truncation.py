@@ -57,7 +57,7 @@ class TruncationPlan:
             )
         if self.stride and not self.overflow:
             raise ConfigError(
-                "a stride has no meaning where what is cut off is dropped",
+                "a stride has no effect without overflow: the tokens cut off are dropped",
                 hint="give overflow=True (--overflow), too, or leave the stride out",
             )
 

@@ -290,7 +290,7 @@ def cut_of(kind: Kind, options: CorpusOptions) -> Cut:
 
 def _changed(name: str) -> CorpusError:
     return CorpusError(
-        f"{name} has changed since the run was planned", hint="start again when nobody writes it"
+        f"{name} has changed since the run was planned", hint="start again when no other program writes to it"
     )
 
 

@@ -189,7 +189,7 @@ class _Reader:
             self._archive = zipfile.ZipFile(stream)
             facts = json.loads(self._entry(_FACTS))
         except _DAMAGED as error:
-            raise self.damaged("what was counted of a part", found=str(error)) from None
+            raise self.damaged("the counts of a part", found=str(error)) from None
         if not isinstance(facts, dict) or facts.get("schema") != SCHEMA:
             raise self.damaged(SCHEMA)
         self.facts: dict[str, Any] = facts

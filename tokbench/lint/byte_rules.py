@@ -38,7 +38,7 @@ _PROBES = (
 
 def _missing_bytes(target: LintTarget) -> Iterator[Found]:
     if not _promises_bytes(target):
-        raise DoesNotApplyError("it does not promise a token for each byte")
+        raise DoesNotApplyError("it does not claim to have a token for each byte")
     single = {piece for piece in target.vocabulary.pieces if piece is not None and len(piece) == 1}
     lost = [byte for byte in range(256) if bytes([byte]) not in single and byte not in _NEVER]
     if lost:
@@ -90,7 +90,7 @@ def _can_continue(target: LintTarget, letter: str) -> bool:
 
 def _vanishing_characters(target: LintTarget) -> Iterator[Found]:
     if not target.spells("ab"):
-        raise DoesNotApplyError("it has no letters to put around the characters")
+        raise DoesNotApplyError("it cannot encode the letters to put around the characters")
     characters = list(dict.fromkeys(_PROBES))
     plain = target.tokenizer.encode("ab")
     found = target.tokenizer.encode_batch(

@@ -58,8 +58,8 @@ def check_repairable(target: LintTarget) -> Path:
     """Return the folder to repair. Raises `ConfigError` if it is not a folder with a tokenizer.json."""
     if target.opened.source.format is not Format.TOKENIZER_JSON or target.folder is None:
         raise ConfigError(
-            "--fix repairs what is opened by its tokenizer.json, from a folder",
-            hint="name that file with -t, or let `tokbench convert --to tokenizers` make one",
+            "--fix repairs only a tokenizer that is opened from the tokenizer.json of a folder",
+            hint="name that file with -t; `tokbench convert --to tokenizers` writes one",
         )
     return target.folder
 

@@ -44,7 +44,7 @@ _WIDTHS = (2, 4, 8, 16)
 
 def _lost_white_space(target: LintTarget) -> Iterator[Found]:
     if not target.spells("ab"):
-        raise DoesNotApplyError("it has no letters to put around the white space")
+        raise DoesNotApplyError("it cannot encode the letters to put around the white space")
     if _back(target, "ab") != "ab":
         name = target.opened.source.config.tokenizer_class
         mends = kind_of_class(name) == WORD_END_BPE

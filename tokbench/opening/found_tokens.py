@@ -84,7 +84,7 @@ def found_tokens(
         in_normalized = bool(token.get("normalized"))
         text = normalization(content) if in_normalized else content
         if not text:
-            raise NotNativeError(f"nothing is left of its added token {content!r} when it is normalized")
+            raise NotNativeError(f"its added token {content!r} is empty after normalization")
         flags = {flag: bool(token.get(flag)) for flag in ("lstrip", "rstrip", "single_word")}
         tokens.append(
             FoundToken(

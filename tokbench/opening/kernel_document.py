@@ -121,7 +121,7 @@ def kernel_document(
     added = found_tokens(document.get("added_tokens") or [], ids, normalization=normalization)
     if first_mark and any(token.in_normalized for token in added):
         raise NotNativeError(
-            f"it puts {first_mark} in front of a text, and finds added tokens in what it is normalized to"
+            f"it prepends {first_mark} to a text, and matches added tokens in the normalized text"
         )
     return KernelDocument(vocabulary, with_specials, normalization, splitting, added, first_mark)
 

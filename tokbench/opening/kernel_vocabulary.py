@@ -76,7 +76,7 @@ def kernel_vocabulary(
     whole_tokens_first = bool(model.get("ignore_merges"))
     for piece in set(specials).difference(hidden) if whole_tokens_first else ():
         if piece in model["vocab"]:
-            raise NotNativeError(f"it looks up whole words, of which one may be the special token {piece!r}")
+            raise NotNativeError(f"it looks up whole words, and one may be the special token {piece!r}")
     if suffix and whole_tokens_first:
         raise NotNativeError("it looks up whole words, and its pieces have an end of word suffix")
     vocab = model["vocab"]
@@ -141,10 +141,14 @@ def _merges(
         if taken := {left, right, whole}.intersection(specials):
             if taken.issubset(hidden):
                 continue
-            raise NotNativeError(f"its merges take or make a special token ({left!r}, {right!r})")
+            raise NotNativeError(
+                f"its merge of {left!r} and {right!r} has a special token as a part or as its result"
+            )
         if left not in pieces or right not in pieces:
             continue
         if suffix and (left.endswith(suffix) or pieces.get(whole) != pieces[left] + pieces[right]):
-            raise NotNativeError(f"its merge of {left!r} and {right!r} does not keep the end of a word apart")
+            raise NotNativeError(
+                f"its merge of {left!r} and {right!r} crosses the end of a word, or changes the bytes of its parts"
+            )
         merges.append((vocab[left], vocab[right], vocab[whole]))
     return merges

@@ -275,7 +275,7 @@ def _merges(
     if doubtful:
         used = {text for pair in pairs for text in (*pair, "".join(pair))}
         for text in doubtful if model.get("ignore_merges") else doubtful & used:
-            raise NotNativeError(f"a text that is normalized may become its added token {text!r}")
+            raise NotNativeError(f"normalization may turn other text into its added token {text!r}")
     return tuple(
         [
             (vocab[left], vocab[right], vocab[left + right])

@@ -189,9 +189,9 @@ def _recognize_file(path: Path) -> Source:
             if format in (Format.TOKBIN, Format.GGUF) and is_packed(path):
                 raise ModelFormatError(
                     path,
-                    f"{format.value} as it is",
+                    f"an uncompressed {format.value} file",
                     "a compressed file",
-                    hint="unpack it: such files are mapped",
+                    hint="unpack it: such files are mapped into memory",
                 )
             return Source(format, path, (path,))
     text = head.removeprefix(_BYTE_ORDER_MARK).lstrip()

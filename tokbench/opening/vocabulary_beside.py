@@ -164,7 +164,7 @@ def _ids_in_file(source: Source, name: str) -> dict[str, int]:
             source.path,
             f"a {_NAME} beside {source.files[0].name}, from which a {name} takes the ids of its pieces",
             "none",
-            hint=f"get {_NAME}, too; or name {source.files[0]} to see its pieces under ids of its own",
+            hint=f"get {_NAME}, too; or name {source.files[0]} to open it with its own ids, not the model's",
         )
     ids = parse_json(read_file(path), path=path)
     if not ids or not all(is_id(id) for id in ids.values()):
@@ -176,7 +176,7 @@ def _ids_in_file(source: Source, name: str) -> dict[str, int]:
     unknown = _roles(source, ("unk",))["unk"]
     if unknown not in ids:
         raise ModelFormatError(
-            path, f"an id of {unknown!r}, which stands for what has none", "none", hint="get the file again"
+            path, f"an id of the unknown token {unknown!r}", "none", hint="get the file again"
         )
     return ids
 
@@ -186,5 +186,5 @@ def _impossible(source: Source, what: str) -> ModelFormatError:
         source.path,
         "a folder whose ids are those of one vocabulary",
         what,
-        hint=f"name {source.files[0]} to see its pieces under ids of its own, which the model does not know",
+        hint=f"name {source.files[0]} to open it with its own ids, not the model's",
     )

@@ -187,7 +187,7 @@ def word_vocabulary(
         case "Unigram":
             return _scored(model, specials=specials, scores=scores, free_id=free_id)
         case kind:
-            raise NotNativeError(f"the native kernel runs {kind} on no words that are split this way")
+            raise NotNativeError(f"the native kernel does not run {kind} with this way of splitting words")
 
 
 def _bpe(model: Mapping[str, Any], *, specials: Collection[str], free_id: int) -> WordBpe:
@@ -195,7 +195,7 @@ def _bpe(model: Mapping[str, Any], *, specials: Collection[str], free_id: int) -
     prefix, suffix = model.get("continuing_subword_prefix") or "", model.get("end_of_word_suffix") or ""
     byte_ids = byte_ids_of(vocab) if model.get("byte_fallback") else None
     if byte_ids is not None and (prefix or suffix):
-        raise NotNativeError("it has byte fallback, and letters inside words or at their ends")
+        raise NotNativeError("it has byte fallback, and a prefix or suffix that marks the place in a word")
     unknown = model.get("unk_token")
     refused = free_id if unknown is not None and unknown not in vocab and byte_ids is None else None
     unknown_id = refused if unknown is None else vocab.get(unknown, refused)

@@ -65,8 +65,8 @@ def explain_token(column: Column, index: int, *, special: SpecialPolicy) -> Expl
         if first == 0 and last == size:
             break
     raise ConfigError(
-        "the text around this token has other tokens on its own",
-        hint="shorten the text: 40,000 bytes on each side are explained",
+        "the text around this token has different tokens when it is encoded alone",
+        hint="shorten the text: up to 40,000 bytes on each side are explained",
     )
 
 

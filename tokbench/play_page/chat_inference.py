@@ -195,7 +195,7 @@ def _table_of(observed: Sequence[tuple[Talk, list[Atom] | None]], order: Order, 
     for talk, atoms in observed:
         if form.write(talk.roles, talk.said, prompt=talk.prompt) != atoms:
             raise NoFormError(
-                f"what it writes of {' → '.join(talk.roles)} cannot be derived from shorter conversations"
+                f"its text for {' → '.join(talk.roles)} cannot be derived from those of shorter conversations"
             )
     return form
 
@@ -226,7 +226,9 @@ def _record(
             parts.append(_part(atom, gap, places))
         else:
             if following is not None:
-                raise NoFormError(f"it does not write all that is said in {' → '.join(talk.roles)}, in order")
+                raise NoFormError(
+                    f"it does not write the content of all messages of {' → '.join(talk.roles)} in order"
+                )
         if gaps.setdefault(gap.key, tuple(parts)) != tuple(parts):
             raise NoFormError("the text between two messages depends on more than their roles")
 

@@ -90,7 +90,10 @@ def verify_shards(
         CorpusError: a text of the corpus cannot be read.
     """
     if corpus is not None and tokenizer is None:
-        raise ConfigError("a corpus is compared by encoding it again", hint="name the tokenizer with -t")
+        raise ConfigError(
+            "comparing with a corpus encodes it again, which needs its tokenizer",
+            hint="name the tokenizer with -t",
+        )
     if sample is not None and (corpus is None or sample < 1):
         raise ConfigError(
             "--sample N needs a corpus and N of at least 1", hint="name the corpus after the folder"
@@ -99,8 +102,8 @@ def verify_shards(
     if corpus is not None and shards.has_masks != (chat is not None):
         held = "conversations" if shards.has_masks else "texts"
         raise ConfigError(
-            f"{shards.name} holds {held}, but the corpus is compared as something else",
-            hint="chat= is for shards of conversations, and needed there",
+            f"{shards.name} holds {held}, but the corpus was not given as {held}",
+            hint="give chat= for shards of conversations, and for no others",
         )
     if isinstance(corpus, str | Path):
         corpus = corpus_as_read(shards.index, corpus, shards=folder)

@@ -144,7 +144,7 @@ def _kernel_counting(
 def _library_split(document: Mapping[str, Any]) -> Callable[[str], list[str]]:
     steps = DocumentSteps(document)
     if not steps.pre_tokenizers or not steps.is_byte_level:
-        raise ConversionError("its file does not tell how text is split into bytes that merge")
+        raise ConversionError("its file does not define how text is split into pre-tokens of bytes")
 
     def split(text: str) -> list[str]:
         return [from_byte_level(part).decode(errors=_ESCAPED) for part in steps.pretokens(text)]

@@ -157,8 +157,8 @@ def _check_places(pieces: Mapping[str, int], *, first: int) -> None:
     for place, (piece, id) in enumerate(pieces.items(), first):
         if id != place:
             raise SurgeryError(
-                f"the pieces of a Unigram are numbered by their places, and {piece!r} with the id {id} would be in "
-                f"place {place}: no token has that id",
+                f"the ids of Unigram pieces are positions in their list; no token has the id {place}, so {piece!r} "
+                f"cannot have the id {id}",
                 hint="tokens can only be added to it as special ones",
             )
 

@@ -145,7 +145,7 @@ def _opened(product: Product, path: Path) -> Peer:
     except TokbenchError:
         raise
     except Exception as error:
-        raise ConversionError(f"the library it is for does not open it: {error}") from error
+        raise ConversionError(f"the library of its format cannot open the result: {error}") from error
 
 
 def _checked(proof: ProofResult) -> ProofResult:

@@ -131,6 +131,6 @@ class WordPieceExtension(PieceExtension):
         for text in texts:
             if self.words.of_text(text) == [text]:
                 raise SurgeryError(
-                    f"the added token {text!r} would be matched in words, as its id has to stand in the vocabulary",
-                    hint="give a text that is cut into several words, as [TEXT]",
+                    f"the word {text!r} in a text would become the added token, as its id must be in the vocabulary",
+                    hint="choose a text that is split into several words, such as [TEXT]",
                 )

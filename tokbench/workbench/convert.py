@@ -223,7 +223,7 @@ def _source(
 ) -> Source:
     if accept_rounding and not target.adds_otherwise:
         raise ConfigError(
-            f"{target.name} does not add up scores in another precision", hint="leave out --accept-rounding"
+            f"a conversion to {target.name} does not round scores", hint="leave out --accept-rounding"
         )
     if (roles or chat_template is not None) and not target.takes_roles:
         raise ConfigError(
@@ -232,7 +232,7 @@ def _source(
     if special_as_text and not target.takes_roles:
         raise ConfigError(
             f"{target.name} cannot say that the texts of special tokens are ordinary text",
-            hint="--to transformers writes it; in other formats it is said where a text is encoded",
+            hint="--to transformers writes that; for other formats, choose it when a text is encoded",
         )
     special = tokenizer.info.special_tokens
     for role, text in roles.items():
@@ -268,7 +268,7 @@ def _proved(source: Source, product: Product, *, seed: int, progress: Progress) 
         except TokbenchError:
             raise
         except Exception as error:
-            raise ConversionError(f"the library it is for does not open it: {error}") from error
+            raise ConversionError(f"the library of that format cannot open the result: {error}") from error
         proof = prove(source.tokenizer, peer, seed=seed, progress=progress)
         return replace(proof, limits=(*proof.limits, *product.limits))
 

@@ -302,7 +302,7 @@ class PartedCorpus:
         with place.open() as stream:
             notes, facts = read_notes(stream.read(_MAX_NOTES_BYTES), path=str(place))
         if (facts.get("plan"), facts.get("part")) != (self._plan.id, part):
-            raise ModelFormatError(str(place), "the notes of this plan", "those of another one")
+            raise ModelFormatError(str(place), "the notes of this plan", "notes of another plan")
         if len(notes.file_lines) != len(self._plan.parts[part]):
             raise ModelFormatError(str(place), "the lines of each file", "different ones")
         return notes

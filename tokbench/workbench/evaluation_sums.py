@@ -122,9 +122,7 @@ def add_up(
             try:
                 counting.take(state)
             except ValueError as error:
-                raise ModelFormatError(
-                    str(place), "what was counted of these tokenizers", str(error)
-                ) from None
+                raise ModelFormatError(str(place), "the counts of these tokenizers", str(error)) from None
         done += size_of(plan, parts)
         tell(done)
     return countings

@@ -128,7 +128,7 @@ def _check_unchanged(corpus: Corpus, versions: list[list[Any]]) -> None:
         if version_of(file) != version:
             raise CorpusError(
                 f"{file.name} has changed since the run began",
-                hint="encode again with --force, when nobody writes it",
+                hint="encode again with --force when no other program writes to it",
             )
 
 

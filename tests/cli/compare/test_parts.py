@@ -37,7 +37,7 @@ def test_report_in_parts_prints_the_same(run, trained, byte, texts):
     assert figures(*IN_PARTS) == figures()
     assert run(*command, *IN_PARTS, "--resume", "--part", "1/2").code == 2
     refused = run(*command, "-t", byte, *IN_PARTS)
-    assert (refused.code, "--parts keeps the counts of one report" in refused.stderr) == (2, True)
+    assert (refused.code, "--parts keeps the counts of one tokenizer" in refused.stderr) == (2, True)
 
 
 def test_check_in_parts_prints_the_same(run, trained, texts):

@@ -144,7 +144,7 @@ def test_language_of_records_is_read_from_a_field(train, parallel):
         (["text", "--parity", "dev", "--parity-window", "-1"], "parity_window is -1"),
         (
             ["text", "--parity", "dev", "--vocab-size", "300", "--parity-global-merges", "45"],
-            "parity_global_merges is 45, and the vocabulary has 44 merges",
+            "parity_global_merges is 45, but the vocabulary has only 44 merges",
         ),
         (["text", "--parity", "dev", "--memory", "1GB"], "which counted words do not record"),
         (["text", "--parity-window", "9"], "--parity-… and --group-by need --parity"),

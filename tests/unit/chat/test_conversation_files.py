@@ -48,7 +48,7 @@ def test_fields_beside_the_messages_are_kept() -> None:
     [
         ("", "c: expected a conversation, found an empty file"),
         ("7", "c: expected a conversation, found a number"),
-        ("{}", "c: expected a field messages, found an empty object"),
+        ("{}", "c: expected a field `messages`, found an empty object"),
         ("[]", "c, messages: expected messages, found an empty list"),
         ('{"messages": 7}', "c, messages: expected a list of messages, found a number"),
         (

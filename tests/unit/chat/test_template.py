@@ -140,7 +140,7 @@ def test_oldest_turns_are_dropped_first(kept: tuple[int, ...], tokenizer: Any) -
 def test_shortening_below_the_required_messages_is_refused(tokenizer: Any) -> None:
     template = tokbench.ChatTemplate("chatml")
     least = size(replace(LONG, messages=tuple(LONG.messages[n] for n in (0, 3, 6))), tokenizer)
-    with pytest.raises(TemplateError, match=f"what must stay takes {least}"):
+    with pytest.raises(TemplateError, match=f"the messages that are always kept take {least}"):
         shortened(template, tokenizer, LONG, max_tokens=least - 1)
     with pytest.raises(ConfigError, match="max_tokens is 0"):
         shortened(template, tokenizer, LONG, max_tokens=0)

@@ -242,7 +242,7 @@ def test_file_that_its_library_cannot_open_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(TARGETS, "planted", planted(trained(), error=RuntimeError("no such thing")))
-    with pytest.raises(ConversionError, match="does not open it: no such thing"):
+    with pytest.raises(ConversionError, match="cannot open the result: no such thing"):
         convert(trained(), to="planted", out=tmp_path / "new")
     monkeypatch.setitem(TARGETS, "planted", planted(trained(), error=ModelFormatError("x", "a", "b")))
     with pytest.raises(ModelFormatError):

@@ -98,7 +98,7 @@ def test_windows_equal_their_definition(size: int, length: int, stride: int, sid
         ({"stride": -1}, "stride is -1"),
         ({"stride": 2}, "need a length"),
         ({"overflow": True}, "need a length"),
-        ({"max_length": 5, "stride": 2}, "no meaning where"),
+        ({"max_length": 5, "stride": 2}, "no effect without overflow"),
         ({"max_length": 5, "stride": 5, "overflow": True}, "the largest stride is 4"),
         ({"max_length": 0, "overflow": True}, "no room for text"),
         ({"strategy": "longest"}, "did you mean 'longest_first'"),

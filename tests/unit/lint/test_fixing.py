@@ -33,7 +33,7 @@ def test_repair_of_other_formats_is_refused(tmp_path: Path) -> None:
             [sentencepiece_models.unknown(), *sentencepiece_models.scored({"a": -1.0})]
         )
     )
-    with pytest.raises(ConfigError, match="from a folder"):
+    with pytest.raises(ConfigError, match="only a tokenizer that is opened"):
         repaired_files(target_of(path, tmp_path), [])
 
 

@@ -121,7 +121,9 @@ def test_word_list_that_begins_like_bzip2_opens(tmp_path: Path) -> None:
 
 def test_compressed_gguf_is_refused(tmp_path: Path) -> None:
     path = _written(tmp_path / "model.gguf.gz", gzip.compress(b"GGUF" + bytes(100)))
-    with pytest.raises(ModelFormatError, match="GGUF as it is, found a compressed file") as refused:
+    with pytest.raises(
+        ModelFormatError, match="an uncompressed GGUF file, found a compressed file"
+    ) as refused:
         tokbench.load(path)
     assert "unpack it" in (refused.value.hint or "")
 

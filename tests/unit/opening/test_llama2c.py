@@ -100,8 +100,8 @@ SPACE = (b" ", -1.0)
         ([SPACE, (b"\xff\xfe", -1.0)], b"", "token 260: expected UTF-8"),
         ([SPACE, (b"a", -1.0), (b"a", -2.0)], b"", "both 'a'"),
         ([SPACE, (b"a", float("nan"))], b"", "a score that is not a number"),
-        ([(b"a", -1.0)], b"", "begins with the piece of a space"),
-        ([], b"", "those of the 256 bytes, and more, found 259"),
+        ([(b"a", -1.0)], b"", "begins every text with the piece of a space"),
+        ([], b"", "the 256 byte pieces, and more, found 259"),
         ([SPACE, (b"", -1.0)], b"", "piece 260 is empty"),
     ],
 )

@@ -85,7 +85,7 @@ def test_pieces_missing_in_the_vocabulary_are_counted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("beside", "message"),
     [
-        ({"vocab.json": {"hi": 1}, **M2M}, "expected an id of '<unk>', which stands for what has none"),
+        ({"vocab.json": {"hi": 1}, **M2M}, "expected an id of the unknown token '<unk>'"),
         ({"vocab.json": {**IDS, "oh": 9}, **M2M}, "expected each id once, found 9 twice"),
         ({"vocab.json": {**IDS, "oh": 300_000}, **M2M}, "expected ids below 262144"),
         ({"vocab.json": {**IDS, "oh": "9"}, **M2M}, "expected pieces with their ids"),

@@ -107,5 +107,5 @@ def test_excerpt_with_other_tokens_is_not_explained(
     """With one byte of context on either side the excerpt cuts words, so that its tokens differ."""
     monkeypatch.setattr(surroundings, "REACHES", (1,))
     column = column_of(lower, "low lower newer low")
-    with pytest.raises(ConfigError, match="other tokens on its own"):
+    with pytest.raises(ConfigError, match="different tokens when it is encoded alone"):
         explain_token(column, 2, special=TEXT)

@@ -153,7 +153,7 @@ def numbered(messages: Sequence[Any], writer: Writer) -> None:
 @pytest.mark.parametrize(
     ("write", "reason"),
     [
-        (first_alone, "all that is said"),
+        (first_alone, "content of all messages"),
         (in_capitals, "other than by trimming"),
         (numbered, "depends on more"),
     ],

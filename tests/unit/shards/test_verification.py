@@ -30,7 +30,7 @@ def test_valid_shards_pass(write: Callable[..., Shards], corpus: tokbench.Corpus
     assert tokbench.verify_shards(shards.folder).compared == 0
     sampled = tokbench.verify_shards(shards.folder, tokenizer=tokenizer(), corpus=corpus, sample=3)
     assert (sampled.passed, sampled.compared) == (True, 3)
-    with pytest.raises(ConfigError, match="encoding it again"):
+    with pytest.raises(ConfigError, match="encodes it again"):
         tokbench.verify_shards(shards.folder, corpus=corpus)
     for sample in (0, 3):
         with pytest.raises(ConfigError, match="--sample"):

@@ -47,5 +47,5 @@ def test_unigram_pieces_and_special_tokens_are_appended() -> None:
     made = extended_document(old, {"ab": 2}, scores={"ab": -2.5}, special_tokens={"<tool>": 3})
     assert made["model"]["vocab"] == [["a", -1.0], ["b", -2.0], ["ab", -2.5]]
     assert [(token["content"], token["id"]) for token in made["added_tokens"]] == [("<tool>", 3)]
-    with pytest.raises(SurgeryError, match="'ba' with the id 4 would be in place 3"):
+    with pytest.raises(SurgeryError, match="no token has the id 3, so 'ba' cannot have the id 4"):
         extended_document(made, {"ba": 4}, scores={"ba": -3.0}, special_tokens={})

@@ -128,7 +128,7 @@ class BpeConfig:
         if not 1 <= self.parity_alpha < float("inf"):
             raise ConfigError(
                 f"parity_alpha is {self.parity_alpha}",
-                hint="it must be at least 1: with less, no language would be left",
+                hint="it must be a finite number of at least 1: below, every language would be excluded",
             )
         if self.parity is None and (self.parity_global_merges or self.parity_window):
             raise ConfigError(
@@ -139,7 +139,7 @@ class BpeConfig:
             merges = self.vocab_size - NUM_BYTES - len(self.special_tokens)
             if self.parity_global_merges > merges:
                 raise ConfigError(
-                    f"parity_global_merges is {self.parity_global_merges}, and the vocabulary has {merges} merges",
+                    f"parity_global_merges is {self.parity_global_merges}, but the vocabulary has only {merges} merges",
                     hint="give fewer, to leave some for parity",
                 )
 

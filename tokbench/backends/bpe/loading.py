@@ -35,7 +35,10 @@ def load(directory: Path, manifest: Manifest) -> BpeTokenizer:
     encoder = kernel.encoder_from_merges(pairs_of(merges), None if pattern.is_custom else pattern.name)
     if len(set(encoder.tokens())) != len(encoder):
         raise ModelFormatError(
-            directory / MERGES_NAME, "merges that make each token once", "one made twice", hint=RETRAIN
+            directory / MERGES_NAME,
+            "a different token from each merge",
+            "the same token from two merges",
+            hint=RETRAIN,
         )
     _check_special_tokens(manifest, first=NUM_BYTES + len(merges), path=directory / store.MANIFEST_NAME)
     options = Fields(directory / store.MANIFEST_NAME, manifest.config, RETRAIN, prefix="config.")

@@ -151,7 +151,7 @@ def _check(merges: Sequence[Merge], *, path: Path) -> None:
     total = 0
     for new_id, (left, right, count) in enumerate(merges, NUM_BYTES):
         if not (0 <= left < new_id and 0 <= right < new_id and count > 0):
-            raise ModelFormatError(path, "merges of earlier ids, with counts", "different ones", hint=RETRAIN)
+            raise ModelFormatError(path, "merges of earlier ids with positive counts", "others", hint=RETRAIN)
         size = sizes[left] + sizes[right]
         sizes.append(size)
         total += size

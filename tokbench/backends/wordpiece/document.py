@@ -127,7 +127,9 @@ def _added(added: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, ...], tuple[s
                 f"its added token {token['content']!r} is matched in the normalized text"
             )
     if len(everywhere) > _MOST_EVERYWHERE:
-        raise LeftToLibraryError(f"it finds {len(everywhere)} added tokens in every text")
+        raise LeftToLibraryError(
+            f"it matches {len(everywhere)} added tokens in every text, more than {_MOST_EVERYWHERE}"
+        )
     as_spelled = not any(token.get("normalized", True) or not token["content"] for token in special)
     return (
         tuple(token["content"] for token in everywhere),

@@ -76,7 +76,10 @@ def _entries(data: bytes, *, path: Path | str) -> tuple[list[bytes], list[float]
     read = Llama2cTokenizer(data, path=path)
     if len(read.entries) <= _FIRST_BYTE + _NUM_BYTES:
         raise ModelFormatError(
-            path, "three pieces, those of the 256 bytes, and more", f"{len(read.entries)}", hint=_EXPORT_AGAIN
+            path,
+            "three special pieces, the 256 byte pieces, and more",
+            f"{len(read.entries)}",
+            hint=_EXPORT_AGAIN,
         )
     return read.entries, read.scores
 

@@ -166,11 +166,13 @@ def _check_kinds(model: SentencePieceFile) -> None:
     kinds = [piece.type for piece in model.pieces]
     expected = [PieceType.UNKNOWN, PieceType.CONTROL, PieceType.CONTROL]
     if kinds[:_FIRST_BYTE] != expected:
-        raise ConversionError("llama2.c has the unknown piece, <s> and </s> at the ids 0, 1 and 2")
+        raise ConversionError(
+            "llama2.c expects the unknown piece, <s> and </s> at the ids 0, 1 and 2, and this model has others there"
+        )
     bytes_ = [piece.text for piece in model.pieces[_FIRST_BYTE : _FIRST_BYTE + 256]]
     if bytes_ != [f"<0x{byte:02X}>" for byte in range(256)] or kinds[_FIRST_BYTE] is not PieceType.BYTE:
         raise ConversionError(
-            "llama2.c has the pieces of the 256 bytes at the ids from 3, and this model does not"
+            "llama2.c expects the 256 byte pieces from id 3 on, and this model has other pieces there"
         )
     for piece in model.pieces[_FIRST_BYTE + 256 :]:
         if piece.type is not PieceType.NORMAL:
@@ -190,8 +192,12 @@ def _check_entries(entries: Sequence[bytes], model: SentencePieceFile) -> None:
         if b"\0" in entry:
             raise ConversionError(f"token {id} holds a NUL, which ends a string in C")
     if b" " not in known:
-        raise ConversionError("llama2.c begins with the piece of a space, and the model has none")
+        raise ConversionError(
+            "llama2.c begins every text with the piece of a space, and this model has no such piece"
+        )
     for id in range(_FIRST_BYTE + 256):
         entry = entries[id]
         if any(entry[:cut] in known and entry[cut:] in known for cut in range(1, len(entry))):
-            raise ConversionError(f"llama2.c would make {model.pieces[id].text!r} from its text")
+            raise ConversionError(
+                f"llama2.c would merge ordinary text into the piece {model.pieces[id].text!r}"
+            )

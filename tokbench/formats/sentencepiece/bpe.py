@@ -70,7 +70,7 @@ def _check_model(model: Mapping[str, Any]) -> None:
         raise ConversionError("SentencePiece needs an unknown piece, and this model has none")
     if not model.get("byte_fallback") and not model.get("fuse_unk"):
         raise ConversionError(
-            "neighbouring unknown characters are one token to SentencePiece, and here several"
+            "SentencePiece joins neighbouring unknown characters into one token, and this model does not"
         )
 
 
@@ -109,7 +109,7 @@ def _kinds(texts: Sequence[str], document: Mapping[str, Any]) -> list[PieceType]
             kinds.append(PieceType.CONTROL)
         elif text in special:
             raise ConversionError(
-                f"{text!r} is an added token that is not special; SentencePiece finds such ones before it "
+                f"{text!r} is an added token that is not special; SentencePiece matches such tokens before it "
                 "puts a space before the text, tokenizers after it"
             )
         else:

@@ -112,7 +112,7 @@ def check_characters(model: SentencePieceFile) -> None:
     for text in normal:
         for character in text:
             if character not in normal:
-                raise ConversionError(f"{character!r} in the piece {text!r} is no piece itself")
+                raise ConversionError(f"{character!r} in the piece {text!r} is not a piece itself")
 
 
 def _check(model: SentencePieceFile) -> None:
@@ -133,7 +133,9 @@ def _check(model: SentencePieceFile) -> None:
                 "tokenizers would normalize the text on each side of it separately"
             )
         if piece.type is PieceType.UNUSED and model.model_type is ModelType.BPE:
-            raise ConversionError(f"{piece.text!r} is an unused piece, which SentencePiece takes apart again")
+            raise ConversionError(
+                f"{piece.text!r} is an unused piece, which SentencePiece splits into its parts again"
+            )
         if piece.type not in (PieceType.NORMAL, PieceType.USER_DEFINED) and len(piece.text) == 1:
             raise ConversionError(f"{piece.text!r} is a {piece.type.name.lower()} piece of one character")
 

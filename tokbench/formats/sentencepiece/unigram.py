@@ -95,7 +95,7 @@ def _pieces(document: Mapping[str, Any]) -> tuple[ModelPiece, ...]:
     for token in document["added_tokens"]:
         if not token.get("special"):
             raise ConversionError(
-                f"{token['content']!r} is an added token that is not special; SentencePiece finds such ones "
+                f"{token['content']!r} is an added token that is not special; SentencePiece matches such tokens "
                 "before it prepends a space to the text, tokenizers after it"
             )
         special.add(token["id"])
@@ -119,7 +119,7 @@ def _pieces(document: Mapping[str, Any]) -> tuple[ModelPiece, ...]:
     lowest = min((piece.score for piece in pieces if piece.type is PieceType.NORMAL), default=0.0)
     if min(score for _, score in entries.values()) < lowest or lowest > 0:
         raise ConversionError(
-            "a special piece has the lowest score, from which unknown characters get theirs"
+            "a special piece has the lowest score, from which the score of unknown characters is computed"
         )
     return tuple(pieces)
 
@@ -185,10 +185,10 @@ def _excluded(document: Mapping[str, Any], pieces: Sequence[ModelPiece], charsma
     for id, piece in enumerate(pieces):
         if piece.type is not PieceType.NORMAL and id not in special:
             raise ConversionError(
-                f"text that spells {piece.text!r} would become that piece, as it never does in the source"
+                f"the source encodes the text {piece.text!r} as that piece, and SentencePiece never does"
             )
     if any(SPACE in piece.text[1:] for piece in pieces if piece.type is PieceType.NORMAL):
-        raise ConversionError("it splits at spaces, and a piece has one inside")
+        raise ConversionError("it splits at spaces, and a piece contains one")
     if not any(piece.text == SPACE and piece.type is PieceType.NORMAL for piece in pieces):
         raise ConversionError(f"{SPACE} is no piece, and unknown characters would be joined across spaces")
     rules = rules_of(charsmap) if charsmap else {}

@@ -52,8 +52,8 @@ def parse_input(data: bytes) -> tuple[dict[str, TokenFlags], PostProcessing]:
 
 def _token(value: Any) -> tuple[str, TokenFlags]:
     if not isinstance(value, dict) or value.keys() != {"content", *_FLAGS}:
-        raise ValueError("an added token has other fields")
+        raise ValueError("an added token has missing or unknown fields")
     flags = {name: value[name] for name in _FLAGS}
     if not isinstance(value["content"], str) or not all(isinstance(flag, bool) for flag in flags.values()):
-        raise ValueError("an added token has fields of another kind")
+        raise ValueError("an added token has fields of the wrong type")
     return value["content"], TokenFlags(**flags)

@@ -123,9 +123,9 @@ def text_errors(source: Path | str) -> Iterator[None]:
             raise
         raise UnknownWordError(
             source,
-            "an unknown token in the vocabulary, as a text has something that is not in it",
+            "an unknown token in the vocabulary, because a text has words or characters outside it",
             "none",
-            hint="use texts of its words and characters alone, or add the unknown token that its model names",
+            hint="use only texts of its words and characters, or add the unknown token that its model names",
         ) from None
 
 

@@ -92,7 +92,9 @@ class _Parser:
             items.append(self._item(ignore_case=ignore_case))
             letter = self._text[start : self._at].lower()
             if ignore_case and previous + letter in _FOLDED_PAIRS:
-                raise UnknownPatternError("it ignores the case of letters that are one character together")
+                raise UnknownPatternError(
+                    "it ignores the case of letters that also match one character, as ss matches ß"
+                )
             previous = letter
         return (*choices, tuple(items))
 

@@ -53,7 +53,7 @@ def test_pieces_of_one_repeated_character_may_share_a_score() -> None:
     ("pieces", "found"),
     [
         ({"ab": -1.0, "ba": -1.0, "a": -2.0, "b": -2.0}, "have the same score"),
-        ({"ab": -1.0, "a": -2.0}, "'b' in the piece 'ab' is no piece itself"),
+        ({"ab": -1.0, "a": -2.0}, "'b' in the piece 'ab' is not a piece itself"),
     ],
 )
 def test_scores_without_a_unique_order_are_refused(pieces: dict[str, float], found: str) -> None:
@@ -237,11 +237,11 @@ def dumped(pieces: list[ModelPiece], **options: Any) -> bytes:
     [
         (pieces_of(), {"remove_extra_whitespaces": True}, "normalizes text"),
         (pieces_of(), {"add_dummy_prefix": False}, "puts a space before every text"),
-        ([*pieces_of()[:3], *pieces_of()[4:], pieces_of()[3]], {}, "the 256 bytes at the ids from 3"),
+        ([*pieces_of()[:3], *pieces_of()[4:], pieces_of()[3]], {}, "the 256 byte pieces from id 3 on"),
         ([*pieces_of(), ModelPiece("x", 0.0, PieceType.USER_DEFINED)], {}, "user_defined piece"),
         (pieces_of(**{"aa": -1.0, "\0": -9.0}), {}, "holds a NUL"),
-        (pieces_of(b=-1.0, ab=-2.0, bc=-3.0), {}, "'c' in the piece 'bc' is no piece itself"),
-        ([p for p in pieces_of() if p.text != SPACE], {}, "begins with the piece of a space"),
+        (pieces_of(b=-1.0, ab=-2.0, bc=-3.0), {}, "'c' in the piece 'bc' is not a piece itself"),
+        ([p for p in pieces_of() if p.text != SPACE], {}, "begins every text with the piece of a space"),
         (pieces_of(**{" ": -3.0}), {}, r"are both b' ' to llama2\.c"),
         (
             pieces_of(**{"<": -9.0, "0": -9.0, "x": -9.0, "<0": -2.0, "<0x": -3.0, "<0xa": -4.0}),

@@ -123,7 +123,7 @@ def changed(*more_pieces: list[Any], **parts: Any) -> bytes:
         ({"added_tokens": [huggingface.added("new", 500, special=False)]}, "is not special"),
         ({"added_tokens": [huggingface.added("<x>", 999)]}, "have a gap"),
         ({"added_tokens": [huggingface.added("<x>", 3)]}, "has the id of another piece"),
-        ({"added_tokens": []}, "text that spells '<unk>' would become that piece"),
+        ({"added_tokens": []}, "the source encodes the text '<unk>' as that piece"),
         ({"model": {"byte_fallback": True}}, "all 256 bytes or to none"),
     ],
 )
@@ -133,7 +133,7 @@ def test_settings_without_a_sentencepiece_equivalent_are_refused(parts: dict[str
 
 
 def test_pieces_without_a_sentencepiece_equivalent_are_refused() -> None:
-    with pytest.raises(ConversionError, match="a piece has one inside"):
+    with pytest.raises(ConversionError, match="a piece contains one"):
         back(changed(["a▁b", -3.0]))
     with pytest.raises(ConversionError, match="lowest score"):
         back(changed(["<s2>", -99.0], added_tokens=[huggingface.added("<s2>", 500)]))

@@ -121,10 +121,10 @@ def test_text_that_needs_a_missing_unknown_token_is_refused() -> None:
     assert made.encode("a a") == [0, 0]
     for fails in (made.encode, made.segment, lambda text: made.encode_batch([text])):
         with pytest.raises(
-            ModelFormatError, match="an unknown token in the vocabulary, as a text has"
+            ModelFormatError, match="an unknown token in the vocabulary, because a text has"
         ) as raised:
             fails("a b")
-        assert "of its words and characters alone" in str(raised.value.hint)
+        assert "only texts of its words and characters" in str(raised.value.hint)
 
 
 def test_added_tokens_that_are_not_special_match_in_every_text() -> None:
