@@ -134,7 +134,7 @@ def log_probability(word: str, weights: Mapping[str, float]) -> tuple[float, int
     return math.log(sums[-1]) - shift, pieces[-1]
 
 
-def judged(run: Run, held_out: list[Counter[str]]) -> NDArray[np.float64]:
+def evaluated(run: Run, held_out: list[Counter[str]]) -> NDArray[np.float64]:
     """Return the bits and the number of tokens of each document."""
     import numpy as np
 
@@ -156,7 +156,7 @@ def interval(ours: NDArray[np.float64], theirs: NDArray[np.float64]) -> str:
 
 def row(ours: Run, theirs: Run, held_out: list[Counter[str]], num_bytes: int) -> str:
     """Return the results of one pair of trainings."""
-    mine, other = judged(ours, held_out), judged(theirs, held_out)
+    mine, other = evaluated(ours, held_out), evaluated(theirs, held_out)
     bits, peer_bits = mine[:, 0].sum() / num_bytes, other[:, 0].sum() / num_bytes
     processor = theirs.processor_seconds / ours.processor_seconds
     return (

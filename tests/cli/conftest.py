@@ -97,7 +97,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.fixture(autouse=True)
-def _commands_hear_ctrl_c(ctrl_c_works: None) -> None:
+def _let_commands_receive_ctrl_c(ctrl_c_works: None) -> None:
     """Let Ctrl-C reach the commands that these tests start."""
 
 

@@ -9,7 +9,7 @@ from support.commands import COMMANDS
 LIBRARY_WORDS = ("Value error", "Input should", "pydantic", "validation", "parse string")
 
 
-def said_of(name: str, option: str, value: str) -> str | None:
+def refusal_of(name: str, option: str, value: str) -> str | None:
     """Return the message that refuses the value of an option before the command runs, or None if it is accepted."""
     try:
         COMMANDS[name].make_context(name, [option, value])
@@ -23,7 +23,7 @@ def said_of(name: str, option: str, value: str) -> str | None:
     [("inspect", "--id", "-1", 0), ("explain", "--merge", "-7", 0), ("explain", "--top", "0", 1)],
 )
 def test_number_below_the_minimum_is_refused_with_it(name: str, option: str, value: str, least: int) -> None:
-    assert said_of(name, option, value) == f"{value!r} is not a whole number from {least}"
+    assert refusal_of(name, option, value) == f"{value!r} is not a whole number from {least}"
 
 
 @pytest.mark.parametrize(
@@ -35,7 +35,7 @@ def test_number_below_the_minimum_is_refused_with_it(name: str, option: str, val
     ],
 )
 def test_infinite_number_is_refused(name: str, option: str, bounds: str) -> None:
-    assert said_of(name, option, "inf") == f"'inf' is not a number from {bounds}"
+    assert refusal_of(name, option, "inf") == f"'inf' is not a number from {bounds}"
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_no_message_has_the_wording_of_a_library(name: str) -> None:
         for parameter in COMMANDS[name].params
         if parameter.param_type_name == "option" and not parameter.is_flag and parameter.name != "help"
     ]
-    said = [message for option in options if (message := said_of(name, option, "no such value"))]
+    said = [message for option in options if (message := refusal_of(name, option, "no such value"))]
     assert said or name in ("list", "corpus", "shards")
     assert all("'no such value' is no" in message for message in said), said
     assert not [message for message in said for words in LIBRARY_WORDS if words in message]

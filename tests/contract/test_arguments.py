@@ -74,22 +74,22 @@ def adapter(request: pytest.FixtureRequest) -> Tokenizer:
 
 
 def test_every_backend_refuses_arguments_that_are_not_text(tokenizer: Tokenizer) -> None:
-    refuse_what_is_no_text(tokenizer)
+    refuse_values_that_are_not_text(tokenizer)
 
 
 def test_every_backend_refuses_arguments_that_are_not_ids(tokenizer: Tokenizer) -> None:
-    refuse_what_are_no_ids(tokenizer)
+    refuse_values_that_are_not_ids(tokenizer)
 
 
 def test_every_adapter_refuses_arguments_that_are_not_text(adapter: Tokenizer) -> None:
-    refuse_what_is_no_text(adapter)
+    refuse_values_that_are_not_text(adapter)
 
 
 def test_every_adapter_refuses_arguments_that_are_not_ids(adapter: Tokenizer) -> None:
-    refuse_what_are_no_ids(adapter)
+    refuse_values_that_are_not_ids(adapter)
 
 
-def refuse_what_is_no_text(tokenizer: Any) -> None:
+def refuse_values_that_are_not_text(tokenizer: Any) -> None:
     for given in (3, None, b"text", ["text"], 1.5):
         for call in (tokenizer.encode, tokenizer.segment, tokenizer):
             assert_refused(TextError, "a text must be a str, not", call, given)
@@ -122,7 +122,7 @@ def refuse_what_is_no_text(tokenizer: Any) -> None:
             tokenizer.encode_batch(["a"], threads=threads)
 
 
-def refuse_what_are_no_ids(tokenizer: Any) -> None:
+def refuse_values_that_are_not_ids(tokenizer: Any) -> None:
     for call in (tokenizer.decode, tokenizer.decode_bytes):
         for given in ("72", "", b"72", None, 72, 1.5, {72: 1}):
             assert_refused(DecodeError, "a list of ids is needed, not", call, given)

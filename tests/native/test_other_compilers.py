@@ -25,7 +25,7 @@ COMPILERS = {
 }
 
 
-def is_there(name: str) -> bool:
+def is_installed(name: str) -> bool:
     return shutil.which(COMPILERS[name][0]) is not None and (
         name != "mac" or find_spec("ziglang") is not None
     )
@@ -56,7 +56,7 @@ def test_other_compilers_give_no_warnings(name, source, tmp_path):
     object_file = ["-o", str(tmp_path / "compiled.o")]
     trial = tmp_path / "trial.cpp"
     trial.write_text("#include <vector>\n")
-    if not is_there(name) or compiled(name, trial, *object_file)[0] != 0:
+    if not is_installed(name) or compiled(name, trial, *object_file)[0] != 0:
         pytest.skip(f"it is not there: {' '.join(COMPILERS[name])}")
     headers = [nanobind.include_dir(), sysconfig.get_path("include")]
     warnings = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion"]

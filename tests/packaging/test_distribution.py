@@ -77,12 +77,12 @@ def wheel(source_distribution: Path, tmp_path_factory: pytest.TempPathFactory) -
     return built
 
 
-def of_the_package(names: Iterable[str]) -> set[str]:
+def package_files(names: Iterable[str]) -> set[str]:
     paths = [PurePosixPath(name) for name in names]
     return {str(path) for path in paths if path.parts[0] == "tokbench" and "__pycache__" not in path.parts}
 
 
-def in_the_source_tree() -> set[str]:
+def source_files() -> set[str]:
     """Return the files that a wheel should contain, by their paths in it, without the compiled modules."""
     modules = {path for kind in ("*.py", "*.pyi", "py.typed", *PARTS) for path in PACKAGE.rglob(kind)}
     modules -= {path for folder in SOURCES for path in (PACKAGE / folder).rglob("*")}
@@ -98,7 +98,7 @@ def in_the_source_tree() -> set[str]:
 def check_contents(shipped: set[str]) -> None:
     """Check for the package, its texts and, where demanded, the native kernels, and nothing else."""
     stubs = {f"{module}.pyi" for module in NATIVE}
-    assert {name for name in shipped if not is_compiled(name)} == in_the_source_tree() - stubs
+    assert {name for name in shipped if not is_compiled(name)} == source_files() - stubs
     for module in NATIVE if os.environ.get("TOKBENCH_KERNEL") == "native" else ():
         suffixes = {PurePosixPath(name).suffix for name in shipped if name.startswith(f"{module}.")}
         assert suffixes & {".so", ".pyd"}, module
@@ -111,7 +111,7 @@ def is_compiled(name: str) -> bool:
 def test_installed_files_are_the_package_and_its_texts_only() -> None:
     if not EXPECTS_INSTALLED:
         pytest.skip("TOKBENCH_EXPECT_INSTALLED is not set: the package may be run from its source tree")
-    check_contents(of_the_package(map(str, importlib.metadata.files("tokbench") or ())))
+    check_contents(package_files(map(str, importlib.metadata.files("tokbench") or ())))
 
 
 @pytest.mark.slow
@@ -132,7 +132,7 @@ def test_source_distribution_has_what_a_build_needs(source_distribution: Path) -
 @pytest.mark.slow
 def test_wheel_has_the_same_files_and_works_alone(wheel: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
-        check_contents(of_the_package(archive.namelist()))
+        check_contents(package_files(archive.namelist()))
     run("-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", "here", wheel, cwd=tmp_path)
     program = """if True:
         import tokbench

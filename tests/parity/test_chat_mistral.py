@@ -134,11 +134,11 @@ def test_ids_of_the_rendered_text_equal_mistral_commons(name, conversation, tmp_
         assert written.text.replace(" ", "") == rendered.text.replace(" ", "")
     theirs = their_ids(mistral, conversation)
     ours = our_ids(mistral, format, rendered) if isinstance(rendered, Rendered) else None
-    if ours is not None or not only_we_refuse(name, conversation):
+    if ours is not None or not is_refused_by_tokbench_only(name, conversation):
         assert ours == theirs
 
 
-def only_we_refuse(name: str, conversation: Conversation) -> bool:
+def is_refused_by_tokbench_only(name: str, conversation: Conversation) -> bool:
     """Whether mistral-common drops tools, or accepts a result without its call or a system message of empty parts."""
     first = conversation.messages[0]["role"] if conversation.messages else None
     return (

@@ -28,7 +28,7 @@ TOKENS = NANOCHAT.control_tokens + NANOCHAT.optional_tokens
 contents = plain_texts | texts | hostile_texts
 
 
-def no_text_beside_text(parts: list[dict[str, str]]) -> bool:
+def has_no_adjacent_texts(parts: list[dict[str, str]]) -> bool:
     """Whether no two texts are adjacent, because nanochat encodes each separately."""
     return all("text" not in {left["type"]} & {right["type"]} for left, right in pairwise(parts))
 
@@ -36,7 +36,7 @@ def no_text_beside_text(parts: list[dict[str, str]]) -> bool:
 parts = st.lists(
     st.fixed_dictionaries({"type": st.sampled_from(["text", "python", "python_output"]), "text": contents}),
     max_size=5,
-).filter(no_text_beside_text)
+).filter(has_no_adjacent_texts)
 
 
 @cache

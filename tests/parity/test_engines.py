@@ -68,7 +68,7 @@ OF_BYTES = COMPARED[:4]
 """The byte-level BPEs among them."""
 
 
-def hundreds(characters: str) -> Iterator[str]:
+def chunks_of_100(characters: str) -> Iterator[str]:
     return (characters[start : start + 100] for start in range(0, len(characters), 100))
 
 
@@ -155,7 +155,7 @@ def test_both_engines_agree_on_characters_whose_class_has_changed(shared: Path, 
 @pytest.mark.parametrize("name", OF_BYTES)
 def test_both_engines_agree_on_every_kind_of_character_in_context(shared: Path, name: str) -> None:
     native, library = both(name)
-    for characters in hundreds(characters_of_all_kinds()):
+    for characters in chunks_of_100(characters_of_all_kinds()):
         text = "".join(f"a{character}B 1{character}\n" for character in characters)
         assert native.encode(text) == library.encode(text), f"from U+{ord(characters[0]):04X} on"
 
@@ -228,7 +228,7 @@ def test_nfc_equals_the_librarys_for_every_kind_of_character_beside_marks(
     qwen: tuple[Tokenizer, Tokenizer],
 ) -> None:
     native, library = qwen
-    for characters in hundreds(characters_of_all_kinds()):
+    for characters in chunks_of_100(characters_of_all_kinds()):
         text = "".join(f"a{c}\u0301\u0323 \u0301{c}\u0334 \u0307{c}\u0307 " for c in characters)
         assert native.encode(text) == library.encode(text), f"from U+{ord(characters[0]):04X} on"
 

@@ -131,7 +131,7 @@ def _library_pieces(words_of: list[str], *, size: int) -> list[str]:
     return sorted(vocabulary, key=vocabulary.__getitem__)
 
 
-def assert_pieces_of_the_library(texts: list[str], *, sizes: Sequence[int]) -> None:
+def assert_same_pieces_as_library(texts: list[str], *, sizes: Sequence[int]) -> None:
     """Check that the pieces are equal given the order of the library's alphabet, a hash order that decides ties."""
     kernel = current_kernel()
     # The library also trains on the texts of special tokens.
@@ -161,7 +161,7 @@ def assert_pieces_of_the_library(texts: list[str], *, sizes: Sequence[int]) -> N
     "names", [["parallel/en.txt"], ["parallel/fi.txt", "parallel/ru.txt", "code/rust.rs"]]
 )
 def test_pieces_by_frequency_equal_those_of_tokenizers(names: list[str]) -> None:
-    assert_pieces_of_the_library([bundled_texts()[name] for name in names], sizes=(0, 50, 700))
+    assert_same_pieces_as_library([bundled_texts()[name] for name in names], sizes=(0, 50, 700))
 
 
 @pytest.mark.slow
@@ -170,7 +170,7 @@ def test_pieces_by_frequency_equal_those_of_tokenizers(names: list[str]) -> None
 def test_pieces_of_a_megabyte_equal_those_of_tokenizers(shared: Path, name: str) -> None:
     with lzma.open(shared / "corpora" / name) as file:
         text = file.read(1 << 20).decode(errors="ignore")
-    assert_pieces_of_the_library(text.splitlines(), sizes=(500, 8_000))
+    assert_same_pieces_as_library(text.splitlines(), sizes=(500, 8_000))
 
 
 @pytest.mark.slow

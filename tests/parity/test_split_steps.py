@@ -32,7 +32,7 @@ def splitters(name: str) -> tuple[NativeDocument, Any]:
     return NativeDocument(library, plan=plan), library._engines.plain.pre_tokenizer
 
 
-def assert_split_alike(name: str, text: str) -> None:
+def assert_same_splits(name: str, text: str) -> None:
     native, pre_tokenizer = splitters(name)
     if native._covers(text):
         expected = [from_byte_level(piece) for piece, _ in pre_tokenizer.pre_tokenize_str(text)]
@@ -42,12 +42,12 @@ def assert_split_alike(name: str, text: str) -> None:
 @pytest.mark.parametrize("name", SPLITTING)
 @given(text=texts)
 def test_steps_split_as_in_the_library(name: str, text: str) -> None:
-    assert_split_alike(name, text)
+    assert_same_splits(name, text)
 
 
 @given(text=st.text("ab[]12x \n", max_size=14))
 def test_lazy_repetition_matches_as_in_the_library(text: str) -> None:
-    assert_split_alike("lazy", text)
+    assert_same_splits("lazy", text)
 
 
 @pytest.mark.slow

@@ -87,7 +87,7 @@ RENAMED = bytes(BYTES_IN_ORDER.index(bytes([value])) for value in range(256))
 """A translation table: byte → its id in `tokenizers`."""
 
 
-def taught_by_tokenizers(texts: Iterable[str], *, pattern: str, size: int) -> list[MergedBytes]:
+def merges_of_tokenizers(texts: Iterable[str], *, pattern: str, size: int) -> list[MergedBytes]:
     spelling = resolve_pattern(pattern).oniguruma
     byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     tokenizer = Tokenizer(models.BPE())
@@ -144,7 +144,7 @@ def test_merges_of_all_bundled_text_equal_those_of_tokenizers(name: str, size: i
     tokens = list(BYTES_IN_ORDER)
     for left, right in pairs.tolist():
         tokens.append(tokens[left] + tokens[right])
-    assert merged_bytes(pairs.tolist(), tokens) == taught_by_tokenizers(texts, pattern=name, size=size)
+    assert merged_bytes(pairs.tolist(), tokens) == merges_of_tokenizers(texts, pattern=name, size=size)
 
 
 FEW_BYTES = [name for name, text in bundled_texts().items() if len(set(text.encode())) <= 128]
@@ -166,7 +166,7 @@ def test_merges_of_a_text_with_few_bytes_equal_those_of_tokenizers(kernel: Kerne
     found = [
         (left.translate(original), right.translate(original)) for left, right in merged_bytes(merges, tokens)
     ]
-    assert found == taught_by_tokenizers([text], pattern="gpt4", size=2048)
+    assert found == merges_of_tokenizers([text], pattern="gpt4", size=2048)
 
 
 def test_texts_with_few_bytes_exist_in_several_scripts() -> None:

@@ -15,7 +15,7 @@ import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.huggingface import added, document, dump
-from support.native_documents import assert_alike, both
+from support.native_documents import assert_same_results, both
 from support.texts import bundled_texts
 from support.word_documents import CUTTING_WORDS, STRIP, TABLE, WHITESPACE, documents, metaspace, mixed_texts
 
@@ -38,7 +38,7 @@ def test_ids_and_spans_of_any_document_equal_the_librarys(
 ) -> None:
     native, library = both(tmp_path_factory.mktemp("any"), data)
     if isinstance(native, NativeDocument):
-        assert_alike(native, library, given_texts)
+        assert_same_results(native, library, given_texts)
         peer = tokenizers.Tokenizer.from_buffer(data)
         expected = [peer.encode(text, add_special_tokens=False).ids for text in given_texts]
         assert [native.encode(text, special=SpecialPolicy.ENCODE) for text in given_texts] == expected
@@ -92,7 +92,7 @@ def test_texts_without_unknown_words_run_on_the_kernel(tmp_path: Path, model: di
     for special in SpecialPolicy.TEXT, SpecialPolicy.ENCODE:
         use = native._kernel_use(special)
         assert use.covers("ab a") and not use.covers("ab cd") and not use.covers("abc")
-    assert_alike(native, library, ["ab a", "a  ab", ""])
+    assert_same_results(native, library, ["ab a", "a  ab", ""])
     with_token = [library.encode(text, special=SpecialPolicy.ENCODE) for text in ("ab", "[UNK]a")]
     batch = native.encode_batch(["ab", "[UNK]a"], special=SpecialPolicy.ENCODE)
     assert batch.ids.tolist() == [id for ids in with_token for id in ids]
@@ -153,7 +153,7 @@ def test_metaspace_marks_parts_as_in_the_library(
     native, library = both(tmp_path, dump(made))
     assert isinstance(native, NativeDocument)
     given_texts = ["", " ", "a", " a", "▁a", "a  a", "<t>a", "a<t>a", " <t> a", "<t>", "e\u0301a", "x<t>▁"]
-    assert_alike(native, library, given_texts)
+    assert_same_results(native, library, given_texts)
     expected = {"first": [3, 5, 2], "always": [3, 5, 3], "never": [2, 5, 2]}
     assert native.encode("a<t>a", special=SpecialPolicy.ENCODE) == expected[scheme]
     assert native.encode("a  a") == ([2, 1, 3] if scheme == "never" else [3, 1, 3])
@@ -173,7 +173,7 @@ def test_metaspace_first_marks_only_the_start_of_the_text(
     )
     native, library = both(tmp_path, dump(made))
     assert isinstance(native, NativeDocument)
-    assert_alike(
+    assert_same_results(
         native, library, ["a", " a", "\u00a0a", " a<t>a", "<t>a", " <t> a", "e\u0301a", "\u0301a", "  "]
     )
     assert (native.encode("a"), native.encode(" a")) == ([3], [2])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from support.byte_level_documents import split
 from support.huggingface import added, document, dump
 from support.kernels import chosen
-from support.native_documents import assert_alike, both
+from support.native_documents import assert_same_results, both
 from support.word_documents import WHITESPACE, documents_of_words, mixed_texts
 
 import tokbench
@@ -47,7 +47,7 @@ def test_ids_and_spans_of_any_document_equal_the_librarys(
         fallback, library = both(tmp_path_factory.mktemp("any"), data)
         if isinstance(fallback, NativeDocument):
             assert fallback.info.kernel == "python"
-            assert_alike(fallback, library, texts)
+            assert_same_results(fallback, library, texts)
 
 
 @pytest.mark.parametrize("kernel", ["python", "auto"])
@@ -60,7 +60,7 @@ def test_lazy_repetition_matches_as_in_the_library(
     with chosen(kernel):
         ours, library = both(tmp_path_factory.mktemp("lazy"), data)
         assert isinstance(ours, NativeDocument)
-        assert_alike(ours, library, texts)
+        assert_same_results(ours, library, texts)
 
 
 @pytest.mark.skipif(not has_native_kernel(), reason="the native kernel is not installed")
@@ -101,7 +101,7 @@ def test_texts_are_encoded_in_python(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with chosen("python"):
         fallback, library = both(tmp_path, data)
         texts = ["ab a <x>e\u0301b", "", "[UNK] 字ab", "ab " * 99]
-        assert_alike(fallback, library, texts)
+        assert_same_results(fallback, library, texts)
         monkeypatch.setattr(NativeDocument, "_library", None)
         assert [fallback.encode(text) for text in texts[:2]] == [[3, 1, 5, 4, 2], []]
         assert [tuple(token.span) for token in fallback.segment(texts[0]).tokens] == [

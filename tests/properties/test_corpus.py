@@ -73,7 +73,7 @@ def read(data: bytes, size: int, errors: str) -> tuple[str, Problems]:
     return "".join(decoded(stream, errors=errors, problems=problems)), problems
 
 
-def bad_bytes(data: bytes) -> int:
+def num_malformed_bytes(data: bytes) -> int:
     """Count the bytes that do not belong to a well-formed character."""
     count = 0
     while True:
@@ -103,7 +103,7 @@ def test_decoding_in_blocks_equals_decoding_at_once(data, size):
     text = data.removeprefix(codecs.BOM_UTF8)
     assert read(data, size, "replace") == (
         text.decode(errors="replace"),
-        Problems(replaced_bytes=bad_bytes(text)),
+        Problems(replaced_bytes=num_malformed_bytes(text)),
     )
     try:
         expected = text.decode()
@@ -179,7 +179,7 @@ def test_all_ways_of_reading_agree(written, unit, seed, share):
         fingerprint = Fingerprint()
         assert list(fingerprint.watch(corpus)) == expected
         assert corpus.fingerprint() == fingerprint.hexdigest()
-        train, held_out = (texts_or_none(side) for side in corpus.split(share, seed=seed))
+        train, held_out = (texts_of_part(side) for side in corpus.split(share, seed=seed))
         assert sorted(train + held_out) == sorted(expected)
         assert not set(train) & set(held_out)
 
@@ -189,7 +189,7 @@ def documents_in(source) -> list[str]:
     return by_definition(data.decode(), source.documents)
 
 
-def texts_or_none(side) -> list[str]:
+def texts_of_part(side) -> list[str]:
     try:
         return list(side)
     except CorpusError as error:

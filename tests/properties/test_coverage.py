@@ -29,7 +29,7 @@ def sizes_and_counts(
     return tokens, TRUTH * tokens * generator.gamma(20, 1 / 20, shape)
 
 
-def share_held(
+def coverage_rate(
     above: NDArray[np.float64], below: NDArray[np.float64], units: NDArray[np.int64], *, plain: bool = False
 ) -> float:
     """Return the share of intervals that contain the truth, for samples [SAMPLES, D] with a unit for each column."""
@@ -52,13 +52,13 @@ def share_held(
 @pytest.mark.parametrize("num_units", [5, 8, 12, 20, 50])
 def test_nominal_95_percent_intervals_cover_at_least_92_percent(num_units: int) -> None:
     below, above = sizes_and_counts(np.random.default_rng(num_units), (SAMPLES, num_units))
-    assert ENOUGH - CHANCE / 3 <= share_held(above, below, np.arange(num_units)) <= 0.985
+    assert ENOUGH - CHANCE / 3 <= coverage_rate(above, below, np.arange(num_units)) <= 0.985
 
 
 @pytest.mark.parametrize("num_units", [5, 8])
 def test_plain_percentile_intervals_cover_less(num_units: int) -> None:
     below, above = sizes_and_counts(np.random.default_rng(num_units), (SAMPLES, num_units))
-    assert share_held(above, below, np.arange(num_units), plain=True) < ENOUGH - CHANCE
+    assert coverage_rate(above, below, np.arange(num_units), plain=True) < ENOUGH - CHANCE
 
 
 def test_lines_of_files_are_resampled_by_file() -> None:
@@ -69,8 +69,8 @@ def test_lines_of_files_are_resampled_by_file() -> None:
     of_file = TRUTH * generator.gamma(40, 1 / 40, (samples, files, 1))
     num_bytes = (tokens * of_file * generator.gamma(20, 1 / 20, tokens.shape)).reshape(samples, -1)
     tokens = tokens.reshape(samples, -1)
-    by_file = share_held(num_bytes, tokens, np.repeat(np.arange(files), lines))
-    by_line = share_held(num_bytes, tokens, np.arange(files * lines))
+    by_file = coverage_rate(num_bytes, tokens, np.repeat(np.arange(files), lines))
+    by_line = coverage_rate(num_bytes, tokens, np.arange(files * lines))
     assert by_line < 0.65
     assert by_file >= ENOUGH - 0.02
 
@@ -82,7 +82,7 @@ def test_intervals_from_lots_have_the_coverage() -> None:
     samples, num_units = 150, 5000
     keys = generator.integers(0, 1 << 63, num_units)
     below, above = sizes_and_counts(generator, (samples, num_units))
-    assert share_held(above, below, keys) >= ENOUGH - 3 * np.sqrt(ENOUGH * (1 - ENOUGH) / samples)
+    assert coverage_rate(above, below, keys) >= ENOUGH - 3 * np.sqrt(ENOUGH * (1 - ENOUGH) / samples)
 
 
 @pytest.mark.parametrize("num_units", [6, 64, 65, 150])

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.texts import texts, words
 from support.toys import Toy
-from support.units import each, ratios
+from support.units import one_document_units, ratios
 
 from tokbench.backends.bpe import reference
 from tokbench.corpus import Document
@@ -224,7 +224,7 @@ def test_larger_vocabulary_needs_no_more_tokens_and_intermediates_never_occur(
 @given(values=st.lists(st.tuples(st.integers(1, 99), st.integers(1, 99)), min_size=5, max_size=30))
 def test_resampled_ratios_lie_between_those_of_documents(values: list[tuple[int, int]]) -> None:
     above, below = np.array(values).T
-    units = each(len(values), above, below)
+    units = one_document_units(len(values), above, below)
     drawn = resamples(units, seed=0, num_resamples=50)
     assert drawn is not None
     found = ratios(drawn, units)

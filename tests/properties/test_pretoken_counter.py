@@ -197,7 +197,7 @@ LONG_TEXTS = {
 CUT_IN_EVERY_WAY = ("words between special tokens", "one place to cut", "one letter")
 
 
-def assert_counted_like_the_definition(native: Kernel, text: str, *, pattern: str, block_size: int) -> None:
+def assert_counts_match_definition(native: Kernel, text: str, *, pattern: str, block_size: int) -> None:
     specials = [token for token in SPECIAL_TOKENS if token in text]
     data = text.encode()
     blocks = [data[start : start + block_size] for start in range(0, len(data), block_size)]
@@ -219,14 +219,14 @@ def assert_counted_like_the_definition(native: Kernel, text: str, *, pattern: st
 )
 def test_long_text_is_split_for_threads_without_changing_the_counts(native: Kernel, kind: str) -> None:
     text = LONG_TEXTS[kind](5 * MIB // 4)
-    assert_counted_like_the_definition(native, text, pattern="gpt4", block_size=77_777)
+    assert_counts_match_definition(native, text, pattern="gpt4", block_size=77_777)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in PATTERN_NAMES if name != "gpt4"])
 def test_long_text_is_split_for_threads_with_any_pattern(native: Kernel, name: str) -> None:
     text = words_between_special_tokens(5 * MIB // 4)
-    assert_counted_like_the_definition(native, text, pattern=name, block_size=MIB // 2)
+    assert_counts_match_definition(native, text, pattern=name, block_size=MIB // 2)
 
 
 borders = st.lists(

@@ -68,7 +68,7 @@ def wait_for(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     return square(arguments, context)
 
 
-def tell_and_wait(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+def report_and_wait(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     """Report progress repeatedly until the test confirms that it has seen it."""
     while not (Path(arguments["folder"]) / "heard").exists():
         context.tell(5)
@@ -76,21 +76,21 @@ def tell_and_wait(arguments: dict[str, Any], context: TaskContext) -> dict[str, 
     return square(arguments, context)
 
 
-def print_much(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+def print_large_output(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     print("a library prints")
     os.system("echo a child prints")
     return square(arguments, context)
 
 
-def break_down(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+def raise_error(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     raise ZeroDivisionError("a mistake of ours")
 
 
-def return_much(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+def return_2012_bytes(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     return {"much": "x" * 2000}
 
 
-def write_much(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+def write_large_file(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     """Fill up a disk, simulated by a limit on this process's file size."""
     import resource
 

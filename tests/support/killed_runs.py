@@ -72,7 +72,7 @@ def environment() -> dict[str, str]:
     return os.environ | {"PYTHONPATH": str(Path(tokbench.__file__).parents[1])}
 
 
-def dies(folder: Path, moment: int, how: str = "after") -> int:
+def run_until_killed(folder: Path, moment: int, how: str = "after") -> int:
     command = [sys.executable, "-W", "error", "-c", DIES, str(folder), str(moment), how]
     done = subprocess.run(command, env=environment(), capture_output=True, check=False, timeout=120)
     assert done.returncode in (0, KILLED), done.stderr.decode()

@@ -22,7 +22,7 @@ def both(folder: Path, data: bytes) -> tuple[Any, Any]:
     return tokbench.load(path), tokbench.load(path, engine="library")
 
 
-def assert_alike(native: Any, library: Any, given_texts: Sequence[str]) -> None:
+def assert_same_results(native: Any, library: Any, given_texts: Sequence[str]) -> None:
     """Check that ids, counts and spans are the same in every call, with special tokens and without."""
     for special in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
         expected = [library.encode(text, special=special) for text in given_texts]

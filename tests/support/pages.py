@@ -184,7 +184,7 @@ def without_times(text: str) -> str:
     >>> without_times("time  0.2 s\\n")
     'time  …\\n'
     """
-    text = _TIMED_COMMAND.sub(_who_was_timed, text)
+    text = _TIMED_COMMAND.sub(_timed_entrants, text)
     return _SIZES.sub("N MB", _TIMES.sub(r"\1…", text))
 
 
@@ -198,6 +198,6 @@ def _with_times_of(before: str, now: str) -> str:
     return "\n".join([*kept, ""])
 
 
-def _who_was_timed(found: re.Match[str]) -> str:
+def _timed_entrants(found: re.Match[str]) -> str:
     """Return a benchmark's command and entrants; how its table is wrapped depends on the times, too."""
     return "\n".join([found[1].rstrip(), *dict.fromkeys(_TIMED_ROW.findall(found[2])), ""])

@@ -28,7 +28,7 @@ def units_of(keys: ArrayLike, *columns: ArrayLike) -> UnitCounts:
     return joined([UnitCounts(numbers, rows if columns else np.empty((len(numbers), 0), np.int64))])
 
 
-def each(number: int, *columns: ArrayLike) -> UnitCounts:
+def one_document_units(number: int, *columns: ArrayLike) -> UnitCounts:
     """Build the counts of `number` documents, each of which is a unit."""
     return units_of(np.arange(number), *columns)
 
@@ -39,7 +39,7 @@ def ratios(drawn: Resamples, units: UnitCounts) -> NDArray[np.float64]:
     return np.asarray(above / below, np.float64)
 
 
-def placed(documents: Iterable[Document]) -> list[Document]:
+def with_places(documents: Iterable[Document]) -> list[Document]:
     """Return documents that are identified by their places in a corpus, whatever their order."""
     return [replace(document, place=(number, 0)) for number, document in enumerate(documents)]
 

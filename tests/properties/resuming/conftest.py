@@ -8,7 +8,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 import pytest
-from support.killed_runs import KILLED, dies, write
+from support.killed_runs import KILLED, run_until_killed, write
 
 import tokbench
 
@@ -46,13 +46,13 @@ def folder(place: Path) -> Path:
 
 @pytest.fixture
 def interrupted(folder: Path) -> Path:
-    assert dies(folder, 14) == KILLED
+    assert run_until_killed(folder, 14) == KILLED
     return folder
 
 
 @pytest.fixture
 def halfway(folder: Path) -> Path:
     """Start a run that dies after four shards are complete."""
-    assert dies(folder, 40) == KILLED
+    assert run_until_killed(folder, 40) == KILLED
     assert (folder / "shards" / "shard-00003.npy").exists()
     return folder

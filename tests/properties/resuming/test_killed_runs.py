@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.killed_runs import KILLED, corpus_of, dies, environment, files_of, tokenizer_of, write
+from support.killed_runs import (
+    KILLED,
+    corpus_of,
+    environment,
+    files_of,
+    run_until_killed,
+    tokenizer_of,
+    write,
+)
 
 import tokbench
 from tokbench.errors import StoreError
@@ -34,7 +42,7 @@ def test_corpus_fills_several_shards(place: Path) -> None:
 def test_run_killed_at_any_step_resumes_to_the_same_bytes(folder: Path, moments: list[int], how: str) -> None:
     shutil.rmtree(folder / "shards", ignore_errors=True)
     for moment in moments:
-        dies(folder, moment, how)
+        run_until_killed(folder, moment, how)
     write(folder, resume=True)
     assert files_of(folder / "shards") == files_of(folder / "whole")
 
@@ -42,7 +50,7 @@ def test_run_killed_at_any_step_resumes_to_the_same_bytes(folder: Path, moments:
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", [1, 2, 4, 7, 9])
 def test_run_killed_in_the_second_shard_resumes_to_the_same_bytes(folder: Path, moment: int) -> None:
-    assert dies(folder, 4 + moment) == KILLED
+    assert run_until_killed(folder, 4 + moment) == KILLED
     with pytest.raises(StoreError, match="no finished shards"):
         tokbench.open_shards(folder / "shards")
     with pytest.raises(StoreError, match="interrupted"):
@@ -89,17 +97,17 @@ def test_command_killed_at_random_resumes_to_the_same_bytes(folder: Path, tmp_pa
 
 @pytest.mark.slow
 def test_run_killed_while_writing_the_index_resumes_to_the_same_bytes(folder: Path) -> None:
-    last = bisect_left(range(99), 1, key=lambda moment: dies_anew(folder, moment) != KILLED) - 1
-    assert any(dies_with_half_an_index(folder, moment) for moment in range(last, last - 9, -1))
+    last = bisect_left(range(99), 1, key=lambda moment: restart_until_killed(folder, moment) != KILLED) - 1
+    assert any(is_killed_while_writing_index(folder, moment) for moment in range(last, last - 9, -1))
     write(folder, resume=True)
     assert files_of(folder / "shards") == files_of(folder / "whole")
 
 
-def dies_anew(folder: Path, moment: int) -> int:
+def restart_until_killed(folder: Path, moment: int) -> int:
     shutil.rmtree(folder / "shards", ignore_errors=True)
-    return dies(folder, moment, "before")
+    return run_until_killed(folder, moment, "before")
 
 
-def dies_with_half_an_index(folder: Path, moment: int) -> bool:
-    assert dies_anew(folder, moment) == KILLED
+def is_killed_while_writing_index(folder: Path, moment: int) -> bool:
+    assert restart_until_killed(folder, moment) == KILLED
     return bool(list((folder / "shards").glob(".index.json.tmp-*")))

@@ -9,7 +9,7 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.killed_runs import KILLED, corpus_of, dies, files_of, tokenizer_of, write
+from support.killed_runs import KILLED, corpus_of, files_of, run_until_killed, tokenizer_of, write
 
 import tokbench
 from tokbench.errors import ConfigError, CorpusError, ModelFormatError, StoreError
@@ -179,7 +179,7 @@ def test_corpus_named_by_another_path_is_resumed(
     if is_finished:
         write(folder)
     else:
-        assert dies(folder, 14) == KILLED
+        assert run_until_killed(folder, 14) == KILLED
     paths: list[str | Path] = [folder / "corpus"]
     if how == "relative":
         monkeypatch.chdir(folder)
@@ -209,7 +209,7 @@ def test_changed_content_of_the_same_size_and_time_is_detected(
     if is_finished:
         write(folder)
     else:
-        assert dies(folder, 14) == KILLED
+        assert run_until_killed(folder, 14) == KILLED
     path = folder / "corpus" / "3.txt"
     status = path.stat()
     path.write_bytes(path.read_bytes().replace(b"0.", b"1."))

@@ -53,7 +53,7 @@ def inferred(conversation: Conversation, format: str, *, counts: bool = False) -
     return found
 
 
-def spoken(rendered: Rendered, conversation: Conversation) -> list[tuple[int, str]]:
+def assistant_turns(rendered: Rendered, conversation: Conversation) -> list[tuple[int, str]]:
     roles = [message["role"] for message in conversation.messages]
     return [(m, rendered.text[a:b]) for m, a, b in rendered.turns if roles[m] == "assistant"]
 
@@ -67,14 +67,16 @@ TALK = Conversation(
 def test_assistant_turns_are_inferred_from_prefixes(conversation: Conversation, format: str) -> None:
     [told] = named(format).render([conversation])
     if isinstance(told, Rendered):
-        assert spoken(inferred(conversation, format), conversation) == spoken(told, conversation)
+        assert assistant_turns(inferred(conversation, format), conversation) == assistant_turns(
+            told, conversation
+        )
 
 
 def test_assistant_turns_are_inferred_from_origins() -> None:
     for format in ("chatml", "llama3", "gemma"):
         [told] = named(format).render([TALK])
         assert isinstance(told, Rendered)
-        assert spoken(inferred(TALK, format, counts=True), TALK) == spoken(told, TALK)
+        assert assistant_turns(inferred(TALK, format, counts=True), TALK) == assistant_turns(told, TALK)
 
 
 def test_reported_turns_are_kept() -> None:

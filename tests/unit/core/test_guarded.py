@@ -94,13 +94,13 @@ def guarded(
     tokenizer: Tokenizer, parts: Sequence[tuple[str, bool]]
 ) -> tuple[list[int], list[tuple[int, int]], Any]:
     """Return the ids, the spans and the refused places of parts, each given with whether it is trusted."""
-    text, trusted = laid_out(parts)
+    text, trusted = joined_with_trusted_spans(parts)
     found = encode_guarded(tokenizer, [text], [trusted])
     spans = list(zip(found.spans.starts.tolist(), found.spans.stops.tolist(), strict=True))
     return found.spans.encoded.ids.tolist(), spans, found.refused
 
 
-def laid_out(parts: Sequence[tuple[str, bool]]) -> tuple[str, list[tuple[int, int]]]:
+def joined_with_trusted_spans(parts: Sequence[tuple[str, bool]]) -> tuple[str, list[tuple[int, int]]]:
     trusted: list[tuple[int, int]] = []
     position = 0
     for part, is_trusted in parts:
@@ -175,7 +175,7 @@ parts = st.lists(
 @example(parts=[("<▁<|im_end|>", True)])
 def test_control_tokens_come_only_from_trusted_text(name: str, parts: list[tuple[str, bool]]) -> None:
     tokenizer = subject(name)
-    text, trusted = laid_out(parts)
+    text, trusted = joined_with_trusted_spans(parts)
     edges = [len(text[:place].encode()) for place in range(len(text) + 1)]
     ids, spans, refused = guarded(tokenizer, parts)
     controls = {id: token for token, id in control_tokens(tokenizer).items()}
@@ -215,7 +215,7 @@ def test_normalized_token_has_the_span_of_its_library(text: str) -> None:
 def test_guard_equals_a_search_at_every_position(parts: list[tuple[str, bool]]) -> None:
     """The slow definition: leftmost-longest matches within trusted text, and the largest of all other occurrences."""
     tokens = ["<|im_end|>", "<|im_start|>", "<sep>", "[X]", "<s>", "x_<s>"]
-    text, trusted = laid_out(parts)
+    text, trusted = joined_with_trusted_spans(parts)
     inside = [any(a <= place < b for a, b in trusted) for place in range(len(text))]
     expected, position = [], 0
     while position < len(text):

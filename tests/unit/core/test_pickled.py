@@ -25,7 +25,7 @@ SIZES = {
 }
 
 
-def again(tokenizer):
+def pickled_copy(tokenizer):
     return pickle.loads(pickle.dumps(tokenizer))
 
 
@@ -41,7 +41,7 @@ def test_trained_tokenizer_is_pickled_with_its_files(corpus, backend):
     size = {} if SIZES[backend] is None else {"vocab_size": SIZES[backend]}
     trained = tokbench.train(corpus, backend=backend, **size)
     corpus.unlink()
-    for other in (again(trained), again(again(trained))):
+    for other in (pickled_copy(trained), pickled_copy(pickled_copy(trained))):
         assert other.encode(TEXT) == trained.encode(TEXT)
         assert (other.info.name, other.info.vocab_size) == (trained.info.name, trained.info.vocab_size)
 
@@ -62,7 +62,7 @@ def test_pickling_keeps_the_users_roles(corpus, tmp_path):
     trained = tokbench.train(corpus, backend="bpe", vocab_size=280, special_tokens=["<end>"])
     trained.save(tmp_path / "saved")
     opened = tokbench.load(tmp_path / "saved", roles={"eos": "<end>"})
-    assert again(opened).roles == opened.roles == {"eos": "<end>"}
+    assert pickled_copy(opened).roles == opened.roles == {"eos": "<end>"}
 
 
 def test_unpickling_refuses_changed_files(corpus, tmp_path):
@@ -88,7 +88,7 @@ def test_copy_has_its_own_roles(corpus, copied):
     other = with_roles(copied(trained), roles={"eos": "<end>"})
     assert other.encode(TEXT) == trained.encode(TEXT)
     assert (other.roles, trained.roles) == ({"eos": "<end>"}, {})
-    assert again(other).roles == other.roles
+    assert pickled_copy(other).roles == other.roles
 
 
 def test_spawned_process_encodes_the_same(corpus):

@@ -77,7 +77,7 @@ def tokenizer() -> Tokenizer:
 
 
 @pytest.fixture
-def often(monkeypatch: pytest.MonkeyPatch) -> None:
+def frequent_reports(monkeypatch: pytest.MonkeyPatch) -> None:
     """Report after kilobytes, as for large texts after megabytes."""
     monkeypatch.setattr("tokbench.corpus.bytes.BLOCK_BYTES", 4096)
     monkeypatch.setattr(gzip, "READ_BUFFER_SIZE", 1024, raising=False)  # exists from Python 3.12 on
@@ -89,7 +89,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("how", ["texts", "documents", "byte_sources"])
-def test_position_in_all_files_advances_to_the_end(tmp_path: Path, often: None, how: str) -> None:
+def test_position_in_all_files_advances_to_the_end(tmp_path: Path, frequent_reports: None, how: str) -> None:
     paths = [written(tmp_path / name) for name in FORMS]
     corpus = open_corpus(*paths)
     size = sum(path.stat().st_size for path in paths)
@@ -123,7 +123,9 @@ def test_stream_has_no_position() -> None:
 
 
 @pytest.mark.parametrize("backend", ["bpe", "wordpiece", "word", "sentencepiece"])
-def test_training_reports_progress_in_files_of_records(path: Path, often: None, backend: str) -> None:
+def test_training_reports_progress_in_files_of_records(
+    path: Path, frequent_reports: None, backend: str
+) -> None:
     told = Told()
     chosen = get_backend(backend)
     chosen.train(open_corpus(path), chosen.config_type(vocab_size=400), progress=told)
@@ -132,7 +134,7 @@ def test_training_reports_progress_in_files_of_records(path: Path, often: None, 
     assert {total for _, total in told.phases[phase]} == {path.stat().st_size}
 
 
-def test_plain_files_and_records_share_one_total(tmp_path: Path, often: None) -> None:
+def test_plain_files_and_records_share_one_total(tmp_path: Path, frequent_reports: None) -> None:
     """The kernel counts plain files in place and unpacks others; the one in Python reports each megabyte."""
     (tmp_path / "b.txt").write_text("\n".join(ROWS * 10), encoding="utf-8")
     corpus, told = open_corpus(written(tmp_path / "a.jsonl.gz"), tmp_path / "b.txt"), Told()
@@ -147,7 +149,7 @@ def test_plain_files_and_records_share_one_total(tmp_path: Path, often: None) ->
     assert told.phases["counting"][-1] == (corpus.num_bytes, corpus.num_bytes)
 
 
-def test_split_knows_the_size_of_each_side(path: Path, tokenizer: Tokenizer, often: None) -> None:
+def test_split_knows_the_size_of_each_side(path: Path, tokenizer: Tokenizer, frequent_reports: None) -> None:
     told = Told()
     split = hold_out(open_corpus(path), progress=told)
     assert moves(told.shares("reading groups"))
@@ -160,7 +162,7 @@ def test_split_knows_the_size_of_each_side(path: Path, tokenizer: Tokenizer, oft
 
 
 def test_only_the_first_evaluation_of_records_reports_file_progress(
-    tmp_path: Path, tokenizer: Tokenizer, often: None
+    tmp_path: Path, tokenizer: Tokenizer, frequent_reports: None
 ) -> None:
     told, path = Told(), written(tmp_path / "a.parquet")
     compare(open_corpus(path), tokenizers=[tokenizer] * 2, times=False, threads=1, progress=told)

@@ -56,7 +56,7 @@ def read_as_bytes(documents: IdentifiedDocuments) -> None:
         assert b"".join(source.blocks) or source.name
 
 
-def never(*_: Any) -> TextIdentity:
+def refuse_identification(*_: Any) -> TextIdentity:
     raise AssertionError("read once more")
 
 
@@ -67,7 +67,7 @@ def test_identity_equals_that_of_the_corpus(
 ) -> None:
     expected = tokbench.open_corpus(folder, documents=unit).identity()
     documents = IdentifiedDocuments(tokbench.open_corpus(folder, documents=unit))
-    monkeypatch.setattr(Corpus, "identity", never)
+    monkeypatch.setattr(Corpus, "identity", refuse_identification)
     read(documents)
     assert documents.identity() == expected
 
@@ -84,7 +84,7 @@ class Blocks:
         raise NotImplementedError
 
     def identity(self) -> TextIdentity:
-        return never()
+        return refuse_identification()
 
     def byte_sources(self) -> Iterator[ByteSource]:
         return (ByteSource("made", None, blocks, unit) for unit, blocks in self._sources)
@@ -135,7 +135,7 @@ def test_training_and_saving_reads_the_text_once(
     (tmp_path / "a.txt").write_text("some words and some more words\n" * 30, encoding="utf-8")
     expected = tokbench.open_corpus(tmp_path / "a.txt").fingerprint()
     corpus = tokbench.open_corpus(tmp_path / "a.txt")
-    monkeypatch.setattr(Corpus, "identity", never)
+    monkeypatch.setattr(Corpus, "identity", refuse_identification)
     result = train_and_save(corpus, backend=backend, options=options, directory=tmp_path / "mine")
     assert result.fingerprint == expected
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from support.toys import Toy, documents_of, parallel_documents
-from support.units import placed
+from support.units import with_places
 
 from tokbench.corpus import Document
 from tokbench.evaluation.alignment import AlignedLines, Alignment
@@ -155,7 +155,7 @@ def by_hand(evaluation: Evaluation, weights: np.ndarray, complement: bool, aggre
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
 def test_group_is_resampled_independently(aggregation: Aggregation) -> None:
     texts = ["aé", "aaa", "éé", "aaaa é", "ab"]
-    own = placed(grouped(x=texts))
+    own = with_places(grouped(x=texts))
     others = [replace(one, place=(9, 0)) for one in grouped(y=["a"], z=["é", "b"])]
     among_others = Aggregate(with_means(Toy("a"), [*own, *others]), aggregation=aggregation)
     alone = Aggregate(with_means(Toy("a"), own), aggregation=aggregation)

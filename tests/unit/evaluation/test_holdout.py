@@ -43,7 +43,7 @@ def numbered(count: int, *, mark: str = "") -> str:
     return "".join(f"{number} {mark}\n" for number in range(count))
 
 
-def held_lines(holdout: Holdout) -> dict[str, list[str]]:
+def held_out_lines(holdout: Holdout) -> dict[str, list[str]]:
     """Return the numbers of the lines that are held out, by group."""
     found: dict[str, list[str]] = defaultdict(list)
     for document in holdout.held_out:
@@ -82,7 +82,7 @@ def test_training_and_held_out_parts_partition_the_lines(tmp_path: Path) -> None
     assert len(held) == pytest.approx(104, abs=15)
 
 
-def dealt_again(plan: Plan, corpus: Corpus) -> tuple[list[tuple[str, Part]], Counts]:
+def parts_by_text(plan: Plan, corpus: Corpus) -> tuple[list[tuple[str, Part]], Counts]:
     """Apply a plan to each document by its text alone; return the parts and their counts."""
     counts, parts = Counts(), []
     for document, part in replace(plan, sides=None).parts(corpus.documents()):
@@ -115,7 +115,7 @@ def test_split_equals_the_plan_applied_to_each_text(
             write(Path(folder), {name: "\n".join(lines) for name, lines in names.items()}), documents=unit
         )
         plan, counts = choose(corpus, {}, seed=seed)
-        parts, again = dealt_again(plan, corpus)
+        parts, again = parts_by_text(plan, corpus)
         assert [(document.group, part) for document, part in plan.parts(corpus.documents())] == parts
         assert (counts.numbers, counts.sizes) == (again.numbers, again.sizes)
         assert (counts.unit, counts.shares) == (again.unit, again.shares)
@@ -149,7 +149,7 @@ def test_document_source_names_the_first_line(tmp_path: Path) -> None:
 
 def test_seed_determines_the_held_out_part(tmp_path: Path) -> None:
     corpus = open_corpus(write(tmp_path, {"a.txt": numbered(300), "b.txt": numbered(300)}))
-    one, same, *others = (held_lines(hold_out(corpus, seed=seed)) for seed in (1, 1, 2, 3, 4))
+    one, same, *others = (held_out_lines(hold_out(corpus, seed=seed)) for seed in (1, 1, 2, 3, 4))
     assert one == same
     assert any(one != other for other in others)
 
@@ -240,7 +240,7 @@ def test_the_same_lines_of_every_language_are_held_out(tmp_path: Path, seed: int
         for size, name in enumerate(["de", "en", "zh"], 1)
     }
     holdout = hold_out(open_corpus(write(tmp_path, texts)), seed=seed)
-    found = held_lines(holdout)
+    found = held_out_lines(holdout)
     assert found["de"] == found["en"] == found["zh"]
     assert len(found["de"]) == pytest.approx(23, abs=3)
     assert holdout.alignment == Alignment(("de", "en", "zh"), lines=len(found["de"]))
@@ -251,7 +251,7 @@ def test_long_line_of_a_translation_is_not_split(tmp_path: Path) -> None:
     long = numbered(100).replace("3 \n", "3 " + "word " * 900 + "\n")
     corpus = open_corpus(write(tmp_path, {"parallel/de.txt": long, "parallel/en.txt": numbered(100)}))
     for seed in range(4):
-        found = held_lines(hold_out(corpus, seed=seed))
+        found = held_out_lines(hold_out(corpus, seed=seed))
         assert found["de"] == found["en"]
 
 
@@ -262,7 +262,7 @@ def test_lines_as_documents_stay_aligned(tmp_path: Path, unit: str) -> None:
     files = {f"parallel/{name}.txt": text(200, mark=name) for name in ("de", "en")}
     corpus = open_corpus(write(tmp_path, files), documents=unit)  # type: ignore[arg-type]
     holdout = hold_out(corpus)
-    found = held_lines(holdout)
+    found = held_out_lines(holdout)
     assert found["de"] == found["en"]
     assert not isinstance(holdout.alignment, str)
     assert holdout.alignment.lines == len(found["de"]) == pytest.approx(20, abs=2)
@@ -271,7 +271,7 @@ def test_lines_as_documents_stay_aligned(tmp_path: Path, unit: str) -> None:
 def test_a_hundred_languages_are_split_by_line(tmp_path: Path) -> None:
     files = {f"parallel/l{number:03}.txt": numbered(60, mark=str(number)) for number in range(101)}
     holdout = hold_out(open_corpus(write(tmp_path, files)))
-    found = held_lines(holdout)
+    found = held_out_lines(holdout)
     assert len(found) == 101
     assert len({tuple(lines) for lines in found.values()}) == 1
 
@@ -282,7 +282,7 @@ def test_translations_of_held_out_lines_are_not_trained_on(tmp_path: Path, unit:
     long = {f"parallel/{name}.txt": numbered(260, mark=name * 3) for name in ("de", "en", "fr")}
     short = {f"parallel/{name}.txt": numbered(170, mark=name) for name in ("ja", "zh")}
     holdout = hold_out(open_corpus(write(tmp_path, {**long, **short}), documents=unit))  # type: ignore[arg-type]
-    found = held_lines(holdout)
+    found = held_out_lines(holdout)
     assert found["de"] == found["en"] == found["fr"]
     assert found["ja"] == found["zh"] != found["de"][: len(found["ja"])]
     learned = {tuple(line.split()) for text in holdout.training for line in text.splitlines()}

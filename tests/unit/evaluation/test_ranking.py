@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 from support.toys import Toy, documents_of, parallel_documents
-from support.units import each
+from support.units import one_document_units
 
 from tokbench.corpus import Document
 from tokbench.errors import ConfigError
@@ -222,7 +222,7 @@ def test_resamples_of_premiums_and_gini_equal_those_of_the_drawn_lines() -> None
     # Lines are drawn in the order of their keys.
     lines = [Document("x", "en", "", aligned_unit(number + 1)) for number in complete]
     complete = [complete[position] for position in np.argsort(UnitKeys().of(lines)).tolist()]
-    drawn = resamples(each(len(complete)), seed=5)
+    drawn = resamples(one_document_units(len(complete)), seed=5)
     assert drawn is not None
     tokens = {
         name: [len(toy.encode(lines[number])) for number in complete] for name, lines in languages.items()
@@ -264,7 +264,9 @@ def test_translation_without_text_has_no_premium(blank: str) -> None:
     documents = [*languages, *parallel_documents(sw=[blank] * 5)]
     empty = compared(toy, documents=documents, alignment=Alignment(("de", "en", "sw"), 5))
     without = compared(toy, documents=languages, alignment=Alignment(("de", "en"), 5))
-    [found], [expected] = ([one.fairness for one in each.tokenizers] for each in (empty, without))
+    [found], [expected] = (
+        [tokenizer.fairness for tokenizer in comparison.tokenizers] for comparison in (empty, without)
+    )
     assert found is not None
     assert expected is not None
     assert dict(found.premiums) == {**expected.premiums, "sw": None}

@@ -161,7 +161,7 @@ def test_narrow_failure_is_shown_with_enough_digits() -> None:
 # --- an older comparison ----------------------------------------------------------------------
 
 
-def older_thresholds(document: Any, *names: str, **policy: Sequence[str]) -> list[Threshold]:
+def saved_thresholds(document: Any, *names: str, **policy: Sequence[str]) -> list[Threshold]:
     return list(read_saved(document).thresholds(names, parse_policy(**policy)))
 
 
@@ -173,7 +173,7 @@ PARALLEL = [
 
 def test_unchanged_tokenizer_passes_without_tolerance() -> None:
     comparison = compared(LETTERS, PAIRS, documents=PARALLEL)
-    thresholds = older_thresholds(saved(comparison), "letters", "pairs")
+    thresholds = saved_thresholds(saved(comparison), "letters", "pairs")
     assert all(passed(comparison, *thresholds))
     held = {threshold.figure for threshold in thresholds}
     assert {"bytes_per_token", "unk_rate", "x:unk_rate", "de:bytes_per_token"} <= held
@@ -190,7 +190,7 @@ def test_unchanged_tokenizer_passes_without_tolerance() -> None:
 def test_groups_premium_and_gini_can_fail() -> None:
     better = compared(Toy("a", "b", "bb", " ", name="mine"), documents=PARALLEL)
     worse = compared(Toy("a", "b", " ", name="mine"), documents=PARALLEL)
-    found = check_comparison(worse, older_thresholds(saved(better), "mine"))
+    found = check_comparison(worse, saved_thresholds(saved(better), "mine"))
     failed = {finding.threshold.figure for finding in found if not finding.passed}
     assert {"bytes_per_token", "de:bytes_per_token", "premium", "de:premium", "gini"} <= failed
     assert not {"en:bytes_per_token", "x:bytes_per_token"} & failed
@@ -205,14 +205,14 @@ def test_regression_beyond_the_tolerance_fails() -> None:
         / better.tokenizers[0].figures["bytes_per_token"].value
     )  # type: ignore[operator]
     for tolerance, expected in ((0, False), (share * 0.9, False), (share * 1.1, True)):
-        thresholds = older_thresholds(
+        thresholds = saved_thresholds(
             document, "pairs", only=["bytes_per_token"], tolerances=[f"{tolerance}"]
         )
         assert [threshold.figure for threshold in thresholds if threshold.group is None] == [
             "bytes_per_token"
         ]
         assert passed(worse, thresholds[0]) == [expected]
-    assert all(passed(better, *older_thresholds(saved(worse, "bytes_per_token"), "pairs")))
+    assert all(passed(better, *saved_thresholds(saved(worse, "bytes_per_token"), "pairs")))
 
 
 def test_message_has_the_old_value_and_the_change() -> None:
@@ -239,7 +239,7 @@ def test_checked_figures_can_be_chosen() -> None:
     document = saved(compared(LETTERS, documents=PARALLEL))
 
     def held(**policy: Sequence[str]) -> set[str]:
-        return {threshold.figure for threshold in older_thresholds(document, "letters", **policy)}
+        return {threshold.figure for threshold in saved_thresholds(document, "letters", **policy)}
 
     assert held(only=["gini"]) == {"gini"}
     assert held(only=["gini, premium"]) == {"gini", "premium", "de:premium"}
@@ -255,7 +255,7 @@ def test_checked_figures_can_be_chosen() -> None:
 def test_each_figure_can_have_a_tolerance() -> None:
     document = saved(compared(LETTERS, documents=PARALLEL))
     tolerances = ["50%", "bytes_per_token=10%", "x:bytes_per_token=0"]
-    thresholds = older_thresholds(document, "letters", tolerances=tolerances)
+    thresholds = saved_thresholds(document, "letters", tolerances=tolerances)
     found = {threshold.figure: threshold.limit / threshold.was for threshold in thresholds if threshold.was}
     assert found["premium"] == pytest.approx(1.5)
     assert found["bytes_per_token"] == found["de:bytes_per_token"] == pytest.approx(0.9)
@@ -278,13 +278,13 @@ def test_each_figure_can_have_a_tolerance() -> None:
 )
 def test_unknown_figures_of_a_policy_are_refused(policy: dict[str, list[str]], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        older_thresholds(saved(compared(LETTERS)), "letters", **policy)
+        saved_thresholds(saved(compared(LETTERS)), "letters", **policy)
 
 
 def test_renamed_tokenizer_is_compared_with_the_only_one() -> None:
-    assert older_thresholds(saved(compared(PAIRS)), "new")
+    assert saved_thresholds(saved(compared(PAIRS)), "new")
     with pytest.raises(ConfigError, match="no tokenizer 'new'") as error:
-        older_thresholds(saved(compared(PAIRS, LETTERS)), "new")
+        saved_thresholds(saved(compared(PAIRS, LETTERS)), "new")
     assert error.value.hint == "it has pairs, letters"
 
 
@@ -292,7 +292,7 @@ def test_figure_missing_in_the_baseline_has_no_threshold() -> None:
     document = saved(compared(LETTERS))
     assert document["tokenizers"][0]["metrics"]["indentation_fidelity"]["value"] is None
     assert "indentation_fidelity" not in {
-        threshold.metric for threshold in older_thresholds(document, "letters")
+        threshold.metric for threshold in saved_thresholds(document, "letters")
     }
 
 
@@ -326,7 +326,7 @@ LETTERS_ONLY = {"name": "letters", "metrics": {}}
 )
 def test_foreign_baseline_document_is_refused(document: Any) -> None:
     with pytest.raises(ConfigError, match="the baseline is"):
-        older_thresholds(document, "letters")
+        saved_thresholds(document, "letters")
 
 
 # --- for other programs -----------------------------------------------------------------------

@@ -42,7 +42,7 @@ def holdout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Holdout:
     return hold_out(open_corpus("parallel/x/de.txt", "parallel/x/en.txt", "code"), seed=3)
 
 
-def apart(holdout: Holdout, **config: Any) -> Any:
+def trained_in_process(holdout: Holdout, **config: Any) -> Any:
     return train_in_process("bpe", holdout.training, config, sample=None, progress=no_progress)
 
 
@@ -64,7 +64,7 @@ def test_peak_memory_does_not_depend_on_the_parent_process(holdout: Holdout) -> 
     """In this process, a training would reuse freed memory, and the high-water mark would not move."""
     peaks = []
     for _ in range(2):
-        found = apart(holdout, vocab_size=400)
+        found = trained_in_process(holdout, vocab_size=400)
         peaks.append(found.peak_bytes)
         ballast = [bytes(1000) for _ in range(100_000)]
         del ballast
@@ -118,7 +118,7 @@ def test_peak_memory_of_a_library_is_that_of_its_own_process(
 @needs_proc
 def test_errors_equal_those_of_training_in_this_process(holdout: Holdout) -> None:
     with pytest.raises((ConfigError, TrainingError), match="a vocabulary of 3 is too small") as error:
-        apart(holdout, vocab_size=3)
+        trained_in_process(holdout, vocab_size=3)
     with pytest.raises(type(error.value), match="a vocabulary of 3 is too small") as here:
         train_candidates(holdout, backends=("bpe",), baselines=(), vocab_size=3)
     assert error.value.hint == here.value.hint
@@ -137,10 +137,10 @@ def test_abnormal_end_of_the_process_is_handled(
     program.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(program))
     if expected is None:
-        assert apart(holdout, vocab_size=300) is None
+        assert trained_in_process(holdout, vocab_size=300) is None
     else:
         with pytest.raises(TrainingError, match=r"killed \(signal 9\)") as error:
-            apart(holdout, vocab_size=300)
+            trained_in_process(holdout, vocab_size=300)
         assert "--no-times" in str(error.value.hint)
 
 
@@ -149,7 +149,7 @@ def test_unknown_peak_memory_trains_in_this_process(
 ) -> None:
     assert train_in_process("bpe", ["text"], {}, sample=None, progress=no_progress) is None
     monkeypatch.setattr(training_process, "peak_bytes", lambda: None)
-    assert apart(holdout, vocab_size=300) is None
+    assert trained_in_process(holdout, vocab_size=300) is None
     [one] = train_candidates(holdout, backends=("bpe",), baselines=(), vocab_size=300, memory=True).candidates
     assert one.training_peak_bytes is None
     assert one.tokenizer.info.vocab_size == 300

@@ -61,7 +61,7 @@ def encode(pattern: str | None, text: str) -> list[int]:
     return encoded(text, trained(pattern), pattern=pattern)
 
 
-def beside(special_tokens: dict[str, int]) -> bytes:
+def config_with_special_tokens(special_tokens: dict[str, int]) -> bytes:
     return dump_tokenizer_config(with_special_tokens(TokenizerConfig(), special_tokens))
 
 
@@ -156,7 +156,7 @@ def test_special_tokens_keep_their_ids() -> None:
 def test_order_of_the_special_tokens_mapping_does_not_matter() -> None:
     backwards = dict(reversed(specials().items()))
     assert document(special_tokens=backwards) == document(special_tokens=specials())
-    assert beside(backwards) == beside(specials())
+    assert config_with_special_tokens(backwards) == config_with_special_tokens(specials())
 
 
 def test_file_equals_what_tokenizers_writes(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_transformers_opens_the_folder_with_the_same_ids(
     tmp_path: Path, transformers: Any, opener: str
 ) -> None:
     (tmp_path / "tokenizer.json").write_bytes(document(special_tokens=specials()))
-    (tmp_path / "tokenizer_config.json").write_bytes(beside(specials()))
+    (tmp_path / "tokenizer_config.json").write_bytes(config_with_special_tokens(specials()))
     tokenizer = getattr(transformers, opener).from_pretrained(str(tmp_path))
     assert len(tokenizer) == FIRST_SPECIAL + 4
     assert tokenizer.all_special_ids == list(specials().values())
@@ -198,7 +198,7 @@ def test_transformers_opens_the_folder_with_the_same_ids(
 
 def test_transformers_opens_a_folder_without_special_tokens(tmp_path: Path, transformers: Any) -> None:
     (tmp_path / "tokenizer.json").write_bytes(document())
-    (tmp_path / "tokenizer_config.json").write_bytes(beside({}))
+    (tmp_path / "tokenizer_config.json").write_bytes(config_with_special_tokens({}))
     tokenizer = transformers.AutoTokenizer.from_pretrained(str(tmp_path))
     assert tokenizer.encode(TRAINING_TEXT) == encode(GPT2, TRAINING_TEXT)
 

@@ -54,7 +54,7 @@ def chat(template: str, *, beside: dict[str, Any] | None = None, **config: Any) 
     return configured(document, beside=beside, **{**roles, **config})
 
 
-def against(document: Any, reference: Any) -> Plant:
+def with_reference(document: Any, reference: Any) -> Plant:
     return Plant(document, {"reference": reference})
 
 
@@ -85,7 +85,7 @@ def unigram(score: float) -> dict[str, Any]:
     return huggingface.document({"type": "Unigram", "vocab": vocab, "unk_id": 0})
 
 
-def with_hole() -> dict[str, Any]:
+def with_id_gap() -> dict[str, Any]:
     vocab = {text: id + (id > 99) * 3 for text, id in byte_level()["model"]["vocab"].items()}
     return byte_level(model={"vocab": vocab})
 
@@ -134,7 +134,7 @@ PLANTS: dict[str, Plant] = {
     "plain-special-token": Plant(added("user")),
     "byte-characters-in-added-token": Plant(added("<|aĠb|>")),
     "id-beyond-model": Plant(byte_level(), {"model_vocab_size": 255}),
-    "id-gap": Plant(with_hole()),
+    "id-gap": Plant(with_id_gap()),
     "pad-is-eos": chat(CHATML, pad_token=END),
     "missing-role": configured(added(BOS), bos_token=BOS),
     "bos-count": chat(BOS + BOS + CHATML),
@@ -156,12 +156,12 @@ PLANTS: dict[str, Plant] = {
     "almost-known-pattern": Plant(overwritten()),
     "clean-up-spaces": configured(clean_up_tokenization_spaces=True),
     "program-beside": configured(beside={"tokenizer.pkl": b""}),
-    "swapped-id": against(swapped(), byte_level(*MERGES)),
-    "other-token": against(byte_level(*MERGES, tokens=["new"]), byte_level(*MERGES)),
-    "changed-merge": against(byte_level(MERGES[1], MERGES[0], MERGES[2]), byte_level(*MERGES)),
-    "changed-score": against(unigram(-2.0), unigram(-3.0)),
-    "changed-setting": against(byte_level(normalizer={"type": "NFC"}), byte_level()),
-    "other-ids": against(byte_level(("a", " "), pre_tokenizer=NO_SPLIT), byte_level(("a", " "))),
+    "swapped-id": with_reference(swapped(), byte_level(*MERGES)),
+    "other-token": with_reference(byte_level(*MERGES, tokens=["new"]), byte_level(*MERGES)),
+    "changed-merge": with_reference(byte_level(MERGES[1], MERGES[0], MERGES[2]), byte_level(*MERGES)),
+    "changed-score": with_reference(unigram(-2.0), unigram(-3.0)),
+    "changed-setting": with_reference(byte_level(normalizer={"type": "NFC"}), byte_level()),
+    "other-ids": with_reference(byte_level(("a", " "), pre_tokenizer=NO_SPLIT), byte_level(("a", " "))),
     "slow-input": Plant(byte_level()),
 }  # fmt: skip
 IN_A_GGUF = "gguf-pre-tokenizer"

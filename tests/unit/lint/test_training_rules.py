@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 TEXT = "the cat and the hat sat on that mat, and the cat ate the fat rat " * 3
 
 
-def by_the_textbook(
+def replay_by_definition(
     words: Mapping[tuple[int, ...], int], merges: Sequence[tuple[int, int, int]]
 ) -> list[Turn]:
     turns = []
@@ -63,7 +63,7 @@ def test_replay_equals_the_reference(words: dict[str, int], picks: list[tuple[in
         merges.append((symbols[left % len(symbols)], symbols[right % len(symbols)], made))
         symbols.append(made)
     counted = {tuple(word.encode()): count for word, count in words.items()}
-    assert list(replay(counted, merges, sizes={})) == by_the_textbook(counted, merges)
+    assert list(replay(counted, merges, sizes={})) == replay_by_definition(counted, merges)
 
 
 @given(WORDS)

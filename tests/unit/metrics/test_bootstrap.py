@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from support.toys import Toy, documents_of
-from support.units import column, each, ratios, units_of
+from support.units import column, one_document_units, ratios, units_of
 
 from tokbench.evaluation.counting_pass import evaluate
 from tokbench.evaluation.figures import difference, difference_interval
@@ -18,9 +18,9 @@ def resampled(estimate: float, *values: float) -> Resampled:
 
 
 def test_fewer_than_five_units_give_no_resamples() -> None:
-    assert all(resamples(each(number), seed=0) is None for number in range(5))
+    assert all(resamples(one_document_units(number), seed=0) is None for number in range(5))
     assert resamples(units_of([0, 1, 2, 3] * 9), seed=0) is None  # regardless of the number of documents
-    assert resamples(each(5), seed=0) is not None
+    assert resamples(one_document_units(5), seed=0) is not None
 
 
 def test_documents_of_a_unit_are_resampled_together() -> None:
@@ -37,7 +37,7 @@ def test_documents_of_a_unit_are_resampled_together() -> None:
 
 
 def test_each_resample_draws_as_many_units_as_there_are() -> None:
-    drawn = resamples(each(50), seed=1)
+    drawn = resamples(one_document_units(50), seed=1)
     assert drawn is not None
     assert drawn.weights.shape == (RESAMPLES, 50)
     assert (drawn.weights.sum(axis=1) == 50).all()
@@ -46,7 +46,7 @@ def test_each_resample_draws_as_many_units_as_there_are() -> None:
 
 
 def test_seed_determines_the_resamples() -> None:
-    one, same, other = (resamples(each(30), seed=seed) for seed in (5, 5, 6))
+    one, same, other = (resamples(one_document_units(30), seed=seed) for seed in (5, 5, 6))
     assert one is not None
     assert same is not None
     assert other is not None
@@ -72,7 +72,7 @@ def test_interval_uses_percentiles_widened_for_few_units() -> None:
 @pytest.mark.parametrize("documents", [200, 6000])
 def test_interval_covers_the_true_value_at_about_its_level(documents: int) -> None:
     """Check a hundred noisy samples of a ratio of 4; more than 4,096 documents are drawn in lots."""
-    drawn = resamples(each(documents), seed=3, num_resamples=400)
+    drawn = resamples(one_document_units(documents), seed=3, num_resamples=400)
     assert drawn is not None
     generator = np.random.default_rng(8)
     held = 0
@@ -80,7 +80,7 @@ def test_interval_covers_the_true_value_at_about_its_level(documents: int) -> No
     for _ in range(100):
         below = generator.integers(50, 500, documents)
         above = generator.poisson(4.0 * below * generator.gamma(30, 1 / 30, documents))
-        found = ratios(drawn, each(documents, above, below))
+        found = ratios(drawn, one_document_units(documents, above, below))
         estimate = above.sum() / below.sum()
         low, high = interval_of(found, estimate=estimate, num_units=drawn.num_units)
         held += low <= 4 <= high
@@ -109,10 +109,12 @@ def test_pairing_distinguishes_what_separate_intervals_do_not() -> None:
     generator = np.random.default_rng(1)
     tokens = generator.integers(100, 300, 300) * 100
     num_bytes = (tokens * generator.uniform(1, 6, 300)).astype(np.int64)
-    drawn = resamples(each(300), seed=0)
+    drawn = resamples(one_document_units(300), seed=0)
     assert drawn is not None
     worse, better = (
-        Resampled(num_bytes.sum() / counts.sum(), ratios(drawn, each(300, num_bytes, counts)), 300)
+        Resampled(
+            num_bytes.sum() / counts.sum(), ratios(drawn, one_document_units(300, num_bytes, counts)), 300
+        )
         for counts in (tokens, tokens * 99 // 100)
     )
     assert worse.interval.high > better.interval.low

@@ -48,14 +48,14 @@ def load(folder: Path, name: str, data: bytes, **options: Any) -> Any:
 # tokenizer.json
 
 
-def changed(change: Callable[[dict[str, Any]], object]) -> bytes:
+def changed_document(change: Callable[[dict[str, Any]], object]) -> bytes:
     made = document()
     change(made)
     return json.dumps(made).encode()
 
 
 def test_unmodified_document_opens(tmp_path: Path) -> None:
-    assert load(tmp_path, "tokenizer.json", changed(lambda d: None)).encode("abc") == [257]
+    assert load(tmp_path, "tokenizer.json", changed_document(lambda d: None)).encode("abc") == [257]
 
 
 @pytest.mark.parametrize(
@@ -94,12 +94,12 @@ def test_contradictory_document_is_refused(
     tmp_path: Path, change: Callable[[dict[str, Any]], object], message: str
 ) -> None:
     with pytest.raises(ModelFormatError, match=message) as caught:
-        load(tmp_path, "tokenizer.json", changed(change))
+        load(tmp_path, "tokenizer.json", changed_document(change))
     assert "tokenizer.json" in str(caught.value)
 
 
 def test_duplicate_piece_in_json_is_refused(tmp_path: Path) -> None:
-    text = changed(lambda d: None).replace(b'"ab": 256', b'"ab": 256, "ab": 255')
+    text = changed_document(lambda d: None).replace(b'"ab": 256', b'"ab": 256, "ab": 255')
     with pytest.raises(ModelFormatError, match="each key once, found 'ab' twice"):
         load(tmp_path, "tokenizer.json", text)
 
@@ -135,12 +135,12 @@ def test_json_of_two_hundred_megabytes_is_not_read(tmp_path: Path) -> None:
 
 
 def test_vocabulary_without_a_byte_leaves_such_texts_to_the_library(tmp_path: Path) -> None:
-    def without_a_byte(made: dict[str, Any]) -> None:
+    def remove_byte_token(made: dict[str, Any]) -> None:
         del made["model"]["vocab"][to_byte_level(b"\xc3")]
         made["pre_tokenizer"] = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
         made["added_tokens"] = []
 
-    data = changed(without_a_byte)
+    data = changed_document(remove_byte_token)
     tokenizer = load(tmp_path, "tokenizer.json", data)
     assert not tokenizer.info.lossless
     assert tokenizer.info.kernel == "native"
@@ -346,7 +346,7 @@ def test_code_that_comes_with_a_model_is_never_run(tmp_path: Path) -> None:
         tokbench.load(tmp_path / "tokenizer_config.json")
     with pytest.raises(ModelFormatError, match="a folder with a tokenizer"):
         tokbench.load(tmp_path)
-    (tmp_path / "tokenizer.json").write_bytes(changed(lambda d: None))
+    (tmp_path / "tokenizer.json").write_bytes(changed_document(lambda d: None))
     assert tokbench.load(tmp_path).encode("abc") == [257]
 
 
@@ -370,7 +370,7 @@ def test_folder_with_two_rank_files_is_refused(tmp_path: Path) -> None:
 
 
 def test_options_that_contradict_a_complete_file_are_refused(tmp_path: Path) -> None:
-    data = changed(lambda d: None)
+    data = changed_document(lambda d: None)
     with pytest.raises(ConfigError, match="already defines what --pattern"):
         load(tmp_path, "tokenizer.json", data, pattern="gpt4")
     with pytest.raises(ConfigError, match="already defines what --special-token"):

@@ -22,20 +22,20 @@ def cut(path):
     path.write_bytes(path.read_bytes()[:-20])
 
 
-def emptied(path):
+def truncate_to_nothing(path):
     path.write_bytes(b"")
 
 
-def deleted(path):
+def delete(path):
     path.unlink()
 
 
-def made_a_folder(path):
+def replace_by_folder(path):
     path.unlink()
     path.mkdir()
 
 
-@pytest.mark.parametrize("damage", [cut, emptied, deleted, made_a_folder])
+@pytest.mark.parametrize("damage", [cut, truncate_to_nothing, delete, replace_by_folder])
 @pytest.mark.parametrize(
     "name",
     [

@@ -12,7 +12,7 @@ from tokbench.render.glyphs import byte_glyphs, cut_glyphs, glyphs_of, sign, spe
 FAMILY = "👩\u200d👩\u200d👧"
 
 
-def looks(text: str) -> str:
+def displayed(text: str) -> str:
     return text_of(glyphs_of(text.encode(errors="surrogatepass")))
 
 
@@ -41,7 +41,7 @@ def looks(text: str) -> str:
     ],
 )
 def test_each_character_has_its_glyph(text: str, shown: str) -> None:
-    assert looks(text) == shown
+    assert displayed(text) == shown
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_tag_sequence_flag_is_one_glyph() -> None:
     ],
 )
 def test_invisible_trailing_characters_are_shown(text: str, shown: str) -> None:
-    assert looks(text) == shown
+    assert displayed(text) == shown
 
 
 def test_width_reserved_for_a_family_is_that_of_its_members() -> None:
@@ -122,13 +122,13 @@ def test_byte_fallback_is_spelled_as_in_the_vocabulary() -> None:
     ],
 )
 def test_mark_without_a_base_has_a_dotted_circle(text: str, shown: str) -> None:
-    assert looks(text) == shown
+    assert displayed(text) == shown
 
 
 def test_hangul_jamo_form_a_syllable_if_complete() -> None:
     letters = unicodedata.normalize("NFD", "한글")
     assert [glyph.text for glyph in glyphs_of(letters.encode())] == [letters[:3], letters[3:]]
-    assert looks("\u1161") == "⟨U+1161⟩"
+    assert displayed("\u1161") == "⟨U+1161⟩"
 
 
 def test_stacked_marks_are_split_over_glyphs() -> None:

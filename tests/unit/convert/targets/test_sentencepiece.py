@@ -76,19 +76,21 @@ def tokenizer_json_of(proto: bytes) -> dict[str, Any]:
     return parse_tokenizer_json(dump_sentencepiece(parse_model(proto)), source="mine")
 
 
-def back(document: dict[str, Any]) -> bytes:
+def model_of_document(document: dict[str, Any]) -> bytes:
     return model_of_bpe(document, merges=merge_pairs(document["model"], path="mine"))
 
 
 @cache
-def there_and_back(name: str) -> tuple[Tokenizer, Tokenizer]:
+def round_trip(name: str) -> tuple[Tokenizer, Tokenizer]:
     source = variant(name)
-    return source, open_model(back(tokenizer_json_of(source.proto)), name="back", backend="sentencepiece")
+    return source, open_model(
+        model_of_document(tokenizer_json_of(source.proto)), name="back", backend="sentencepiece"
+    )
 
 
 @pytest.mark.parametrize("name", ["bpe", "bpe as llama", "bpe without prefix"])
 def test_roundtrip_keeps_the_pieces(name: str) -> None:
-    before, after = parse_model(variant(name).proto), parse_model(there_and_back(name)[1].proto)  # type: ignore[attr-defined]
+    before, after = parse_model(variant(name).proto), parse_model(round_trip(name)[1].proto)  # type: ignore[attr-defined]
     assert [(piece.text, piece.type) for piece in after.pieces] == [
         (piece.text, piece.type) for piece in before.pieces
     ]
@@ -100,7 +102,7 @@ def test_roundtrip_keeps_the_pieces(name: str) -> None:
 
 @given(texts)
 def test_roundtrip_encodes_any_text_alike(text: str) -> None:
-    source, result = there_and_back("bpe as llama")
+    source, result = round_trip("bpe as llama")
     assert result.encode(text) == source.encode(text)
     assert result.decode(result.encode(text)) == source.decode(source.encode(text))
 
@@ -112,7 +114,7 @@ def changed(**parts: Any) -> dict[str, Any]:
 
 
 def test_tokenizer_json_becomes_a_model_as_worked_by_hand() -> None:
-    pieces = parse_model(back(changed())).pieces
+    pieces = parse_model(model_of_document(changed())).pieces
     by_text = {piece.text: piece for piece in pieces}
     assert (by_text["ab"].score, by_text["▁ab"].score, by_text["é"].score) == (0.0, -1.0, -2.0)
     assert [piece.type for piece in pieces[:4]] == [
@@ -121,7 +123,7 @@ def test_tokenizer_json_becomes_a_model_as_worked_by_hand() -> None:
         PieceType.CONTROL,
         PieceType.BYTE,
     ]
-    opened = open_model(back(changed()), name="mine", backend="sentencepiece")
+    opened = open_model(model_of_document(changed()), name="mine", backend="sentencepiece")
     library = HuggingFaceTokenizer(huggingface.byte_fallback(), name="mine", backend="bpe")
     assert opened.encode("ab éab") == library.encode("ab éab")
 
@@ -151,7 +153,7 @@ def merges(*pairs: str) -> dict[str, Any]:
 )
 def test_settings_without_a_sentencepiece_equivalent_are_refused(parts: dict[str, Any], found: str) -> None:
     with pytest.raises(ConversionError, match=found):
-        back(changed(**parts))
+        model_of_document(changed(**parts))
 
 
 def test_incomplete_byte_fallback_is_refused() -> None:
@@ -159,7 +161,7 @@ def test_incomplete_byte_fallback_is_refused() -> None:
     vocab = document["model"]["vocab"]
     vocab["never"] = vocab.pop("<0x07>")
     with pytest.raises(ConversionError, match="all 256 bytes or to none"):
-        back(document)
+        model_of_document(document)
 
 
 # --- to llama2.c ------------------------------------------------------------------------------

@@ -63,7 +63,7 @@ def test_progress_is_reported_during_a_slice(engine: Engine, tmp_path: Path) -> 
         if done == 5:
             (tmp_path / "heard").touch()
 
-    task = "support.distributed_tasks:tell_and_wait"
+    task = "support.distributed_tasks:report_and_wait"
     one = Slice("part 1 of 1", slices(tmp_path)[0].arguments, size=10)
     list(engine.run(task, [one], phase="counting", progress=progress))
     assert sorted({*told}) == [0, 5, 10]

@@ -120,10 +120,13 @@ def test_failed_slices_are_named_after_the_others_have_finished(engine: Engine, 
 @pytest.mark.parametrize(
     ("task", "message"),
     [
-        ("break_down", "part 0 of 1: ZeroDivisionError: a mistake of ours"),
-        ("return_much", "part 0 of 1: support.distributed_tasks:return_much returned 2012 bytes, and 1024"),
+        ("raise_error", "part 0 of 1: ZeroDivisionError: a mistake of ours"),
+        (
+            "return_2012_bytes",
+            "part 0 of 1: support.distributed_tasks:return_2012_bytes returned 2012 bytes, and 1024",
+        ),
         ("no_such_task", "part 0 of 1: AttributeError: .*no_such_task"),
-        ("write_much", "part 0 of 1: .*0.txt was not written: File too large; nothing was changed"),
+        ("write_large_file", "part 0 of 1: .*0.txt was not written: File too large; nothing was changed"),
     ],
 )
 def test_exception_in_a_task_is_reported(engine: Engine, tmp_path: Path, task: str, message: str) -> None:
@@ -133,7 +136,7 @@ def test_exception_in_a_task_is_reported(engine: Engine, tmp_path: Path, task: s
 
 
 def test_output_printed_by_a_task_is_not_taken_for_results(engine: Engine, tmp_path: Path) -> None:
-    assert run(engine, "print_much", tmp_path, count=1)[0]["square"] == 0
+    assert run(engine, "print_large_output", tmp_path, count=1)[0]["square"] == 0
 
 
 def test_engine_is_reusable_after_an_abandoned_run(tmp_path: Path) -> None:
