@@ -292,8 +292,8 @@ def test_special_tokens_as_text_are_no_pieces(
 @pytest.mark.parametrize(
     ("model", "reason"),
     [
-        (bpe(*BYTES, "##a", byte_fallback=True, **PREFIX), "byte fallback, and letters inside words"),
-        (bpe(*BYTES, "a</w>", byte_fallback=True, **SUFFIX), "byte fallback, and letters inside words"),
+        (bpe(*BYTES, "##a", byte_fallback=True, **PREFIX), "byte fallback, and a prefix or suffix"),
+        (bpe(*BYTES, "a</w>", byte_fallback=True, **SUFFIX), "byte fallback, and a prefix or suffix"),
         (bpe(*BYTES[1:], "a", byte_fallback=True), "without a token for the byte 00"),
         (
             bpe(*BYTES, "a", "<0x41>a", byte_fallback=True, merges="<0x41> a"),
