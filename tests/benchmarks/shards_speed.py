@@ -60,7 +60,7 @@ def measured(model: Path, file: Path, texts: list[str], shards: Path) -> dict[st
 def table(path: Path, folder: Path, model: Path) -> str:
     texts = documents_of(path)
     size = sum(len(text.encode()) for text in texts) / 1e6
-    lines = b"".join(orjson.dumps({"text": each}) + b"\n" for each in texts)
+    lines = b"".join(orjson.dumps({"text": text}) + b"\n" for text in texts)
     files = {kind: folder / f"{path.stem}.{kind}" for kind in PACKED}
     for kind, file in files.items():
         file.write_bytes(PACKED[kind](lines))

@@ -124,7 +124,7 @@ def log_probability(word: str, weights: Mapping[str, float]) -> tuple[float, int
     sums[0], best[0], shift = 1.0, 0.0, 0.0
     for i in range(len(word)):
         if 0 < sums[i] < 1e-200:
-            sums, shift = [each * 1e200 for each in sums], shift + 200 * math.log(10)
+            sums, shift = [total * 1e200 for total in sums], shift + 200 * math.log(10)
         for j in range(i + 1, min(i + LONGEST, len(word)) + 1):
             weight = weights.get(word[i:j], math.exp(UNKNOWN) if j == i + 1 else 0.0)
             if weight:

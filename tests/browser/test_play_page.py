@@ -42,7 +42,7 @@ def path(tmp_path_factory: pytest.TempPathFactory, opened: list[Opened]) -> Path
     check = Check(texts=1, num_bytes=1, characters=1)
     data = [tokenizer_data(each, name=name) for each, name in zip(opened, ("mine", "ranks"), strict=True)]
     path = tmp_path_factory.mktemp("pages") / "play.html"
-    path.write_bytes(play_page([(each, check) for each in data], text=TEXT))
+    path.write_bytes(play_page([(tokenizer, check) for tokenizer in data], text=TEXT))
     return path
 
 
@@ -134,8 +134,8 @@ def test_token_list_is_navigated_by_keys(page: Browser, opened: list[Opened]) ->
 
 def test_differences_and_budget_parts_are_marked(page: Browser, opened: list[Opened]) -> None:
     mine, other = (
-        {(token.span.start, token.span.stop) for token in each.tokenizer.segment(TEXT).tokens}
-        for each in opened
+        {(token.span.start, token.span.stop) for token in page_tokenizer.tokenizer.segment(TEXT).tokens}
+        for page_tokenizer in opened
     )
     marked = "document.querySelectorAll('section:nth-of-type({}) .differs').length"
     assert page.ask(marked.format(1)) == len(mine - other)

@@ -46,7 +46,7 @@ def path(tmp_path_factory: pytest.TempPathFactory, talk: Opened) -> Path:
     pairs = []
     for opened, name in ((talk, "talk"), (ranks(tmp_path_factory.mktemp("ranks")), "ranks")):
         data = tokenizer_data(opened, name=name)
-        found = [each[0] for each in data.fields["special"]]
+        found = [entry[0] for entry in data.fields["special"]]
         chat = chat_data(opened.tokenizer, found, date=datetime(2026, 2, 3, tzinfo=UTC))
         pairs.append((replace(data, chat=chat), Check(texts=1, num_bytes=1, characters=1)))
     path = tmp_path_factory.mktemp("pages") / "talk.html"

@@ -50,8 +50,8 @@ def test_json_has_every_field(run, trained, text):
     assert data["left_out"] == []
     ours, tiktoken, tokenizers = data["tokenizers"]
     assert (ours["name"], ours["peer"], ours["vocab_size"]) == ("mine", None, 1024)
-    assert [one["peer"] for one in (tiktoken, tokenizers)] == ["tiktoken", "tokenizers"]
-    assert all(one["equal"] and one["difference"] is None for one in data["tokenizers"])
+    assert [entry["peer"] for entry in (tiktoken, tokenizers)] == ["tiktoken", "tokenizers"]
+    assert all(tokenizer["equal"] and tokenizer["difference"] is None for tokenizer in data["tokenizers"])
     assert set(data["units"]) == set(ours["figures"]) == set(MEASURES) - {"memory"}
     for one in data["tokenizers"]:
         for figure in one["figures"].values():
@@ -65,16 +65,16 @@ def test_memory_is_measured_in_separate_processes(run, trained, text):
     data = run("bench", text, "-t", trained, *PAIR, "--only", "memory", "--json").good().json
     if not data["units"]:
         pytest.skip("the system does not tell how much memory a process has")
-    for one in data["tokenizers"]:
-        assert 5 < one["figures"]["memory"]["median"] < 1000
+    for tokenizer in data["tokenizers"]:
+        assert 5 < tokenizer["figures"]["memory"]["median"] < 1000
 
 
 def test_several_tokenizers_are_compared_with_their_peers(run, trained, text):
     arguments = ["-t", trained, "-t", "default", "--peers", "tiktoken", "--only", "encode"]
     data = run("bench", text, *arguments, "--runs", "1", "--json").good().json
-    names = [one["name"] for one in data["tokenizers"]]
+    names = [tokenizer["name"] for tokenizer in data["tokenizers"]]
     assert names == ["mine", "mine · tiktoken", "default", "default · tiktoken"]
-    assert all(one["figures"]["encode"]["ratio"]["runs"] == 1 for one in data["tokenizers"][1:])
+    assert all(tokenizer["figures"]["encode"]["ratio"]["runs"] == 1 for tokenizer in data["tokenizers"][1:])
 
 
 def test_output_fits_the_terminal_width(run, trained, text, columns):
@@ -134,8 +134,8 @@ def test_default_peers_are_the_installed_ones(run, trained, text, peer, monkeypa
         )
     peer("goodlib")
     data = run("bench", text, "-t", trained, "--only", "load", "--runs", "1", "--json").good().json
-    assert [one["name"] for one in data["tokenizers"]] == ["mine", "mine · goodlib"]
-    assert [one["peer"] for one in data["left_out"]] == ["tiktoken"]  # installed, but it fails to open
+    assert [tokenizer["name"] for tokenizer in data["tokenizers"]] == ["mine", "mine · goodlib"]
+    assert [entry["peer"] for entry in data["left_out"]] == ["tiktoken"]  # installed, but it fails to open
 
 
 def test_peers_can_be_disabled(run, trained, text):

@@ -115,11 +115,11 @@ def test_listed_special_token_without_an_id_is_reported(
 
 def test_jsonl_has_one_conversation_per_line(chat: Callable[..., Any]) -> None:
     Path("many.jsonl").write_text(
-        "\n".join(json.dumps(each) for each in (TALK, {"messages": EVIL})), encoding="utf-8"
+        "\n".join(json.dumps(conversation) for conversation in (TALK, {"messages": EVIL})), encoding="utf-8"
     )
     found = [json.loads(line) for line in chat("many.jsonl", "--json").stdout.splitlines()]
-    assert [each["source"] for each in found] == ["many.jsonl, line 1", "many.jsonl, line 2"]
-    assert [len(each["findings"]) for each in found] == [0, 2]
+    assert [result["source"] for result in found] == ["many.jsonl, line 1", "many.jsonl, line 2"]
+    assert [len(result["findings"]) for result in found] == [0, 2]
 
 
 class Pipe:
@@ -175,7 +175,7 @@ def test_parquet_rows_are_conversations(chat: Callable[..., Any]) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     parquet.write_table(pyarrow.Table.from_pylist([{"messages": TALK}, {"messages": EVIL}]), "rows")
     found = [json.loads(line) for line in chat("rows", "--json").good().stdout.splitlines()]
-    assert [each["source"] for each in found] == ["rows, row 1", "rows, row 2"]
+    assert [result["source"] for result in found] == ["rows, row 1", "rows, row 2"]
     assert found[0]["ids"] == chat("talk.json", "--json").json["ids"]
     parquet.write_table(pyarrow.Table.from_pylist([{"messages": TALK}]).slice(1), "none")
     assert "none: expected a conversation, found a file without rows" in chat("none").stderr
@@ -274,7 +274,9 @@ def test_invalid_input_and_options_are_refused(
 
 def test_conversations_are_written_as_shards(run: Callable[..., Any], chat: Callable[..., Any]) -> None:
     del chat
-    Path("many.jsonl").write_text("\n".join(json.dumps(each) for each in (TALK, EVIL)), encoding="utf-8")
+    Path("many.jsonl").write_text(
+        "\n".join(json.dumps(conversation) for conversation in (TALK, EVIL)), encoding="utf-8"
+    )
     done = run(
         *("shards", "write", "many.jsonl", "-t", "mine", "--out", "out", "--chat", "auto", "--pack", "48")
     )
@@ -371,8 +373,8 @@ def test_template_is_linted(run: Callable[..., Any], chat: Callable[..., Any]) -
     done = run("lint", "-t", "mine", "--template", "t.jinja", "--json")
     found = json.loads(done.stdout)
     assert done.code == 3
-    assert "template-history" in {each["rule"] for each in found["findings"]}
-    assert {each["group"] for each in found["rules"]} == {"template", "roles"}
+    assert "template-history" in {finding["rule"] for finding in found["findings"]}
+    assert {rule["group"] for rule in found["rules"]} == {"template", "roles"}
     refused = run("lint", "-t", "mine", "--template", "nope")
     assert refused.code == 1
     assert "there is no chat template 'nope'" in refused.stderr

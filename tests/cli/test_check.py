@@ -68,7 +68,7 @@ def test_json_and_junit_have_the_same_findings(run, trained, files, tmp_path):
     assert done.code == 3
     assert done.json["schema"] == "tokbench.check/1"
     assert done.json["passed"] is False
-    assert [one["passed"] for one in done.json["findings"]] == [False, True]
+    assert [finding["passed"] for finding in done.json["findings"]] == [False, True]
     assert done.json["findings"][0]["group"] == "en"
     suite = ET.parse(tmp_path / "out" / "junit.xml").getroot()
     assert (suite.attrib["tests"], suite.attrib["failures"]) == ("2", "1")
@@ -118,8 +118,8 @@ def test_text_and_options_are_taken_from_the_baseline(run, trained):
     ).good()
     found = run("check", "-t", trained, "--baseline", "macro.json", "--json").good().json
     assert found["aggregation"] == "macro"
-    assert all(one["value"] == one["was"] == one["limit"] for one in found["findings"])
-    names = {(one["group"], one["metric"]) for one in found["findings"]}
+    assert all(finding["value"] == finding["was"] == finding["limit"] for finding in found["findings"])
+    names = {(finding["group"], finding["metric"]) for finding in found["findings"]}
     assert {(None, "premium"), ("en", "premium"), (None, "gini"), ("de", "unk_rate")} <= names
     assert ("de", "premium") not in names
     other = run("check", "-t", trained, "--baseline", "macro.json", "--documents", "file")

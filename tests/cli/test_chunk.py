@@ -21,11 +21,11 @@ def test_chunks_of_files_and_stdin(run: Callable[..., Done], trained: Path, tmp_
     (tmp_path / "b.jsonl").write_text('{"text": "first"}\n{"text": ""}\n{"text": "third one"}\n')
     options = ("chunk", "-t", trained, "--max-tokens", "20", "--overlap", "5", "--respect", "sentences")
     found = run(*options, "a.txt", "b.jsonl").good().documents
-    own = [each for each in found if each["source"] == "a.txt"]
-    assert b"".join(each["text"].encode()[each["overlap"] :] for each in own).decode() == TEXT
-    assert all(each["num_tokens"] <= 20 for each in found)
-    assert [each["chunk"] for each in own] == list(range(len(own)))
-    assert [(each["source"], each["document"]) for each in found[len(own) :]] == [
+    own = [chunk for chunk in found if chunk["source"] == "a.txt"]
+    assert b"".join(chunk["text"].encode()[chunk["overlap"] :] for chunk in own).decode() == TEXT
+    assert all(chunk["num_tokens"] <= 20 for chunk in found)
+    assert [chunk["chunk"] for chunk in own] == list(range(len(own)))
+    assert [(chunk["source"], chunk["document"]) for chunk in found[len(own) :]] == [
         ("b.jsonl:1", 1),
         ("b.jsonl:3", 2),
     ]
@@ -34,7 +34,7 @@ def test_chunks_of_files_and_stdin(run: Callable[..., Done], trained: Path, tmp_
         counted = run("count", "-t", trained, "--json", "--text", each["text"]).json["total"]["tokens"]
         assert counted == each["num_tokens"]
     piped = run(*options, "-", stdin=TEXT.encode()).good().documents
-    assert [each["text"] for each in piped] == [each["text"] for each in own]
+    assert [chunk["text"] for chunk in piped] == [chunk["text"] for chunk in own]
 
 
 @pytest.mark.parametrize(
@@ -66,4 +66,4 @@ def test_template_tokens_count_if_requested(run: Callable[..., Done], tmp_path: 
     options = ("chunk", "-t", "bert", "--text", "the cat sat on the mat", "--max-tokens", "4")
     bare, counted = (run(*options, *more).good().documents for more in ((), ("--template",)))
     assert len(counted) > len(bare)
-    assert all(each["num_tokens"] <= 4 for each in counted)
+    assert all(chunk["num_tokens"] <= 4 for chunk in counted)

@@ -246,7 +246,7 @@ def test_markdown_and_latex_tables_are_written(run, trained, files):
     assert head == "| text | tokens | bytes | characters | bytes/token |"
     assert rule == "| --- | ---: | ---: | ---: | ---: |"
     assert [line.split(" | ")[1] for line in (first, second)] == [
-        f"{one['tokens']:,}" for one in data["files"]
+        f"{file['tokens']:,}" for file in data["files"]
     ]
     assert total.startswith(f"| total | {data['total']['tokens']:,} |")
     assert note == r"by mine \(1,024 tokens\)"

@@ -30,8 +30,8 @@ def test_texts_within_and_beyond_the_limit_are_reported(
         done = run("count", "-t", trained, "a.txt", "b.txt.gz", "--limit", str(limit), "--json")
         assert done.code == code
         assert done.json["within"] == (code == 0)
-        for found in done.json["texts"]:
-            assert (found["tokens"], found["exact"], found["over"]) == (tokens, True, tokens - limit)
+        for entry in done.json["texts"]:
+            assert (entry["tokens"], entry["exact"], entry["over"]) == (tokens, True, tokens - limit)
     assert "1 more than" in run("count", "-t", trained, "a.txt", "--limit", str(tokens - 1)).stdout
     assert (
         "5 fewer than"

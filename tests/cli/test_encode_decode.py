@@ -305,8 +305,8 @@ def test_several_tokenizers_have_a_line_each_for_each_text(run, trained):
         alone = run("encode", "-t", tokenizer, "a text", "another").good().stdout.splitlines()
         assert [first[1], second[1]] == alone
     documents = run("encode", "--json", "-t", trained, "-t", "default", "a text").good().documents
-    assert [one["name"] for one in documents] == ["mine", "default"]
-    assert [" ".join(map(str, one["ids"])) for one in documents] == [rows[0][1], rows[1][1]]
+    assert [document["name"] for document in documents] == ["mine", "default"]
+    assert [" ".join(map(str, document["ids"])) for document in documents] == [rows[0][1], rows[1][1]]
 
 
 def test_several_text_fields_are_joined_and_recorded_in_shards(run, trained, tmp_path):

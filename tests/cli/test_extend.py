@@ -83,7 +83,7 @@ def test_saved_tokenizer_is_extended_to_a_size(run: Callable[..., Done], tmp_pat
     assert "ranks.tiktoken" in done.json["files"]
     run("train", "text.txt", "--vocab-size", "262", "--out", "longer").good()
     longer, new = (tokbench.load(tmp_path / name) for name in ("longer", "new"))
-    pieces = [[one.token_bytes(id) for id in one.encode(TEXT)] for one in (longer, new)]
+    pieces = [[tokenizer.token_bytes(id) for id in tokenizer.encode(TEXT)] for tokenizer in (longer, new)]
     assert pieces[0] == pieces[1]
 
 

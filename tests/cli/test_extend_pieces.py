@@ -165,7 +165,7 @@ def test_added_tokens_after_a_unigram_keep_their_ids(
     run("extend", "new", text, "--tokens", "9", "--out", "newer").good()  # reuses the placeholders
     for name in ("new", "newer"):
         opened = tokbench.load(tmp_path / name)
-        assert [opened.token_bytes(size + each) for each in (0, 1)] == [b"the", b"ten"]
+        assert [opened.token_bytes(size + offset) for offset in (0, 1)] == [b"the", b"ten"]
         assert opened.info.special_tokens["ten"] == size + 1
         assert size + 1 not in opened.encode("ten tens attend")
         assert max(opened.encode(TEXT)) > size + 1

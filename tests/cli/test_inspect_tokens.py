@@ -158,7 +158,7 @@ def test_two_tokenizers_are_compared(
     assert found["only_first"] == [{"id": 257, "bytes": "6c6f77"}]
     assert found["only_second"] == [{"id": 259, "bytes": b"new".hex()}]
     assert found["merges"]["only_first"] == [{"rank": 1, "left": b"lo".hex(), "right": b"w".hex()}]
-    assert {each["name"]: each["values"] for each in found["settings"]} == {"merges": [3, 2]}
+    assert {setting["name"]: setting["values"] for setting in found["settings"]} == {"merges": [3, 2]}
 
 
 def test_equal_tokenizers_have_no_difference(run: Callable[..., Done], mine: Path) -> None:
@@ -192,7 +192,7 @@ def test_different_special_tokens_and_normalizer_are_shown(
     other = written(tmp_path / "other" / "tokenizer.json", document)
     found = run("inspect", mine, other, "--json").good().json
     assert found["special_tokens"] == [{"token": "<|end|>", "ids": [None, 260]}]
-    assert "normalizer" in {each["name"] for each in found["settings"]}
+    assert "normalizer" in {setting["name"] for setting in found["settings"]}
     assert found["same"] is False
 
 
@@ -236,5 +236,5 @@ def test_each_token_is_shown_in_detail(run, tmp_path, backend):
     size = run("inspect", "small", "--json").good().json["vocab_size"]
     asked = [option for id in range(size) for option in ("--id", str(id))]
     found = run("inspect", "small", *asked, "--json").good().json["tokens"]
-    assert [each["id"] for each in found] == list(range(size))
-    assert [each["kind"] for each in found].count("unknown") == 1
+    assert [token["id"] for token in found] == list(range(size))
+    assert [token["kind"] for token in found].count("unknown") == 1

@@ -84,8 +84,8 @@ def files_of(folder):
     [
         ("merging", 0),
         *(
-            pytest.param(other, marks=pytest.mark.slow)
-            for other in [("reading", 0), ("counting", 1), ("merging", 1)]
+            pytest.param(progress, marks=pytest.mark.slow)
+            for progress in [("reading", 0), ("counting", 1), ("merging", 1)]
         ),
     ],
 )

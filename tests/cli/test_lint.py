@@ -77,16 +77,18 @@ def test_json_and_sarif_have_the_same_findings(run: Callable[..., Done], tmp_pat
     path = write(tmp_path, "x\u202e", "y\u200b")
     found = run("lint", "-t", path, "--select", "characters", "--json", "--sarif", "out.sarif").good().json
     assert found["schema"] == "tokbench.lint/1"
-    assert [each["rule"] for each in found["findings"]] == ["bidi-in-token", "invisible-in-token"]
+    assert [finding["rule"] for finding in found["findings"]] == ["bidi-in-token", "invisible-in-token"]
     assert found["counts"] == {"error": 0, "warning": 0, "note": 2}
     [sarif] = json.loads((tmp_path / "out.sarif").read_text())["runs"]
-    assert [each["ruleId"] for each in sarif["results"]] == [each["rule"] for each in found["findings"]]
+    assert [result["ruleId"] for result in sarif["results"]] == [
+        finding["rule"] for finding in found["findings"]
+    ]
 
 
 def test_rules_are_explained_and_listed(run: Callable[..., Done]) -> None:
     page = run("lint", "--explain", "bidi-in-token").good().lines
     assert [line.split()[0] for line in page] == ["bidi-in-token", "breaks", "found", "remedy"]
-    names = [each["name"] for each in run("lint", "--list", "--json").good().json["rules"]]
+    names = [rule["name"] for rule in run("lint", "--list", "--json").good().json["rules"]]
     assert names == [line.split()[0] for line in run("lint", "--list").good().lines if line[:1].strip()]
     run("lint", "--explain", "bidi").refused(2, "there is no rule 'bidi'")
 
@@ -116,7 +118,7 @@ def test_verdicts_have_a_witness_or_a_reason_for_each_token(run: Callable[..., D
     path = write(tmp_path, "never")
     run("lint", "-t", path, "--select", "reachability", "--verdicts", "out.jsonl", "--json").good()
     verdicts = {
-        each["id"]: each for each in map(json.loads, (tmp_path / "out.jsonl").read_bytes().splitlines())
+        entry["id"]: entry for entry in map(json.loads, (tmp_path / "out.jsonl").read_bytes().splitlines())
     }
     assert len(verdicts) == 258
     assert verdicts[256] == {"id": 256, "verdict": "reachable", "witness": "ab"}
@@ -217,8 +219,8 @@ def test_fix_repairs_a_copy(run: Callable[..., Done], tmp_path: Path) -> None:
     found = run("lint", "-t", source, "--fix", out, *chosen, "--json").good().json
     assert {path.name: path.read_bytes() for path in source.iterdir()} == before
     repaired = ["turn-end-not-eos", "class-disagrees", "clean-up-spaces", "program-beside"]
-    assert [each["rule"] for each in found["repairs"]] == repaired
-    assert {each["rule"]: each["why"] for each in found["left"]} == {
+    assert [repair["rule"] for repair in found["repairs"]] == repaired
+    assert {entry["rule"]: entry["why"] for entry in found["left"]} == {
         "missing-role": "what the model was trained with is not in the files"
     }
     assert found["texts_compared"] > 10
@@ -232,7 +234,7 @@ def test_fix_repairs_a_copy(run: Callable[..., Done], tmp_path: Path) -> None:
     assert json.loads((out / "generation_config.json").read_text()) == {"eos_token_id": [257, 256]}
     assert (out / "tokenizer.json").read_bytes() == before["tokenizer.json"]
     again = run("lint", "-t", out, *chosen, "--json").good().json["findings"]
-    assert not {each["rule"] for each in again} & set(repaired)
+    assert not {repair["rule"] for repair in again} & set(repaired)
     run("lint", "-t", source, "--fix", out).refused(2, "is there already")
 
 

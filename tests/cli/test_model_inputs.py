@@ -42,11 +42,11 @@ def test_windows_are_records_with_their_document(run: Callable[..., Done], train
     options = ("-t", trained, "--truncate", "4", "--overflow", "--stride", "1", "--text")
     whole = rows(run("encode", "-t", trained, "--text", "one two three four", "short"))
     found = run("encode", *options, "--json", "one two three four", "short").good().documents
-    assert [(each["document"], each["window"]) for each in found[-2:]] == [(0, len(found) - 2), (1, 0)]
-    joined = found[0]["ids"] + [id for each in found[1:-1] for id in each["ids"][1:]]
+    assert [(row["document"], row["window"]) for row in found[-2:]] == [(0, len(found) - 2), (1, 0)]
+    joined = found[0]["ids"] + [id for row in found[1:-1] for id in row["ids"][1:]]
     assert joined == whole[0]
     assert found[-1]["ids"] == whole[1]
-    assert rows(run("encode", *options, "one two three four", "short")) == [each["ids"] for each in found]
+    assert rows(run("encode", *options, "one two three four", "short")) == [row["ids"] for row in found]
 
 
 def test_padding_has_an_attention_mask(

@@ -184,7 +184,8 @@ def phases_of(done):
     """Return the reports of each phase."""
     lines = reports(done)
     return {
-        phase: [line for line in lines if line["phase"] == phase] for phase in {one["phase"] for one in lines}
+        phase: [line for line in lines if line["phase"] == phase]
+        for phase in {line["phase"] for line in lines}
     }
 
 

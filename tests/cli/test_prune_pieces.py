@@ -61,7 +61,7 @@ def test_pruned_bpe_model_keeps_its_symbols(run: Callable[..., Done], text: Path
     assert (done.json["algorithm"], done.json["new_vocab_size"]) == ("character_bpe", 300)
     assert proofs(done)[0] == "sentencepiece"
     processor = sentencepiece.SentencePieceProcessor(model_proto=(tmp_path / "new/it.model").read_bytes())
-    assert [processor.id_to_piece(processor.piece_to_id(each)) for each in ("<sep>", "ab", "the")] == [
+    assert [processor.id_to_piece(processor.piece_to_id(piece)) for piece in ("<sep>", "ab", "the")] == [
         "<sep>", "ab", "the",
     ]  # fmt: skip
     new = tokbench.load(tmp_path / "new" / "it.model")

@@ -27,7 +27,7 @@ def test_json_has_every_figure(run, trained, files):
     tokenizer = tokbench.load(trained)
     tokens = data["tokenizer"]["counts"]["tokens"]
     assert list(data["tokenizer"]["metrics"]) == list(METRICS)
-    assert sum(data["lengths"]) == sum(one["occurrences"] for one in data["vocabulary_usage"]) == tokens
+    assert sum(data["lengths"]) == sum(usage["occurrences"] for usage in data["vocabulary_usage"]) == tokens
     assert data["cost"]["embedding_bytes"] == 1024 * 64 * 2
     assert data["tokenizer"]["fairness"]["reference"] == "en"
     for use in data["most_used"]:
@@ -121,7 +121,7 @@ def test_several_tokenizers_have_a_report_each(run, trained, tmp_path):
     heads = [line for line in run(*several).good().lines if "tokens, runs on" in line]
     assert [head.partition(":")[0] for head in heads] == ["mine", "default"]
     data = run(*several, "--json").good().json
-    assert (data["schema"], [one["tokenizer"]["name"] for one in data["reports"]]) == (
+    assert (data["schema"], [report["tokenizer"]["name"] for report in data["reports"]]) == (
         "tokbench.report/1",
         ["mine", "default"],
     )

@@ -67,8 +67,10 @@ def test_batch_may_be_empty(tokenizer: Tokenizer) -> None:
 def assert_same_as_segmentations(tokenizer: Tokenizer, batch: Sequence[str], *, threads: int | None) -> None:
     spans = encode_spans(tokenizer, batch, threads=threads)
     segmentations = [tokenizer.segment(text).tokens for text in batch]
-    assert [ids.tolist() for ids in spans.encoded] == [[token.id for token in each] for each in segmentations]
-    tokens = [token for each in segmentations for token in each]
+    assert [ids.tolist() for ids in spans.encoded] == [
+        [token.id for token in segmentation] for segmentation in segmentations
+    ]
+    tokens = [token for segmentation in segmentations for token in segmentation]
     assert spans.starts.tolist() == [token.span.start for token in tokens]
     assert spans.stops.tolist() == [token.span.stop for token in tokens]
     assert spans.kinds.tolist() == [KIND_NUMBERS[token.kind] for token in tokens]

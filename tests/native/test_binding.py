@@ -112,9 +112,11 @@ def test_invalid_argument_is_refused(module: Any, call: Callable[[Any], object])
 
 
 def test_uninitialized_object_is_refused(module: Any) -> None:
-    for made in (module.PretokenCounter, module.Encoder):
+    for kernel_class in (module.PretokenCounter, module.Encoder):
         with pytest.warns(RuntimeWarning, match="uninitialized"), pytest.raises(TypeError):
-            made.__new__(made).encode("text") if made is module.Encoder else made.__new__(made).finish()
+            kernel_class.__new__(kernel_class).encode(
+                "text"
+            ) if kernel_class is module.Encoder else kernel_class.__new__(kernel_class).finish()
 
 
 def test_second_initialization_is_refused(module: Any) -> None:

@@ -80,7 +80,7 @@ def test_windows_equal_the_librarys(
     peer.enable_truncation(most, stride=stride, strategy=strategy, direction=side)
     try:
         plan = TruncationPlan(max_length=most, stride=stride, strategy=strategy, side=side, overflow=True)
-        columns = [[each] for each in texts]
+        columns = [[text] for text in texts]
         rows = list(rows_of(ours(template), *columns, truncation=plan, threads=1))
     except TextError as error:
         if "stride" in str(error):
@@ -113,15 +113,15 @@ def test_padding_equals_the_librarys(
     expected = peer.encode_batch(texts)
     rows = list(rows_of(ours(template), texts, threads=1))
     plan = PaddingPlan(length=length, multiple_of=multiple, side=side)
-    longest = max(len(each.ids) for each in expected)
+    longest = max(len(encoding.ids) for encoding in expected)
     if length is not None and longest > plan.width([]):  # the library would return an unpadded longer text
         with pytest.raises(TextError, match="more than the"):
             pad_rows(ours(template), rows, padding=plan)
         return
     found = pad_rows(ours(template), rows, padding=plan)
-    assert found.ids.tolist() == [each.ids for each in expected]
-    assert found.attention_mask.tolist() == [each.attention_mask for each in expected]
-    assert found.type_ids.tolist() == [each.type_ids for each in expected]
+    assert found.ids.tolist() == [encoding.ids for encoding in expected]
+    assert found.attention_mask.tolist() == [encoding.attention_mask for encoding in expected]
+    assert found.type_ids.tolist() == [encoding.type_ids for encoding in expected]
 
 
 @pytest.mark.real

@@ -37,13 +37,15 @@ BERT = {
 }
 NORMALIZERS: list[list[dict[str, Any]]] = [
     *[
-        [each]
-        for each in (NFC, NFD, NFKC, NFKD, LOWERCASE, STRIP_ACCENTS, BERT, PREPEND, REPLACE, REMOVE, STRIP)
+        [step]
+        for step in (NFC, NFD, NFKC, NFKD, LOWERCASE, STRIP_ACCENTS, BERT, PREPEND, REPLACE, REMOVE, STRIP)
     ],
     *[[LOWERCASE, NFD, STRIP_ACCENTS], [NFKD, REPLACE, NFC], [PREPEND, NFKC, REPLACE_SPACES, STRIP]],
     *[[STRIP, REMOVE, NFKC, LOWERCASE], [REPLACE_SPACES, BERT]],
 ]
-MARKS = "".join(each for each in map(chr, range(0x20000)) if unicodedata.ucd_3_2_0.combining(each))
+MARKS = "".join(
+    character for character in map(chr, range(0x20000)) if unicodedata.ucd_3_2_0.combining(character)
+)
 CHARACTERS = (
     "aAbeEiI xﬁé\u0344ậâạİ한가각\u1100\u1161\u11a8\u0b47\u0b56\u0b3e\u0958Ω½①\u3000カ\u3099ﾞｶﾞ\U0001d15e\u0cca\u0cc6"
     "\u0cc2\u0cd5字\x00\x85\u2028\tΣ"

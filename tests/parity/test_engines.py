@@ -140,8 +140,8 @@ def test_both_engines_agree_on_characters_whose_class_has_changed(shared: Path, 
     disputed = sorted(
         {
             character
-            for each in CLASSES
-            for character in set(regex.findall(each, text)) ^ set(members(each, text))
+            for members_of_class in CLASSES
+            for character in set(regex.findall(members_of_class, text)) ^ set(members(members_of_class, text))
         }
     )
     assert disputed, "the libraries' tables are of the same year: compare others"
@@ -260,7 +260,9 @@ def test_settled_characters_have_the_same_class_in_installed_libraries(
     settled = "".join(sorted(one for one, number in classes.items() if is_settled(one, number)))
     assert len(settled) > 100_000
     for number, each in enumerate(CLASSES, start=1):
-        assert set(members(each, settled)) == {one for one in settled if classes[one] == number}
+        assert set(members(each, settled)) == {
+            character for character in settled if classes[character] == number
+        }
 
 
 def test_characters_whose_class_changed_are_not_settled() -> None:

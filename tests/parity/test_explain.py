@@ -51,7 +51,7 @@ MORE = ["", " ", "▁x ▁", "don't STOP's", "ab" * 50, "e\u0301 Å ﬁ", "<s> <
 
 
 def trained(subject: str) -> Tokenizer:
-    return next(each for each in SUBJECTS if str(each) == subject).trained
+    return next(candidate for candidate in SUBJECTS if str(candidate) == subject).trained
 
 
 def check(tokenizer: Tokenizer, text: str) -> None:
@@ -67,7 +67,7 @@ def check_texts(tokenizer: Tokenizer, *, every: int) -> None:
         check(tokenizer, text)
 
 
-@pytest.mark.parametrize("subject", [str(each) for each in SUBJECTS])
+@pytest.mark.parametrize("subject", [str(subject) for subject in SUBJECTS])
 def test_every_trained_tokenizer_is_explained(subject: str) -> None:
     check_texts(trained(subject), every=4)
 
@@ -77,7 +77,7 @@ def test_sentencepiece_is_explained(name: str) -> None:
     check_texts(variant(name), every=4)
 
 
-@pytest.mark.parametrize("subject", [str(each) for each in SUBJECTS])
+@pytest.mark.parametrize("subject", [str(subject) for subject in SUBJECTS])
 @given(text=texts)
 def test_any_text_is_explained(subject: str, text: str) -> None:
     check(trained(subject), text)

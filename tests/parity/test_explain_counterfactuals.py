@@ -46,7 +46,7 @@ def bpe(*, without=(), adding=(), **options):
     description = trained("bpe").description()
     tokens, merges = (
         list(description.tokens),
-        [each for each in description.merges if each[:2] not in without],
+        [merge for merge in description.merges if merge[:2] not in without],
     )
     for left, right in adding:
         tokens.append(tokens[left] + tokens[right])
@@ -123,7 +123,7 @@ def test_merge_crosses_the_boundary_without_the_pattern() -> None:
 def test_boundary_at_an_added_token_disappears_without_it() -> None:
     text = f"no{SPECIAL_TOKENS[0]}s"
     boundaries = explain(trained("bpe"), text, special=SpecialPolicy.ENCODE).boundaries
-    beside = [each.offset for each in boundaries if isinstance(each.cause, BesideAddedToken)]
+    beside = [boundary.offset for boundary in boundaries if isinstance(boundary.cause, BesideAddedToken)]
     assert beside == [2, len(text) - 1]
     assert not set(beside) & set(edges(bpe(adding=joining(text), **NO_PATTERN), text))
 
@@ -184,8 +184,12 @@ def test_sentencepiece_merges_with_the_missing_piece() -> None:
 
 @pytest.mark.parametrize("name", ["bpe", "unigram"])
 def test_character_with_its_own_piece_is_not_spelled_in_bytes(name: str) -> None:
-    inside = [each for each in explain(variant(name), "日").boundaries if isinstance(each.cause, Fallback)]
-    assert [each.cause.character for each in inside] == ["日", "日"]
+    inside = [
+        boundary
+        for boundary in explain(variant(name), "日").boundaries
+        if isinstance(boundary.cause, Fallback)
+    ]
+    assert [split.cause.character for split in inside] == ["日", "日"]
     changed = sentencepiece(name, scores={"日": -5.0})
     assert len(changed.encode("日")) == len(variant(name).encode("日")) - 2
 
@@ -200,7 +204,7 @@ def test_unigram_splits_differently_with_a_better_piece() -> None:
             continue
         checked += 1
         piece = cause.piece.data.decode()
-        score = next(each.score for each in tokenizer.model.pieces if each.text == piece)
+        score = next(entry.score for entry in tokenizer.model.pieces if entry.text == piece)
         assert edges(unigram({piece: score + cause.margin + 0.01}), word) != edges(tokenizer, word)
     assert checked > 10
 

@@ -220,7 +220,7 @@ def test_texts_changed_by_nfc_run_on_the_kernel(tmp_path: Path, monkeypatch: pyt
     ]
     expected = [library.encode(text) for text in given_texts]
     monkeypatch.setattr(NativeDocument, "_library", None)
-    assert [each.tolist() for each in native.encode_batch(given_texts, threads=2)] == expected
+    assert [ids.tolist() for ids in native.encode_batch(given_texts, threads=2)] == expected
     assert [native.encode(text) for text in given_texts] == expected
     assert native.count_batch(given_texts, threads=2).tolist() == list(map(len, expected))
 

@@ -51,8 +51,8 @@ def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         opened(path, pattern=PATTERNS[request.param], engine=engine, special_tokens={"<|end|>": None})
         for engine in ("auto", "library")
     ]
-    assert [each.engine for each in made] == ["native", "library"]
-    native, library = (each.tokenizer for each in made)
+    assert [opened.engine for opened in made] == ["native", "library"]
+    native, library = (opened.tokenizer for opened in made)
     return native, library
 
 

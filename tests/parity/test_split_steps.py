@@ -59,7 +59,9 @@ def test_steps_split_every_kind_of_character_as_in_the_library(name: str) -> Non
     covered = [character for character in characters if native._covers(character)]
     assert len(covered) > 35_000
     for start in range(0, len(covered), 1 << 14):
-        text = "".join(f"a{one} {one}1 '{one}\n" for one in covered[start : start + (1 << 14)])
+        text = "".join(
+            f"a{character} {character}1 '{character}\n" for character in covered[start : start + (1 << 14)]
+        )
         # Comparing lengths suffices: the pre-tokens cover the text, and the library spells each byte as a character.
         expected = [len(piece) for piece, _ in pre_tokenizer.pre_tokenize_str(text)]
         assert list(map(len, native._encoder.pretokens(text.encode()))) == expected

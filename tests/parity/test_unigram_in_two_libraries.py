@@ -173,8 +173,8 @@ def test_every_default_training_can_be_exported(sizes: list[int | None]) -> None
             continue
         source = Source(tokenizer=tokenizer, description=tokenizer.description())
         processor, made = opened(tokenizer.proto, target_named("tokenizers").make(source).files[""])
-        for each in (text, long):
-            assert made.encode(each, add_special_tokens=False).ids == processor.encode(each)
+        for sample in (text, long):
+            assert made.encode(sample, add_special_tokens=False).ids == processor.encode(sample)
         exported += 1
     assert exported > 10
     assert exported + refused == len(some)

@@ -184,9 +184,13 @@ def test_every_kind_of_character_is_split_as_in_the_library(tmp_path: Path, kind
     native, library = both(tmp_path, quick_tour({"type": kind}))
     pre_tokenizer = library._engines.plain.pre_tokenizer
     characters = list(map(chr, [*range(0x3400), 0xFEFF, 0xFF3F, 0x1F600, 0xE0100]))
-    covered = [each for each in characters if not 0xD800 <= ord(each) < 0xE000 and native._covers(each)]
+    covered = [
+        character
+        for character in characters
+        if not 0xD800 <= ord(character) < 0xE000 and native._covers(character)
+    ]
     assert len(covered) > 12_000
-    text = "".join(f"a{each}a{each} {each}{each}." for each in covered)
+    text = "".join(f"a{character}a{character} {character}{character}." for character in covered)
     pieces = [piece for piece, _ in pre_tokenizer.pre_tokenize_str(text)]
     assert [piece.decode() for piece in native._encoder.pretokens(text.encode())] == pieces
 

@@ -41,7 +41,7 @@ def bpe(*pieces: str, merges: str = "", **fields: Any) -> dict[str, Any]:
     return {
         "type": "BPE",
         "vocab": {piece: id for id, piece in enumerate(["[UNK]", *pieces])},
-        "merges": [each.split(" ") for each in merges.split(",") if each],
+        "merges": [pair.split(" ") for pair in merges.split(",") if pair],
         "unk_token": "[UNK]",
         **fields,
     }
@@ -347,7 +347,11 @@ def assert_table_knows(normalization: TextNormalization, text: str) -> None:
 def test_kernel_table_normalizes_every_kind_of_character(number: int) -> None:
     ideographs = (range(0x3500, 0x9F00), range(0x20100, 0x2F700), range(0x2FB00, 0xE0000))
     alike = (*ideographs, range(0xE0200, 0x10FF00))  # and unassigned code points
-    some = (one for one in characters_of_all_kinds() if not any(ord(one) in each for each in alike))
+    some = (
+        character
+        for character in characters_of_all_kinds()
+        if not any(ord(character) in characters for characters in alike)
+    )
     assert_table_knows(TextNormalization(BY_CHARACTER[number]), "\n".join(some))
 
 

@@ -122,11 +122,11 @@ def test_template_text_does_not_depend_on_the_content(name: str, conversation: C
     assume("</think>" not in str(conversation))  # a template searches for it
     other, _ = labelled(conversation)
     try:
-        written = [write(TEMPLATES[name], one, prompt=prompt) for one in (conversation, other)]
+        written = [write(TEMPLATES[name], talk, prompt=prompt) for talk in (conversation, other)]
     except TemplateError:
         reject()
     first, second = (
-        "".join(letter for letter, origin in letters(one) if origin.is_template) for one in written
+        "".join(letter for letter, origin in letters(rendered) if origin.is_template) for rendered in written
     )
     assert "".join(first.split()) == "".join(second.split())
 

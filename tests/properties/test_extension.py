@@ -52,7 +52,7 @@ def test_words_become_coarser_or_stay_the_same(
         found = grow(vocabulary, counted, num_tokens=30, min_frequency=1, threads=1, progress=no_progress)
         grown = vocabulary.grown(found.tokens)
         everything = [*old, *new, *others]
-        before, after = (each.cut(everything, threads=1) for each in (vocabulary, grown))
+        before, after = (pieces.cut(everything, threads=1) for pieces in (vocabulary, grown))
         unchanged = unchanged_words(vocabulary, grown, everything, threads=1)
         assert unchanged == int((np.diff(before.offsets) == np.diff(after.offsets)).sum())
     assert grown.tokens[: len(vocabulary.tokens)] == vocabulary.tokens

@@ -57,7 +57,9 @@ def run(good: Path, folder: Path, *, seed: int, first: int, cases: int) -> list[
     done = program(good, folder, seed, first, cases)
     told: list[dict[str, Any]] = list(map(json.loads, done.stdout.splitlines()))
     wrong = [
-        f"seed {seed}, case {one['case']} ({one['kind']}): {one['error']}" for one in told if "case" in one
+        f"seed {seed}, case {record['case']} ({record['kind']}): {record['error']}"
+        for record in told
+        if "case" in record
     ]
     if done.returncode:
         last = told[-1] if told else {"begun": "none", "kind": "opening good files"}
@@ -65,7 +67,7 @@ def run(good: Path, folder: Path, *, seed: int, first: int, cases: int) -> list[
         wrong.append(
             f"seed {seed}, case {last['begun']} ({last['kind']}) ended with {done.returncode}: {end}"
         )
-    elif sum("begun" in one for one in told) != cases:
+    elif sum("begun" in record for record in told) != cases:
         wrong.append(f"seed {seed}: not all {cases} cases were tried")
     return wrong
 

@@ -49,9 +49,9 @@ def test_lines_are_hashed_as_documents(kernel: LineKernel, text: str, largest: i
     digests = [sha256(line).digest() for line in documents]
     number, num_bytes, total, smallest = kernel.line_documents(text.encode(), largest, most)
     assert (number, num_bytes) == (len(documents), sum(map(len, documents)))
-    assert int.from_bytes(total, "big") == sum(int.from_bytes(one, "big") for one in digests) % 2**256
-    beginnings = sorted({int.from_bytes(one[:8], "big") for one in digests})
-    assert list(smallest) == [one for one in beginnings if one <= largest][:most]
+    assert int.from_bytes(total, "big") == sum(int.from_bytes(digest, "big") for digest in digests) % 2**256
+    beginnings = sorted({int.from_bytes(digest[:8], "big") for digest in digests})
+    assert list(smallest) == [beginning for beginning in beginnings if beginning <= largest][:most]
 
 
 @given(text=texts, largest=st.sampled_from([2**32, 2**30]), fewest_bytes=st.integers(0, 9))

@@ -68,7 +68,7 @@ def test_tiled_tokens_count_as_placed_tokens(
 @pytest.mark.parametrize("name", KERNEL_NAMES)
 @given(documents=any_tiled_documents)
 def test_texts_count_as_their_utf8(name: str, documents: list[Document]) -> None:
-    documents = [each for each in documents if is_utf8(each.text)]
+    documents = [document for document in documents if is_utf8(document.text)]
     pieces = pieces_of(documents)
     tiled, texts = (new_measurer(name, NUM_GROUPS, pieces=pieces) for _ in range(2))
     assert add_texts(texts, documents, pieces).tolist() == add_tiled(tiled, documents, pieces).tolist()
@@ -80,15 +80,15 @@ def test_texts_count_as_their_utf8(name: str, documents: list[Document]) -> None
     [
         *(b"", b"\x99s"),
         *(
-            pytest.param(other, marks=pytest.mark.slow)
-            for other in (b"s", b" ", b"=", b"\xa9", b"\xcc\x81", b"5")
+            pytest.param(data, marks=pytest.mark.slow)
+            for data in (b"s", b" ", b"=", b"\xa9", b"\xcc\x81", b"5")
         ),
     ],
     ids=repr,
 )
 def test_every_two_tokens_count_as_their_text(after: bytes) -> None:
-    documents = [tokens_of(one, other, after) for one in WORD_TOKENS for other in WORD_TOKENS]
-    documents += [tokens_of(one, b"", other, after) for one in WORD_TOKENS for other in WORD_TOKENS]
+    documents = [tokens_of(token, other, after) for token in WORD_TOKENS for other in WORD_TOKENS]
+    documents += [tokens_of(token, b"", other, after) for token in WORD_TOKENS for other in WORD_TOKENS]
     pieces = pieces_of(documents)
     tiled = new_measurer("native", pieces=pieces)
     rows = add_tiled(tiled, documents, pieces).tolist()
@@ -110,7 +110,7 @@ def test_every_character_has_the_same_class_in_both(step: int) -> None:
     """Each character stands between letters and between digits, and token boundaries cut through it."""
     native, python = new_measurer("native"), new_measurer("python")
     characters = [chr(point) for point in range(step, 0x30000, 41) if not 0xD800 <= point < 0xE000]
-    text = "".join(f"a{each}b 1{each}2\n" for each in characters).encode()
+    text = "".join(f"a{character}b 1{character}2\n" for character in characters).encode()
     spans = tuple(pairwise([*range(0, len(text), step), len(text)]))
     document = Document(text, spans, (0,) * len(spans))
     assert add(native, [document]).tolist() == add(python, [document]).tolist()
@@ -140,7 +140,9 @@ def test_order_and_batches_do_not_change_the_counts(
     order = random.Random(seed).sample(range(len(documents)), len(documents))
     for first in range(0, len(order), size):
         numbers = order[first : first + size]
-        assert add(apart, [documents[each] for each in numbers]).tolist() == [rows[each] for each in numbers]
+        assert add(apart, [documents[number] for number in numbers]).tolist() == [
+            rows[number] for number in numbers
+        ]
     assert everything(apart) == everything(together)
 
 
@@ -197,7 +199,7 @@ def test_totals_of_a_group_are_the_sums_of_its_documents(name: str, documents: l
         of_group = [row for row, each in zip(rows.tolist(), documents, strict=True) if each.group == group]
         assert total == [sum(column) for column in zip(*of_group, strict=True)] or not of_group
         alone = new_measurer(name)
-        add(alone, [replace(each, group=0) for each in documents if each.group == group])
+        add(alone, [replace(document, group=0) for document in documents if document.group == group])
         assert measurer.totals()[group].tolist() == alone.totals()[0].tolist()
         assert measurer.worst_words(group, 9) == alone.worst_words(0, 9)
 

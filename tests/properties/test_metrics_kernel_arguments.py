@@ -216,6 +216,6 @@ def test_negative_number_of_groups_is_refused(name: str) -> None:
 @pytest.mark.parametrize("name", KERNEL_NAMES)
 def test_joining_itself_or_other_groups_is_refused(name: str) -> None:
     measurer = new_measurer(name, 2)
-    for other in [measurer, new_measurer(name, 1)]:
+    for joined in [measurer, new_measurer(name, 1)]:
         with pytest.raises(ValueError, match=r"itself|numbers of groups"):
-            measurer.join(other)
+            measurer.join(joined)

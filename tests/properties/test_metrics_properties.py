@@ -159,9 +159,9 @@ def test_gini_is_a_share_and_scale_invariant(values: list[int], factor: int) -> 
 
 @given(tokens=st.dictionaries(st.sampled_from("abcdef"), st.integers(1, 10**6), min_size=1))
 def test_premiums_of_swapped_languages_are_reciprocal(tokens: dict[str, int]) -> None:
-    for one in tokens:
+    for token in tokens:
         for other in tokens:
-            there, back = premiums(tokens, reference=one)[other], premiums(tokens, reference=other)[one]
+            there, back = premiums(tokens, reference=token)[other], premiums(tokens, reference=other)[token]
             assert there is not None
             assert back is not None
             assert abs(there * back - 1) < 1e-9

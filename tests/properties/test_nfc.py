@@ -58,7 +58,7 @@ def test_nfc_of_any_text_equals_pythons(text: str) -> None:
 def test_nfc_of_every_character_equals_pythons(before: str, after: str) -> None:
     characters = characters_in_use()
     for start in range(0, len(characters), 4096):
-        assert_normal("\n".join(before + each + after for each in characters[start : start + 4096]))
+        assert_normal("\n".join(before + character + after for character in characters[start : start + 4096]))
 
 
 def test_nfc_of_every_composing_pair_equals_pythons() -> None:
@@ -93,12 +93,12 @@ def test_covered_text_is_normalized_as_by_tokenizers(kernel: str) -> None:
     agreement = UnicodeAgreement(tokenizers_members, kernel=kernel, nfc=True)
     theirs = normalizers.NFC()
     asked = {
-        each
-        for each in characters_in_use()
-        if unicodedata.category(each) not in {"Cn", "Co"} and each not in MANY_ALIKE
+        character
+        for character in characters_in_use()
+        if unicodedata.category(character) not in {"Cn", "Co"} and character not in MANY_ALIKE
     }
     covered = asked - agreement.disputed_among(asked)
     assert {"\u103a", "\u1039", "\u0f39", "é", "ক", "\u09be", "\u1161"} <= covered
-    text = "\n".join(f"a{each}\u0323\u0301 \u0f74{each}b" for each in sorted(covered))
+    text = "\n".join(f"a{character}\u0323\u0301 \u0f74{character}b" for character in sorted(covered))
     assert theirs.normalize_str(text) == nfc(text) == _bpe.nfc(text)
     assert agreement.covers(_bpe.nfc(text))

@@ -30,7 +30,7 @@ def test_merged_pieces_equal_the_reference(
     for word in words:
         parts = reference.merge(word, grown)
         assert [part.strip(UNKNOWN) for part in pieces.cut(word)] == parts
-        before, after = (_ends(reference.merge(word, each)) for each in (ranks, grown))
+        before, after = (_ends(reference.merge(word, pair_ranks)) for pair_ranks in (ranks, grown))
         assert after <= before
     for text in expected:
         assert reference.merge(text, grown) == [text]
@@ -50,7 +50,7 @@ def test_scored_pieces_equal_the_reference(
     assert pieces.new == expected
     grown = scores | expected
     for word in words:
-        old, new = (reference.best_cut(word, each, unknown) for each in (scores, grown))
+        old, new = (reference.best_cut(word, piece_scores, unknown) for piece_scores in (scores, grown))
         assert new.score >= old.score
         assert new.parts == old.parts or not expected.keys().isdisjoint(new.parts)
     for text in expected:
@@ -69,14 +69,20 @@ def test_matched_pieces_equal_the_reference(
     most, min_frequency = limits
     letters = [*LETTERS, *(f"##{letter}" for letter in LETTERS)]
     missing = data.draw(st.sets(st.sampled_from(letters), max_size=2))
-    old = [*(each for each in letters if each not in missing), *begin, *(f"##{text}" for text in inside)]
+    old = [
+        *(letter for letter in letters if letter not in missing),
+        *begin,
+        *(f"##{text}" for text in inside),
+    ]
     expected = reference.extend_matched(old, words, most=most, min_frequency=min_frequency)
     pieces = MatchedGrowing(old, prefix="##")
     learner = PieceLearner(pieces, words, min_frequency=min_frequency, text_of=pieces.text_of)
     assert learner.learn(most) == expected
     saved = 0
     for word, count in words.items():
-        (before, rest), (after, rest_after) = (reference.match(word, each) for each in (old, old + expected))
+        (before, rest), (after, rest_after) = (
+            reference.match(word, vocabulary) for vocabulary in (old, old + expected)
+        )
         assert after == before or not set(expected).isdisjoint(after)
         assert not (rest_after and not rest)
         saved += 0 if rest else count * (len(before) - len(after))

@@ -37,12 +37,12 @@ def test_unchanged_characters_neither_compose_nor_reorder(form: str) -> None:
     assert len(left) > 100_000
     for before in filter(still.leaves, "a각ক\u1100\u0301"):
         for start in range(0, len(left), 1000):
-            pairs = [before + one for one in left[start : start + 1000]]
+            pairs = [before + character for character in left[start : start + 1000]]
             # Every part of a normalized text is normalized, so that a thousand pairs are checked at once.
             if still.leaves(together := "".join(pairs)):
                 assert unicodedata.normalize(form, together) == together
             else:
-                assert all(unicodedata.normalize(form, each) == each for each in pairs if still.leaves(each))
+                assert all(unicodedata.normalize(form, pair) == pair for pair in pairs if still.leaves(pair))
 
 
 def test_ordinary_texts_of_many_scripts_are_unchanged() -> None:

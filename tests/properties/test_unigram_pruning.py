@@ -61,7 +61,7 @@ def test_removed_pieces_equal_the_reference(pieces: Pieces, data: st.DataObject)
 
 @given(vocabularies(), st.text(LETTERS, min_size=1, max_size=6))
 def test_best_spelling_equals_the_reference(pieces: Pieces, text: str) -> None:
-    others = [each for each in pieces if each[0] != text]
+    others = [piece for piece in pieces if piece[0] != text]
     expected = reference.spelling(text, dict(enumerate(others)))
     found = best_spelling(text, dict(pieces), longest=5)
     assert (found is None) == (expected is None)

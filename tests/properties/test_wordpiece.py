@@ -225,8 +225,12 @@ def test_words_of_documents_equal_the_librarys(
     characters = sorted(set("".join(expected)))
     inside = {character for word in expected for character in word[1:]}
     assert counter.characters() == [
-        (one, sum(word.count(one) * count for word, count in expected.items()), one in inside)
-        for one in characters
+        (
+            character,
+            sum(word.count(character) * count for word, count in expected.items()),
+            character in inside,
+        )
+        for character in characters
     ]
     assert (counter.documents, counter.num_bytes) == (2 * bool(text), 2 * len(text.encode()))
 

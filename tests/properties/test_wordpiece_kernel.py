@@ -47,7 +47,7 @@ woven = st.lists(st.sampled_from(HARD) | texts, max_size=20).map("".join)
 def vocabulary(*, prefix: str, gap: int) -> dict[str, int]:
     """Return letters for both positions, and longer pieces with common beginnings, so that matches are cut back."""
     letters = [*"abcdefghijklmnopqrstuvwxyzABCé字中.,!#-", "\u0301", "\u1100", "\u1161", "\u11a8", "ß"]
-    inside = [prefix + each for each in "abcdeilmnrstuß\u0301\u1161\u11a8"]
+    inside = [prefix + character for character in "abcdeilmnrstuß\u0301\u1161\u11a8"]
     longer = [
         "ab",
         "abc",
@@ -153,14 +153,18 @@ def test_prefix_may_be_any_text(name: str, prefix: str) -> None:
 def test_every_code_point_inside_a_word_is_normalized_as_by_the_library(rules: dict[str, Any]) -> None:
     kernel = kernel_of("native")
     fields = rules | {"strip_accents": bool(rules["strip_accents"])}
-    texts = (f"a{one}b" for one in characters_in_use())
+    texts = (f"a{character}b" for character in characters_in_use())
     assert [x for x in texts if kernel.normal_words(x, **fields) != library_words(x, **fields)] == []
 
 
 @pytest.mark.slow
 def test_table_of_movable_characters_is_right() -> None:
     kernel = kernel_of("native")
-    assert [one for one in characters_in_use() if kernel.is_movable(ord(one)) != is_movable(ord(one))] == []
+    assert [
+        character
+        for character in characters_in_use()
+        if kernel.is_movable(ord(character)) != is_movable(ord(character))
+    ] == []
 
 
 def test_no_character_becomes_more_characters_than_it_has_bytes() -> None:
@@ -173,8 +177,8 @@ def test_no_character_becomes_more_characters_than_it_has_bytes() -> None:
             "strip_accents": strip,
             "lowercase": lower,
         }
-        for one in all_characters()[2 * lower + strip :: 29]:
-            assert len("".join(kernel.normal_words(one, **rules))) <= len(one.encode())
+        for character in all_characters()[2 * lower + strip :: 29]:
+            assert len("".join(kernel.normal_words(character, **rules))) <= len(character.encode())
 
 
 @pytest.mark.parametrize("ideographs", [True, False])
@@ -280,7 +284,7 @@ def test_other_library_version_checks_each_character() -> None:
     text = "".join(bundled_texts().values())
     asked = BertAgreement(replace(kernel, tables="tokenizers 0.0"), rules)
     settled = BertAgreement(kernel, rules)
-    assert not all(asked._agreed[ord(one)] for one in text)
+    assert not all(asked._agreed[ord(character)] for character in text)
     for one in (text, "a\u302eb", "字\U0001e000"):
         assert asked.covers(one) == settled.covers(one)
     wrong = replace(kernel, tables="", normal_words=lambda text, **_: ["é" in text])
@@ -350,4 +354,4 @@ def test_real_vocabulary_encodes_real_texts_as_the_library(shared: Path) -> None
     assert not ours.left_because
     expected = library.encode_batch(lines, add_special_tokens=False)
     found = ours.encode_batch(lines)
-    assert [found[i].tolist() for i in range(len(lines))] == [each.ids for each in expected]
+    assert [found[i].tolist() for i in range(len(lines))] == [tokens.ids for tokens in expected]

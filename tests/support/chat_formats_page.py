@@ -60,14 +60,14 @@ def chat_formats_page() -> str:
     formats = all_formats()
     sources = (
         (
-            f"`{each.name}`",
-            each.description.replace("|", "\\|"),
-            "yes" if each.has_tools else "–",
-            each.source,
+            f"`{format.name}`",
+            format.description.replace("|", "\\|"),
+            "yes" if format.has_tools else "–",
+            format.source,
         )
-        for each in formats
+        for format in formats
     )
-    tokens = (_tokens(each) for each in formats)
+    tokens = (_tokens(format) for format in formats)
     return "".join(
         (
             HEAD,

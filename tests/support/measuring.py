@@ -62,7 +62,7 @@ def new_measurer(name: str, num_groups: int = 1, *, pieces: Sequence[bytes] = ()
 
 def pieces_of(documents: Iterable[Document]) -> list[bytes]:
     """Return the distinct tokens of documents, sorted by their bytes."""
-    return sorted({each.text[slice(*span)] for each in documents for span in each.spans})
+    return sorted({document.text[slice(*span)] for document in documents for span in document.spans})
 
 
 def offsets_of(sizes: Sequence[int]) -> NDArray[np.int64]:
@@ -71,15 +71,17 @@ def offsets_of(sizes: Sequence[int]) -> NDArray[np.int64]:
 
 def add(measurer: Measurer, documents: Sequence[Document]) -> NDArray[np.int64]:
     """Measure documents in one batch, given the spans of their tokens."""
-    places = np.array([span for each in documents for span in each.spans], dtype=np.int64).reshape(-1, 2)
+    places = np.array([span for document in documents for span in document.spans], dtype=np.int64).reshape(
+        -1, 2
+    )
     return measurer.add(
-        text=b"".join(each.text for each in documents),
-        text_offsets=offsets_of([len(each.text) for each in documents]),
-        token_offsets=offsets_of([len(each.spans) for each in documents]),
+        text=b"".join(document.text for document in documents),
+        text_offsets=offsets_of([len(document.text) for document in documents]),
+        token_offsets=offsets_of([len(document.spans) for document in documents]),
         starts=places[:, 0].copy(),
         stops=places[:, 1].copy(),
-        kinds=np.array([kind for each in documents for kind in each.kinds], dtype=np.uint8),
-        groups=np.array([each.group for each in documents], dtype=np.int32),
+        kinds=np.array([kind for document in documents for kind in document.kinds], dtype=np.uint8),
+        groups=np.array([document.group for document in documents], dtype=np.int32),
     )
 
 
@@ -89,13 +91,14 @@ def add_tiled(
     """Measure documents that their tokens tile, in one batch; an id is the index of a token's bytes in `pieces`."""
     ids = {piece: id for id, piece in enumerate(pieces)}
     return measurer.add_tiled(
-        text=b"".join(each.text for each in documents),
-        text_offsets=offsets_of([len(each.text) for each in documents]),
-        token_offsets=offsets_of([len(each.spans) for each in documents]),
+        text=b"".join(document.text for document in documents),
+        text_offsets=offsets_of([len(document.text) for document in documents]),
+        token_offsets=offsets_of([len(document.spans) for document in documents]),
         ids=np.array(
-            [ids[each.text[slice(*span)]] for each in documents for span in each.spans], dtype=np.uint32
+            [ids[document.text[slice(*span)]] for document in documents for span in document.spans],
+            dtype=np.uint32,
         ),
-        groups=np.array([each.group for each in documents], dtype=np.int32),
+        groups=np.array([document.group for document in documents], dtype=np.int32),
     )
 
 
@@ -114,12 +117,13 @@ def add_texts(
     """Measure UTF-8 documents like `add_tiled`, but pass them as strings."""
     ids = {piece: id for id, piece in enumerate(pieces)}
     return measurer.add_texts(
-        texts=tuple(each.text.decode() for each in documents),
-        token_offsets=offsets_of([len(each.spans) for each in documents]),
+        texts=tuple(document.text.decode() for document in documents),
+        token_offsets=offsets_of([len(document.spans) for document in documents]),
         ids=np.array(
-            [ids[each.text[slice(*span)]] for each in documents for span in each.spans], dtype=np.uint32
+            [ids[document.text[slice(*span)]] for document in documents for span in document.spans],
+            dtype=np.uint32,
         ),
-        groups=np.array([each.group for each in documents], dtype=np.int32),
+        groups=np.array([document.group for document in documents], dtype=np.int32),
     )
 
 

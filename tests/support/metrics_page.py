@@ -69,7 +69,9 @@ def metrics_page() -> str:
         parts.append(
             f"\n## {title}\n\n{table(('name', 'in tables', 'unit', 'better', 'meaning', 'computed as'), rows)}"
         )
-    beside = ((f"`{one.name}`", one.title, one.unit, one.direction, one.meaning) for one in BESIDE)
+    beside = (
+        (f"`{count.name}`", count.title, count.unit, count.direction, count.meaning) for count in BESIDE
+    )
     parts += [BESIDE_THEM, table(("name", "in tables", "unit", "better", "meaning"), beside)]
     used = {name for metric in METRICS.values() for name in (*metric.numerator, *metric.denominator)}
     counted = ((f"`{name}`", meaning) for name, meaning in MEANINGS.items() if name in used)

@@ -230,5 +230,5 @@ def bert(folder: Path) -> Path:
     )
 
 
-FOLDERS = {made.__name__: made for made in (llama3, qwen, roberta, mistral, gemma, bert)}
+FOLDERS = {make.__name__: make for make in (llama3, qwen, roberta, mistral, gemma, bert)}
 """Name → the function that writes the folder; `AutoTokenizer` opens these too."""

@@ -138,7 +138,7 @@ def _spec(values: Mapping[str, Any], known: Mapping[str, SpecField]) -> bytes:
             case "float":
                 written_ += _varint(number << 3 | 5) + struct.pack("<f", value)
             case "texts":
-                written_ += b"".join(_field(number, each.encode()) for each in value)
+                written_ += b"".join(_field(number, text.encode()) for text in value)
             case "text":
                 written_ += _field(number, value.encode())
             case "bytes":

@@ -38,8 +38,8 @@ def template(
     known = {token: [id] for token, id in IDS.items()} | (ids or {})
     return {
         "type": "TemplateProcessing",
-        "single": [part(each) for each in single],
-        "pair": [part(each) for each in pair],
+        "single": [part(element) for element in single],
+        "pair": [part(element) for element in pair],
         "special_tokens": {
             token: {"id": token, "ids": listed, "tokens": [token] * len(listed)}
             for token, listed in known.items()

@@ -125,7 +125,7 @@ def characters_alike(found_by: Callable[[str, str], str], *, among: str) -> str:
     """
     differing = {
         character
-        for each in CLASSES
-        for character in set(regex.findall(each, among)) ^ set(found_by(each, among))
+        for character_class in CLASSES
+        for character in set(regex.findall(character_class, among)) ^ set(found_by(character_class, among))
     }
     return "".join(character for character in among if character not in differing)

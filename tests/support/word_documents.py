@@ -37,7 +37,7 @@ def metaspace(scheme: str, *, cuts: bool = True, mark: str = "▁") -> dict[str,
 METASPACES = [
     *[metaspace("never"), metaspace("always", cuts=False), metaspace("always", mark="_"), metaspace("first")],
     *[sequence(metaspace("first"), DIGITS), sequence(metaspace("always"), PUNCTUATION)],
-    *[sequence(each, metaspace("always")) for each in (WHITESPACE_SPLIT, PUNCTUATION)],
+    *[sequence(splitter, metaspace("always")) for splitter in (WHITESPACE_SPLIT, PUNCTUATION)],
 ]
 CUTTING_WORDS = [
     *[WHITESPACE, WHITESPACE_SPLIT, BERT, sequence(WHITESPACE, DIGITS)],
@@ -81,7 +81,7 @@ def _bpe(draw: st.DrawFn) -> dict[str, Any]:
     vocab = ["[UNK]", "<s>", *([f"<0x{byte:02X}>" for byte in range(256)] if has_bytes else [])]
     letters = draw(st.lists(st.sampled_from(LETTERS), min_size=3, unique=True))
     forms = [(first, last) for first in {"", prefix} for last in {"", suffix}]
-    vocab += [first + each + last for each in letters for first, last in sorted(forms)]
+    vocab += [first + letter + last for letter in letters for first, last in sorted(forms)]
     merges: list[list[str]] = []
     for _ in range(draw(st.integers(0, 12))):
         left, right = draw(st.sampled_from(vocab[2:])), draw(st.sampled_from(vocab[2:]))

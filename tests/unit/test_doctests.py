@@ -22,9 +22,9 @@ MODULES = sorted(
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_of_a_module_pass(name: str) -> None:
     runner = doctest.DocTestRunner()
-    for each in doctest.DocTestFinder().find(importlib.import_module(name)):
-        if each.examples:  # running a docstring without examples would still set up a debugger
-            runner.run(each)
+    for examined in doctest.DocTestFinder().find(importlib.import_module(name)):
+        if examined.examples:  # running a docstring without examples would still set up a debugger
+            runner.run(examined)
     assert runner.summarize().failed == 0
 
 

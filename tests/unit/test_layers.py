@@ -86,7 +86,7 @@ SOURCES = [
 @cache
 def all_imports() -> list[tuple[Import, bool]]:
     """Return every import in the package and whether it is for type checkers only."""
-    return [found for path in SOURCES for found in imports_of(path)]
+    return [edge for path in SOURCES for edge in imports_of(path)]
 
 
 def imports(*, types: bool = False) -> list[Import]:
@@ -97,15 +97,15 @@ def imports(*, types: bool = False) -> list[Import]:
 @cache
 def ours(*, types: bool = False) -> list[Import]:
     """Return the imports of tokbench's own modules."""
-    return [found for found in imports(types=types) if found.imported.startswith("tokbench.")]
+    return [module for module in imports(types=types) if module.imported.startswith("tokbench.")]
 
 
 def importers_of(*libraries: str) -> set[str]:
     """Return the parts that import any of the given libraries or parts of tokbench."""
     return {
-        found.part
-        for found in imports()
-        if any(found.imported == name or found.imported.startswith(f"{name}.") for name in libraries)
+        module.part
+        for module in imports()
+        if any(module.imported == name or module.imported.startswith(f"{name}.") for name in libraries)
     }
 
 
@@ -117,7 +117,7 @@ def test_every_package_is_in_the_order() -> None:
 @pytest.mark.parametrize("part", ORDER)
 def test_package_imports_only_earlier_ones(part: str) -> None:
     allowed = {*ORDER[: ORDER.index(part) + 1], "__version__"}
-    wrong = [found for found in ours() if found.part == part and part_of(found.imported) not in allowed]
+    wrong = [edge for edge in ours() if edge.part == part and part_of(edge.imported) not in allowed]
     assert wrong == []
 
 
@@ -129,8 +129,8 @@ def test_modules_have_no_import_cycles() -> None:
         return imported if imported in modules else module_of(imported.rpartition(".")[0])
 
     needs: dict[str, set[str]] = {name: set() for name in modules}
-    for found in ours(types=True):
-        pair = (found.importer, module_of(found.imported))
+    for edge in ours(types=True):
+        pair = (edge.importer, module_of(edge.imported))
         if len(set(pair)) == 2 and "tokbench" not in pair:
             needs[pair[0]].add(pair[1])
     TopologicalSorter(needs).prepare()  # raises `CycleError`, which names a cycle
@@ -153,12 +153,12 @@ def test_only_play_and_cli_import_render() -> None:
 
 
 def test_render_imports_only_results() -> None:
-    imported = {part_of(found.imported) for found in ours() if found.part == "render"}
+    imported = {part_of(edge.imported) for edge in ours() if edge.part == "render"}
     assert imported - {"render", "__version__"} <= RENDER_IMPORTS
 
 
 def test_render_imports_only_the_results_of_bench() -> None:
-    imported = {found.imported for found in ours() if found.part == "render"}
+    imported = {edge.imported for edge in ours() if edge.part == "render"}
     of_bench = {name for name in imported if name.startswith("tokbench.bench")}
     assert {".".join(name.split(".")[:3]) for name in of_bench} <= {"tokbench.bench.results"}
 
@@ -174,14 +174,14 @@ def test_backends_never_import_one_another() -> None:
     def backend(module: str) -> str:
         return ".".join(module.split(".")[:3])
 
-    inside = [found for found in ours() if found.part == part_of(found.imported) == "backends"]
+    inside = [edge for edge in ours() if edge.part == part_of(edge.imported) == "backends"]
     others = {
-        (backend(found.importer), backend(found.imported))
-        for found in inside
-        if backend(found.importer) != backend(found.imported)
+        (backend(edge.importer), backend(edge.imported))
+        for edge in inside
+        if backend(edge.importer) != backend(edge.imported)
     }
     assert others == {("tokbench.backends.unigram", "tokbench.backends.sentencepiece")}
 
 
 def test_top_level_module_imports_no_package() -> None:
-    assert [found for found in ours() if found.importer == "tokbench"] == []
+    assert [edge for edge in ours() if edge.importer == "tokbench"] == []

@@ -25,7 +25,7 @@ import pytest
     ],
 )
 def test_usage_errors_are_refused(run, trained, texts, arguments, parts):
-    arguments = [str(trained) if one == "NAME" else one for one in arguments]
+    arguments = [str(trained) if argument == "NAME" else argument for argument in arguments]
     run("compare", texts, *arguments, "--no-times").refused(2, *parts)
 
 
@@ -47,7 +47,7 @@ def test_corpus_that_cannot_be_evaluated_is_refused(run, trained, tmp_path):
 def test_unknown_figures_are_null_with_the_reason(run, trained, tmp_path):
     (tmp_path / "one.txt").write_text("one document")
     data = run("compare", "one.txt", "-t", trained, "-t", trained, "--no-times", "--json").good().json
-    assert [one["name"] for one in data["tokenizers"]] == ["mine", "mine#2"]
+    assert [tokenizer["name"] for tokenizer in data["tokenizers"]] == ["mine", "mine#2"]
     assert data["fairness_gap"].startswith("the corpus has no folder of translations")
     for one in data["tokenizers"]:
         assert one["fairness"] is None
@@ -96,8 +96,8 @@ def test_lossy_tokenizer_is_reported(run, texts, tmp_path):
     lost = data["tokenizers"][0]["metrics"]["character_error_rate"]
     assert any(
         f"loses {lost['value'] * 100:.1f} % of characters, all of it unknown characters: 0.0 % of the documents"
-        in one
-        for one in data["summary"]
+        in line
+        for line in data["summary"]
     )
     assert lost["interval"][0] <= lost["value"] <= lost["interval"][1]
     assert 0 < data["tokenizers"][0]["metrics"]["unk_rate"]["value"] < 1

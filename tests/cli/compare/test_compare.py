@@ -59,7 +59,7 @@ def test_figures_can_be_aggregated_as_means(run, trained, texts):
         how: run("compare", texts, "-t", trained, "--no-times", "--json", "--aggregate", how).good().json
         for how in ("pooled", "macro", "per_document")
     }
-    [groups] = [one["groups"] for one in found["pooled"]["tokenizers"]]
+    [groups] = [tokenizer["groups"] for tokenizer in found["pooled"]["tokenizers"]]
     mean = sum(group["bytes_per_token"]["value"] for group in groups.values()) / len(groups)
     for how in ("macro", "per_document"):  # each group has one document here
         assert found[how]["aggregation"] == how
@@ -240,7 +240,9 @@ def test_invalid_mix_is_refused(run, trained, texts):
 
 def test_metrics_help_explains_each_metric(run):
     """The help on metrics needs neither a corpus nor a tokenizer."""
-    names = [one["name"] for one in run("compare", "--metrics", "help", "--json").good().json["metrics"]]
+    names = [
+        metric["name"] for metric in run("compare", "--metrics", "help", "--json").good().json["metrics"]
+    ]
     assert names[: len(METRICS)] == list(METRICS)
     shown = run("report", "nowhere.txt", "--metrics", "help").good().stdout
     assert all(name in shown for name in names)
@@ -268,7 +270,7 @@ def test_candidates_are_trained_without_given_tokenizers(run, tmp_path):
     files = [corpora_directory() / "parallel" / f"{name}.txt" for name in ("en", "de")]
     arguments = ["compare", *files, "--backend", "bpe", "--vocab-size", "600", "--no-times", "--json"]
     data = run(*arguments).good().json
-    assert [one["backend"] for one in data["tokenizers"]] == ["bpe", "byte", "char"]
+    assert [tokenizer["backend"] for tokenizer in data["tokenizers"]] == ["bpe", "byte", "char"]
     assert data["training"]["vocab_size"] == 600
     assert data["training"]["left_out"] == {}
     assert data["training"]["training_bytes"] + data["corpus"]["bytes"] == sum(
@@ -287,7 +289,7 @@ def test_tokenizers_of_every_family_are_compared(run, shared, texts):
     names = ["bert-base-uncased", "t5-small", "mistral", "gpt2"]
     tokenizers = [part for name in names for part in ("-t", shared / "vocab" / name)]
     data = run("compare", texts, *tokenizers, "--no-times", "--json").good().json
-    found = {one["name"]: one["metrics"] for one in data["tokenizers"]}
+    found = {tokenizer["name"]: tokenizer["metrics"] for tokenizer in data["tokenizers"]}
     assert list(found) == names
     for figures in found.values():
         for name, figure in figures.items():

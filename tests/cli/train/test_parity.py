@@ -49,7 +49,7 @@ def test_merges_equal_the_reference(train, parallel):
     expected = train_for_parity(texts, held, num_merges=500 - NUM_BYTES, rules=rules)
     assert tokbench.load(parallel / "t").merges == tuple(merge for merge, _ in expected)
     record = json.loads((parallel / "t" / "tokbench.json").read_text("utf-8"))["config"]["parity"]
-    assert [each["merges"] for each in record["languages"].values()] == [
+    assert [language["merges"] for language in record["languages"].values()] == [
         sum(language == number for _, language in expected) for number in range(3)
     ]
     assert record["global_merges"] == 40
@@ -91,7 +91,7 @@ def test_window_limits_the_merges_of_one_language(train, parallel):
 
     def merges(name):
         config = json.loads((parallel / name / "tokbench.json").read_text("utf-8"))["config"]
-        return [each["merges"] for each in config["parity"]["languages"].values()]
+        return [language["merges"] for language in config["parity"]["languages"].values()]
 
     assert min(merges("free")) == 0
     assert min(merges("even")) >= 12

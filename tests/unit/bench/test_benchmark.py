@@ -186,7 +186,7 @@ def test_unavailable_peers_are_reported_with_the_reason(bench, monkeypatch):
     bench.add("refuses", prepare="raise ConversionError('it is too small')")
     bench.add("crashes", opened="raise BaseException('panicked\\nat a place')")
     found = bench("nolib", "refuses", "crashes", runs=1, parts=["load"])
-    assert [(one.tokenizer, one.peer, one.reason) for one in found.left_out] == [
+    assert [(entry.tokenizer, entry.peer, entry.reason) for entry in found.left_out] == [
         (None, "nolib", "not installed: pip install nolib"),
         ("toy", "refuses", "it is too small"),
         ("toy", "crashes", "it cannot open it: panicked"),

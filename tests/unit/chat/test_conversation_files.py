@@ -18,8 +18,8 @@ HI = {"role": "user", "content": "Hi"}
 def read(text: str | bytes) -> list[tuple[Any, str]]:
     data = text.encode() if isinstance(text, str) else text
     return [
-        (list(each.conversation.messages), each.place)
-        for each in read_conversations(data.splitlines(keepends=True), name="c")
+        (list(conversation.conversation.messages), conversation.place)
+        for conversation in read_conversations(data.splitlines(keepends=True), name="c")
     ]
 
 
@@ -33,7 +33,7 @@ def test_every_known_shape_is_read() -> None:
     assert read(f"[{whole}, {bare}]") == [([HI], "c, [0]"), ([HI], "c, [1]")]
     assert read(f"{whole}\n\n{bare}\n") == [([HI], "c, line 1"), ([HI], "c, line 3")]
     [(messages, _)] = read(share)
-    assert [each["role"] for each in messages] == ["system", "user", "assistant"]
+    assert [message["role"] for message in messages] == ["system", "user", "assistant"]
 
 
 def test_fields_beside_the_messages_are_kept() -> None:

@@ -103,8 +103,8 @@ def test_injection_does_not_change_the_control_tokens(format: str, injection: st
     )
     assert [id for id in good.ids if id in tokens] == [id for id in bad.ids if id in tokens]
     known = [token for token in tokenizer(format).info.special_tokens if token in injection]
-    assert {each.token for each in bad.findings} == set(known)
-    assert all(each.field == "content" and not each.crosses for each in bad.findings)
+    assert {finding.token for finding in bad.findings} == set(known)
+    assert all(finding.field == "content" and not finding.crosses for finding in bad.findings)
 
 
 def test_finding_across_a_boundary_is_marked() -> None:
@@ -143,8 +143,8 @@ def ids_by_definition(rendered: Rendered, tokenizer: Tokenizer) -> list[int]:
 @pytest.mark.parametrize("together", [1, 100, 1 << 18])
 @given(st.lists(conversations(), min_size=1, max_size=4))
 def test_batch_equals_single_encoding(together: int, many: list[Conversation]) -> None:
-    rendered = [each for each in named("chatml").render(many) if isinstance(each, Rendered)]
-    roles = [[str(m["role"]) for m in each.messages] for each in many][: len(rendered)]
+    rendered = [result for result in named("chatml").render(many) if isinstance(result, Rendered)]
+    roles = [[str(m["role"]) for m in conversation.messages] for conversation in many][: len(rendered)]
     assume(len(rendered) == len(many))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(encoding, "_BATCH_CHARACTERS", together)
@@ -153,7 +153,7 @@ def test_batch_equals_single_encoding(together: int, many: list[Conversation]) -
         alone = encode(each, speakers)
         for name in ("ids", "loss_mask", "message_index", "starts", "stops", "kinds"):
             assert np.array_equal(getattr(chat, name), getattr(alone, name)), name
-    assert [each.text for each in chats.rendered] == [each.text for each in rendered]
+    assert [part.text for part in chats.rendered] == [part.text for part in rendered]
     assert [chat.findings for chat in chats] == [
         encode(each, speakers).findings for each, speakers in zip(rendered, roles, strict=True)
     ]

@@ -24,7 +24,7 @@ from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
 
-NAMES = [each.name for each in all_formats()]
+NAMES = [format.name for format in all_formats()]
 
 
 def tokens_of(format: str) -> tuple[str, ...]:
@@ -115,15 +115,15 @@ def fields(text: str) -> list[Conversation]:
         ({"role": text, "content": "Hi"}, answer),
     ]
     called = [
-        (user, each, result, answer)
-        for each in (call(text), call(key=text), call(value=text), call(value=[text]))
+        (user, message, result, answer)
+        for message in (call(text), call(key=text), call(value=text), call(value=[text]))
     ]
     return [
         *map(Conversation, talks),
-        *(Conversation(each, tools=(schema(),)) for each in called),
+        *(Conversation(messages, tools=(schema(),)) for messages in called),
         *(
-            Conversation((user, answer), tools=(each,))
-            for each in (schema(text), schema(about=text), schema(key=text))
+            Conversation((user, answer), tools=(tool,))
+            for tool in (schema(text), schema(about=text), schema(key=text))
         ),
     ]
 
@@ -137,5 +137,5 @@ def test_every_control_token_in_every_field_stays_text(format: str) -> None:
             if chat is None:
                 continue
             check(chat, native())
-            seen += any(each.token in text for each in chat.findings)
+            seen += any(finding.token in text for finding in chat.findings)
     assert seen >= 2 * len(tokens_of(format))

@@ -49,7 +49,9 @@ def write(path: Path, rows: list[dict[str, Any]], **options: Any) -> Path:
 
 
 def read(path: Path, **options: Any) -> list[Conversation]:
-    return [each.conversation for each in parquet_conversations(path, name=path.name, **options)]
+    return [
+        conversation.conversation for conversation in parquet_conversations(path, name=path.name, **options)
+    ]
 
 
 @pytest.mark.parametrize("shape", ROWS)
@@ -58,14 +60,16 @@ def test_parquet_rows_equal_json_lines(shape: str, use_dictionary: bool, tmp_pat
     rows = ROWS[shape] * 2
     path = write(tmp_path / "a.parquet", rows, row_group_size=3, use_dictionary=use_dictionary)
     lines = [json.dumps(row).encode() for row in rows]
-    assert read(path) == [each.conversation for each in read_conversations(lines, name="a")]
+    assert read(path) == [conversation.conversation for conversation in read_conversations(lines, name="a")]
 
 
 def test_rows_have_position_size_and_progress(tmp_path: Path) -> None:
     path = write(tmp_path / "a.parquet", [{"messages": [{"role": "user", "content": "é"}]}] * 4)
     told: list[int] = []
     found = list(parquet_conversations(path, name="a.parquet", tell=told.append))
-    assert [each.place for each in found] == [f"a.parquet, row {number}" for number in (1, 2, 3, 4)]
+    assert [conversation.place for conversation in found] == [
+        f"a.parquet, row {number}" for number in (1, 2, 3, 4)
+    ]
     assert found[0].num_bytes == len('{"messages":[{"role":"user","content":"é"}]}'.encode())
     assert told[-1] == path.stat().st_size
     assert told == sorted(told)

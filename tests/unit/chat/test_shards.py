@@ -44,7 +44,7 @@ def talk(size: int) -> list[dict[str, str]]:
 
 def written(folder: Path, talks: list[Any], **options: Any) -> Shards:
     path = folder / "talks.jsonl"
-    path.write_text("".join(json.dumps(each) + "\n" for each in talks), encoding="utf-8")
+    path.write_text("".join(json.dumps(talk) + "\n" for talk in talks), encoding="utf-8")
     how = {name: options.pop(name) for name in ("pack", "variables", "tools") if name in options}
     template = options.pop("template", None) or tokbench.ChatTemplate("chatml")
     encoder = ConversationShards(tokenizer(), template, **how)
@@ -60,7 +60,7 @@ def test_ids_and_masks_equal_those_of_each_conversation(tmp_path: Path, shard_to
     expected = [template.encode(tokenizer(), talk(size)) for size in (3, 40, 1)]
     assert [ids.tolist() for ids in shards] == [chat.ids.tolist() for chat in expected]
     masks = np.concatenate([shards.mask(n) for n in range(len(shards.index.shards))])
-    assert masks.tolist() == [one for chat in expected for one in chat.loss_mask.tolist()]
+    assert masks.tolist() == [bit for chat in expected for bit in chat.loss_mask.tolist()]
     assert verify_shards(tmp_path / "out", tokenizer=tokenizer()).passed
     assert "Yes é" in shards.text(1, tokenizer())
     with pytest.raises(ConfigError, match="is not packed"):
@@ -133,8 +133,8 @@ def test_changed_mask_is_reported(tmp_path: Path) -> None:
     data = path.read_bytes()
     path.write_bytes(data[:-1] + b"\x07")
     problems = verify_shards(shards.folder).problems
-    assert any("shard-00000.mask.npy was changed" in each for each in problems)
-    assert any("other values than 0 and 1" in each for each in problems)
+    assert any("shard-00000.mask.npy was changed" in problem for problem in problems)
+    assert any("other values than 0 and 1" in problem for problem in problems)
     path.unlink()
     assert not verify_shards(shards.folder).passed
 
@@ -159,7 +159,7 @@ def test_invalid_conversations_and_options_are_refused(tmp_path: Path) -> None:
 def compared(folder: Path, talks: list[Any], *, sample: int | None = None) -> Any:
     """Verify the shards of a folder against these conversations."""
     path = folder / "others.jsonl"
-    path.write_text("".join(json.dumps(each) + "\n" for each in talks), encoding="utf-8")
+    path.write_text("".join(json.dumps(talk) + "\n" for talk in talks), encoding="utf-8")
     shards = tokbench.open_shards(folder / "out")
     assert shards.index.options.chat is not None
     return verify_shards(

@@ -153,7 +153,7 @@ def test_shortening_below_the_required_messages_is_refused(tokenizer: Any) -> No
 )
 def test_last_message_can_be_continued(name: str) -> None:
     template = tokbench.ChatTemplate(name)
-    whole, begun = (template.render(HI, continue_final=each) for each in (False, True))
+    whole, begun = (template.render(HI, continue_final=choice) for choice in (False, True))
     assert begun.text == whole.text[: whole.text.rindex("Yes") + 3]
     assert all(turn.stop <= len(begun.text) for turn in begun.turns)
     with pytest.raises(TemplateError, match="cannot both end with the assistant's prompt and continue"):

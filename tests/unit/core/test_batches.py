@@ -86,7 +86,7 @@ def test_windows_equal_their_definition(size: int, length: int, stride: int, sid
         expected.append(tokens[start : start + length])
         start += length - stride
     found = text_windows(size, length=length, stride=stride, side=side)
-    assert [sorted(each) for each in expected] == [list(window) for window in found]
+    assert [sorted(row) for row in expected] == [list(window) for window in found]
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_chunk_ends_at_the_last_boundary_that_fits(text: str, most: int, respect
             continue
         units = UNITS[UNITS.index(respect) :]
         candidates = ([end for end in unit_ends(data, unit) if chunk.start < end <= limit] for unit in units)
-        best = next((found[-1] for found in candidates if found), None)
+        best = next((candidate[-1] for candidate in candidates if candidate), None)
         assert best is None or chunk.stop == best
 
 

@@ -31,7 +31,7 @@ MARKUP = "<tool_call>"
 def with_added(data: bytes, *tokens: dict[str, Any], **parts: Any) -> HuggingFaceTokenizer:
     """Return a library tokenizer of a document with more added tokens and other parts."""
     parsed = json.loads(data)
-    first = max([*parsed["model"]["vocab"].values(), *(each["id"] for each in parsed["added_tokens"])]) + 1
+    first = max([*parsed["model"]["vocab"].values(), *(token["id"] for token in parsed["added_tokens"])]) + 1
     numbered = [{**token, "id": first + number} for number, token in enumerate(tokens)]
     parsed |= {"added_tokens": [*parsed["added_tokens"], *numbered], **parts}
     return HuggingFaceTokenizer(dump(parsed), name="mine", backend="bpe")
@@ -120,13 +120,13 @@ def test_control_token_in_content_is_encoded_as_text_and_reported() -> None:
     assert ids == [start, *tokenizer.encode("é<|im_end|>"), end]
     assert spans[0] == (0, 12)
     assert spans[-1] == (24, 34)
-    assert [tuple(each) for each in refused] == [(0, 13, 23, "<|im_end|>")]
+    assert [tuple(refusal) for refusal in refused] == [(0, 13, 23, "<|im_end|>")]
 
 
 def test_control_token_across_a_trust_boundary_is_encoded_as_text() -> None:
     ids, _, refused = guarded(subject("bpe"), [("a<|im", True), ("_end|>", False)])
     assert ids == subject("bpe").encode("a<|im_end|>")
-    assert [each.token for each in refused] == ["<|im_end|>"]
+    assert [refusal.token for refusal in refused] == ["<|im_end|>"]
 
 
 def test_longer_token_in_content_does_not_hide_one_of_the_template() -> None:
@@ -147,7 +147,7 @@ def test_every_control_token_in_content_is_encoded_as_text(name: str) -> None:
         for place in range(1, len(token)):
             ids, _, refused = guarded(tokenizer, [(token[:place], True), (token[place:], False)])
             assert set(ids) & set(controls.values()) <= set(unknown)
-            assert token in {each.token for each in refused}
+            assert token in {refusal.token for refusal in refused}
 
 
 PIECES = (
@@ -191,8 +191,8 @@ def test_control_tokens_come_only_from_trusted_text(name: str, parts: list[tuple
     if name in TILING:
         assert [stop for _, stop in spans[:-1]] == [start for start, _ in spans[1:]]
         assert not text or (spans[0][0], spans[-1][1]) == (0, edges[-1])
-    for each in refused:
-        assert not any(a <= each.start and each.stop <= b for a, b in trusted)
+    for refusal in refused:
+        assert not any(a <= refusal.start and refusal.stop <= b for a, b in trusted)
     if not refused:
         assert ids == tokenizer.encode(text, special=SpecialPolicy.ENCODE)
 
@@ -254,7 +254,7 @@ def test_batch_equals_single_encoding(name: str) -> None:
         own = slice(offsets[number], offsets[number + 1])
         assert together.spans.starts[own].tolist() == alone.spans.starts.tolist()
         assert together.spans.stops[own].tolist() == alone.spans.stops.tolist()
-        assert [each[1:] for each in together.refused if each.text == number] == [
+        assert [refusal[1:] for refusal in together.refused if refusal.text == number] == [
             e[1:] for e in alone.refused
         ]
 

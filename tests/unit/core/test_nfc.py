@@ -39,13 +39,13 @@ def test_nfc_equals_that_of_unicode_14(version: str, text: str) -> None:
         if unicodedata.unidata_version == "14.0.0":  # with newer data, NFC needs the path of newer versions
             patch.setattr(unicodedata, "unidata_version", version)
         made = nfc(text)
-    places = iter([each for each in text if is_later(each)])
+    places = iter([character for character in text if is_later(character)])
     expected = unicodedata.normalize("NFC", stand_ins)
-    assert made == "".join(next(places) if each == "\U0001f642" else each for each in expected)
+    assert made == "".join(next(places) if character == "\U0001f642" else character for character in expected)
 
 
 def test_later_characters_are_unassigned_in_unicode_14() -> None:
     if unicodedata.unidata_version != "14.0.0":
         pytest.skip("this Python has another Unicode")
     assert len(later()) > 100
-    assert {unicodedata.category(each) for each in later()} == {"Cn"}
+    assert {unicodedata.category(character) for character in later()} == {"Cn"}

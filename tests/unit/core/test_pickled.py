@@ -41,9 +41,12 @@ def test_trained_tokenizer_is_pickled_with_its_files(corpus, backend):
     size = {} if SIZES[backend] is None else {"vocab_size": SIZES[backend]}
     trained = tokbench.train(corpus, backend=backend, **size)
     corpus.unlink()
-    for other in (pickled_copy(trained), pickled_copy(pickled_copy(trained))):
-        assert other.encode(TEXT) == trained.encode(TEXT)
-        assert (other.info.name, other.info.vocab_size) == (trained.info.name, trained.info.vocab_size)
+    for unpickled in (pickled_copy(trained), pickled_copy(pickled_copy(trained))):
+        assert unpickled.encode(TEXT) == trained.encode(TEXT)
+        assert (unpickled.info.name, unpickled.info.vocab_size) == (
+            trained.info.name,
+            trained.info.vocab_size,
+        )
 
 
 def test_opened_tokenizer_is_unpickled_from_its_file(tmp_path, monkeypatch):

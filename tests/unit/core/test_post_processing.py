@@ -123,7 +123,7 @@ def test_model_input_equals_the_librarys(processor: str, limits: str) -> None:
 
 
 def _ids(texts: list[str]) -> list[list[int]]:
-    return [[IDS[letter] for letter in each] for each in texts]
+    return [[IDS[letter] for letter in text] for text in texts]
 
 
 @pytest.mark.parametrize("limits", LIMITS)
@@ -211,7 +211,8 @@ def test_both_engines_apply_the_template(processor: str, limits: str) -> None:
             assert native.with_template(first, second, special=policy) == expected
             for options in ({}, {"template": False}, {"limits": False}):
                 one, other = (
-                    asked(each, first, second, special=policy, **options) for each in (native, library)
+                    asked(tokenizer, first, second, special=policy, **options)
+                    for tokenizer in (native, library)
                 )
                 assert one == other
     with pytest.raises(tokbench.errors.SpecialTokenError):
@@ -234,7 +235,7 @@ def test_added_tokens_strip_white_space_as_by_the_library(flags: tuple[str, ...]
     assert native.encode(text, special=SpecialPolicy.ENCODE) == library.encode(
         text, special=SpecialPolicy.ENCODE
     )
-    one, other = (each.segment(text, special=SpecialPolicy.ENCODE) for each in (native, library))
+    one, other = (tokenizer.segment(text, special=SpecialPolicy.ENCODE) for tokenizer in (native, library))
     assert one == other
     assert native.encode(text) == library.encode(text)
 

@@ -243,7 +243,7 @@ def test_spans_of_any_text_equal_the_segmentation_for_every_document(name: str, 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 @pytest.mark.parametrize(
-    "threads", [2, *(pytest.param(other, marks=pytest.mark.slow) for other in (None, 1))]
+    "threads", [2, *(pytest.param(threads, marks=pytest.mark.slow) for threads in (None, 1))]
 )
 def test_spans_of_bundled_texts_equal_the_segmentation_for_every_document(
     name: str, threads: int | None

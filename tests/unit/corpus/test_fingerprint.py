@@ -111,8 +111,8 @@ class TestJoining:
         for part in (texts[:cut], texts[cut:]):
             here, lines_here = Fingerprint(), Lines()
             for text in part:
-                for one in (here, lines_here, documents, lines):
-                    one.update(text)
+                for counting in (here, lines_here, documents, lines):
+                    counting.update(text)
             together.join(here.identity(), documents=here.documents, num_bytes=here.num_bytes)
             lines_together.join(lines_here.identity())
         assert together.identity() == documents.identity()

@@ -148,10 +148,10 @@ def test_each_byte_is_in_one_part_of_bounded_size(tmp_path: Path, sizes: list[in
     plan = make_plan(
         open_corpus(*paths), backend="bpe", options={}, cuts_at_lines=True, part_bytes=part_bytes
     )
-    places = [one for part in plan.parts for one in part]
+    places = [span for part in plan.parts for span in part]
     for one, following in pairwise(places):
         assert (following.file, following.start) in ((one.file, one.stop), (one.file + 1, 0))
-    assert [one.file for one in places if one.start == 0] == list(range(len(sizes)))
+    assert [place.file for place in places if place.start == 0] == list(range(len(sizes)))
     assert all(
         one.stop == sizes[one.file]
         for one, after in pairwise([*places, None])

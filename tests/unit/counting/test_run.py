@@ -211,9 +211,13 @@ def test_finished_folder_is_reused_only_for_the_same_options(
     again = counted(texts, tmp_path / "words", **given, resume=True)
     assert again.counted is None and again.index is not None
     special = {"special_tokens": ("[UNK]", "<x>")}
-    for other in ({"min_count": 1}, {"options": special}, {"backend": "bpe", "options": {"pattern": "gpt2"}}):
+    for options in (
+        {"min_count": 1},
+        {"options": special},
+        {"backend": "bpe", "options": {"pattern": "gpt2"}},
+    ):
         with pytest.raises(StoreError, match=r"counted differently: .* was .*, and is "):
-            counted(texts, tmp_path / "words", **{**given, **other}, resume=True)
+            counted(texts, tmp_path / "words", **{**given, **options}, resume=True)
     lines = open_corpus(*texts, documents="lines")
     with pytest.raises(StoreError, match="documents was file, and is lines"):
         count_words(

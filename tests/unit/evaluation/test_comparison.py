@@ -38,7 +38,7 @@ DROPPING = Toy("a", "ab", otherwise="nothing", name="dropping")
 
 def compared(*tokenizers: Toy, documents: Sequence[Document], **options: Any) -> Comparison:
     options = {"times": False} | options
-    return compare_candidates([Candidate(one) for one in tokenizers], documents, **options)
+    return compare_candidates([Candidate(tokenizer) for tokenizer in tokenizers], documents, **options)
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def printed(comparison: Comparison) -> str:
 
 
 def by_name(comparison: Comparison, name: str) -> Any:
-    return next(one for one in comparison.tokenizers if one.name == name)
+    return next(tokenizer for tokenizer in comparison.tokenizers if tokenizer.name == name)
 
 
 # --- names and differences --------------------------------------------------------------------
@@ -74,7 +74,7 @@ def test_names_are_unique() -> None:
 
 def test_tokenizers_of_the_same_name_are_numbered(documents: list[Document]) -> None:
     found = compared(LETTERS, LETTERS, documents=documents, baseline="letters#2")
-    assert [one.name for one in found.tokenizers] == ["letters", "letters#2"]
+    assert [tokenizer.name for tokenizer in found.tokenizers] == ["letters", "letters#2"]
     assert found.tokenizers[0].figures["bytes_per_token"].difference == 0
     assert found.tokenizers[0].figures["bytes_per_token"].is_distinguishable is False
 
@@ -86,12 +86,12 @@ def test_unknown_baseline_is_refused(documents: list[Document]) -> None:
 
 
 def test_figures_of_the_total_and_of_groups_equal_the_metrics(comparison: Comparison) -> None:
-    for one in comparison.tokenizers:
-        evaluation = one.evaluation
+    for tokenizer in comparison.tokenizers:
+        evaluation = tokenizer.evaluation
         for name, metric in METRICS.items():
-            assert one.figures[name].value == metric.value(evaluation.total, evaluation.vocabulary)
+            assert tokenizer.figures[name].value == metric.value(evaluation.total, evaluation.vocabulary)
             for group, tally in evaluation.groups.items():
-                assert one.groups[group][name].value == metric.value(tally, evaluation.vocabulary)
+                assert tokenizer.groups[group][name].value == metric.value(tally, evaluation.vocabulary)
     assert comparison.documents == 40
     assert comparison.num_bytes == comparison.tokenizers[0].evaluation.total["bytes"]
 
@@ -130,7 +130,7 @@ def test_one_document_gives_no_interval() -> None:
 
 def test_seed_changes_intervals_and_no_value(documents: list[Document]) -> None:
     one, same, other = (compared(LETTERS, PAIRS, documents=documents, seed=seed) for seed in (1, 1, 2))
-    figures = [found.tokenizers[1].figures["bytes_per_token"] for found in (one, same, other)]
+    figures = [comparison.tokenizers[1].figures["bytes_per_token"] for comparison in (one, same, other)]
     assert figures[0] == figures[1]
     assert figures[0].value == figures[2].value
     assert figures[0].interval != figures[2].interval
@@ -169,7 +169,8 @@ def test_without_english_the_baselines_cheapest_language_is_the_reference() -> N
         documents=documents,
         alignment=aligned(documents),
     )
-    assert [one.fairness.reference for one in found.tokenizers if one.fairness] == ["de", "de"]
+    fairness = [tokenizer.fairness for tokenizer in found.tokenizers]
+    assert [each.reference for each in fairness if each] == ["de", "de"]
     chosen = compared(LETTERS, documents=documents, alignment=aligned(documents), reference_group="ta")
     assert chosen.tokenizers[0].fairness is not None
     assert chosen.tokenizers[0].fairness.premiums["ta"] == 1
@@ -202,7 +203,7 @@ def test_lines_are_counted_across_all_documents_of_a_language() -> None:
 
 def test_missing_alignment_is_explained(comparison: Comparison) -> None:
     assert comparison.fairness_gap == NO_TRANSLATIONS
-    assert {one.fairness for one in comparison.tokenizers} == {None}
+    assert {tokenizer.fairness for tokenizer in comparison.tokenizers} == {None}
 
 
 # --- the summary ------------------------------------------------------------------------------
@@ -240,7 +241,7 @@ def test_summary_names_only_a_lossless_tokenizer_as_the_fairest() -> None:
         Toy("a", "b", "\n", otherwise="nothing", name="bad"),
     )
     found = compared(bad, good, documents=documents, alignment=aligned(documents))
-    assert [one for one in found.summary if "languages" in one] == [
+    assert [line for line in found.summary if "languages" in line] == [
         "the languages have a Gini of 0.133 under good: de needs the most tokens, 2.00 times those of en"
     ]
     two = compared(
@@ -259,10 +260,10 @@ def slimmed(document: dict[str, Any], names: set[str]) -> dict[str, Any]:
         return {name: one for name, one in metrics.items() if name in names}
 
     tokenizers = [
-        one
-        | {"metrics": chosen(one["metrics"])}
-        | {"groups": {group: chosen(metrics) for group, metrics in one["groups"].items()}}
-        for one in document["tokenizers"]
+        tokenizer
+        | {"metrics": chosen(tokenizer["metrics"])}
+        | {"groups": {group: chosen(metrics) for group, metrics in tokenizer["groups"].items()}}
+        for tokenizer in document["tokenizers"]
     ]
     return document | {"metrics": chosen(document["metrics"]), "tokenizers": tokenizers}
 
@@ -345,16 +346,17 @@ def holdout_of(text: str) -> Holdout:
     return Holdout([text], documents_of(text), "documents", 1, 1, len(text.encode()), NO_TRANSLATIONS)
 
 
-TEXT = " ".join(f"{one}{other}" for one in "abcdefghij" for other in ["lo", "wer", "ing", "est", "ly"] * 3)
+TEXT = " ".join(f"{first}{rest}" for first in "abcdefghij" for rest in ["lo", "wer", "ing", "est", "ly"] * 3)
 
 
 def test_trained_candidates_share_a_size_that_baselines_do_not() -> None:
     trained = train_candidates(holdout_of(TEXT), backends=("bpe", "wordpiece"), vocab_size=290)
-    sizes = {one.tokenizer.info.backend: one.tokenizer.info.vocab_size for one in trained.candidates}
+    infos = [candidate.tokenizer.info for candidate in trained.candidates]
+    sizes = {info.backend: info.vocab_size for info in infos}
     assert list(sizes) == ["bpe", "wordpiece", "byte", "char"]
     assert sizes["bpe"] == trained.vocab_size == 290
     assert sizes["byte"] == 256
-    assert all(one.training_bytes == len(TEXT) for one in trained.candidates)
+    assert all(candidate.training_bytes == len(TEXT) for candidate in trained.candidates)
 
 
 def test_vocabulary_size_has_a_minimum() -> None:
@@ -372,7 +374,7 @@ def test_size_below_the_base_skips_an_algorithm_or_is_refused() -> None:
 
 def test_a_baseline_is_not_trained_twice() -> None:
     trained = train_candidates(holdout_of(TEXT), backends=("byte", "bpe"), vocab_size=280)
-    assert [one.tokenizer.info.backend for one in trained.candidates] == ["byte", "bpe", "char"]
+    assert [candidate.tokenizer.info.backend for candidate in trained.candidates] == ["byte", "bpe", "char"]
 
 
 # --- in addition to the figures -----------------------------------------------------------------
@@ -380,7 +382,7 @@ def test_a_baseline_is_not_trained_twice() -> None:
 
 def test_tokens_are_relative_to_the_first_tokenizer() -> None:
     found = compared(LETTERS, PAIRS, documents=documents_of("abab", "ab b"))
-    assert [one.relative_tokens for one in found.tokenizers] == [1.0, 5 / 8]
+    assert [tokenizer.relative_tokens for tokenizer in found.tokenizers] == [1.0, 5 / 8]
 
 
 def test_word_unit_depends_on_the_script() -> None:

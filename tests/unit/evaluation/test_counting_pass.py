@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
 
 FAMILIES = {
-    each.backend: each
-    for each in (Subject("bpe"), *SUBJECTS)
-    if each.backend in ("bpe", "sentencepiece", "wordpiece", "char") and each.kernel is None
+    subject.backend: subject
+    for subject in (Subject("bpe"), *SUBJECTS)
+    if subject.backend in ("bpe", "sentencepiece", "wordpiece", "char") and subject.kernel is None
 }
 
 

@@ -39,7 +39,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return (value.dtype.kind, value.tolist())
     if isinstance(value, Tally | UnitCounts | Evaluation | CountingState | GroupState):
-        names = [one.name for one in fields(value) if one.name != "vocabulary"]
+        names = [field.name for field in fields(value) if field.name != "vocabulary"]
         return {name: plain(getattr(value, name)) for name in names}
     if isinstance(value, dict):
         return {key: plain(one) for key, one in value.items()}

@@ -90,20 +90,31 @@ def test_only_ratios_of_counts_by_document_have_resamples() -> None:
 
 def test_aggregations_of_an_example_worked_by_hand() -> None:
     evaluation = with_means(Toy("a"), grouped(x=["aé", "aaa"], y=["é"]))
-    values = {one: Aggregate(evaluation, aggregation=one).value(TOKENS) for one in AGGREGATIONS}
+    values = {
+        aggregation: Aggregate(evaluation, aggregation=aggregation).value(TOKENS)
+        for aggregation in AGGREGATIONS
+    }
     assert values == pytest.approx(
         {"pooled": (3 + 3 + 2) / (2 + 3 + 1), "macro": (6 / 5 + 2) / 2, "per_document": (3 / 2 + 1 + 2) / 3}
     )
-    in_x = {one: Aggregate(evaluation, aggregation=one).group_value(TOKENS, "x") for one in AGGREGATIONS}
+    in_x = {
+        aggregation: Aggregate(evaluation, aggregation=aggregation).group_value(TOKENS, "x")
+        for aggregation in AGGREGATIONS
+    }
     assert in_x == pytest.approx({"pooled": 6 / 5, "macro": 6 / 5, "per_document": (3 / 2 + 1) / 2})
 
 
 def test_missing_values_are_excluded_from_means() -> None:
     evaluation = with_means(Toy("a"), grouped(x=["a a", "..."], y=["!"]))
-    values = {one: Aggregate(evaluation, aggregation=one).value(WORDS) for one in AGGREGATIONS}
+    values = {
+        aggregation: Aggregate(evaluation, aggregation=aggregation).value(WORDS)
+        for aggregation in AGGREGATIONS
+    }
     assert values == {"pooled": 7 / 2, "macro": 6 / 2, "per_document": 3 / 2}
     no_words = with_means(Toy("a"), grouped(x=["."], y=["!"]))
-    assert all(Aggregate(no_words, aggregation=one).value(WORDS) is None for one in AGGREGATIONS)
+    assert all(
+        Aggregate(no_words, aggregation=aggregation).value(WORDS) is None for aggregation in AGGREGATIONS
+    )
 
 
 def test_other_metrics_have_no_mean_over_documents() -> None:
@@ -147,16 +158,18 @@ def by_hand(evaluation: Evaluation, weights: np.ndarray, complement: bool, aggre
     if aggregation == "pooled":
         return ratio(documents)
     if aggregation == "per_document":
-        return float(np.mean([ratio([one]) for one in documents]))
+        return float(np.mean([ratio([document]) for document in documents]))
     drawn = {group for group, _ in documents}
-    return float(np.mean([ratio([one for one in documents if one[0] == group]) for group in drawn]))
+    return float(
+        np.mean([ratio([document for document in documents if document[0] == group]) for group in drawn])
+    )
 
 
 @pytest.mark.parametrize("aggregation", AGGREGATIONS)
 def test_group_is_resampled_independently(aggregation: Aggregation) -> None:
     texts = ["aé", "aaa", "éé", "aaaa é", "ab"]
     own = with_places(grouped(x=texts))
-    others = [replace(one, place=(9, 0)) for one in grouped(y=["a"], z=["é", "b"])]
+    others = [replace(document, place=(9, 0)) for document in grouped(y=["a"], z=["é", "b"])]
     among_others = Aggregate(with_means(Toy("a"), [*own, *others]), aggregation=aggregation)
     alone = Aggregate(with_means(Toy("a"), own), aggregation=aggregation)
     metrics = [METRICS[name] for name in sorted(BY_DOCUMENT)]
@@ -213,7 +226,7 @@ def test_frequency_metrics_have_jackknife_intervals() -> None:
         found = aggregate.resampled(METRICS[name])
         assert found is not None
         without = [evaluate(toy, documents_of(*texts[:n], *texts[n + 1 :])) for n in range(len(texts))]
-        by_hand = [METRICS[name].value(one.total, one.vocabulary) for one in without]
+        by_hand = [METRICS[name].value(counts.total, counts.vocabulary) for counts in without]
         assert sorted(found.values.tolist()) == pytest.approx(sorted(by_hand))
         values = np.array(by_hand)
         spread = np.sqrt(5 / 6 * ((values - values.mean()) ** 2).sum())

@@ -151,7 +151,7 @@ def test_seed_determines_the_held_out_part(tmp_path: Path) -> None:
     corpus = open_corpus(write(tmp_path, {"a.txt": numbered(300), "b.txt": numbered(300)}))
     one, same, *others = (held_out_lines(hold_out(corpus, seed=seed)) for seed in (1, 1, 2, 3, 4))
     assert one == same
-    assert any(one != other for other in others)
+    assert any(one != holdout for holdout in others)
 
 
 @pytest.mark.parametrize("unit", ["file", "lines", "paragraphs"])
@@ -365,7 +365,9 @@ def test_one_long_line_is_split_at_spaces(tmp_path: Path) -> None:
 
 def test_one_long_word_is_split_anywhere(tmp_path: Path) -> None:
     holdout = hold_out(open_corpus(write(tmp_path, {"a.txt": "é" * 50_000})))
-    assert holdout.training_bytes + sum(len(one.text.encode()) for one in holdout.held_out) == 100_000
+    assert (
+        holdout.training_bytes + sum(len(document.text.encode()) for document in holdout.held_out) == 100_000
+    )
 
 
 @pytest.mark.parametrize("text", ["one line", "one\n", "a\nb\n"])

@@ -53,7 +53,12 @@ def compared(
     documents: Sequence[Document], *tokenizers: Toy, mix: Mix = HALF, **options: object
 ) -> Comparison:
     return compare_candidates(
-        [Candidate(one) for one in tokenizers], documents, mix=mix, times=False, threads=1, **options
+        [Candidate(tokenizer) for tokenizer in tokenizers],
+        documents,
+        mix=mix,
+        times=False,
+        threads=1,
+        **options,
     )
 
 
@@ -104,7 +109,7 @@ def test_mixed_cost_is_the_weighted_sum_of_tokens_per_byte(documents: list[Docum
         )
         figure = one.mixed.tokens_per_byte
         assert figure.value == pytest.approx(expected)
-    letters, pairs = (one.mixed for one in found.tokenizers)
+    letters, pairs = (tokenizer.mixed for tokenizer in found.tokenizers)
     assert letters is not None
     assert pairs is not None
     assert letters.tokens_per_byte.value == 1
@@ -176,7 +181,8 @@ def test_too_few_units_are_reported_instead_of_an_interval(documents: list[Docum
     few = [*drawn("x", [1, 1, 2], number=FEWEST_UNITS - 1), *drawn("y", [4, 4, 1])]
     found = compared(few, LETTERS, PAIRS)
     assert all(
-        one.mixed is not None and one.mixed.tokens_per_byte.interval is None for one in found.tokenizers
+        tokenizer.mixed is not None and tokenizer.mixed.tokens_per_byte.interval is None
+        for tokenizer in found.tokenizers
     )
     assert "no interval: a part was drawn in fewer than 5 units" in found.mix_summary[0]
     enough = compared([*drawn("x", [1, 1, 2], number=FEWEST_UNITS), *drawn("y", [4, 4, 1])], LETTERS, PAIRS)
@@ -187,7 +193,10 @@ def test_too_few_units_are_reported_instead_of_an_interval(documents: list[Docum
 def test_part_without_text_gives_no_cost(documents: list[Document]) -> None:
     mix = Mix((Part("x", 0.5, frozenset("x")), Part("w", 0.5, frozenset("w"))))
     found = compared(documents, LETTERS, PAIRS, mix=mix)
-    assert all(one.mixed is not None and one.mixed.tokens_per_byte.value is None for one in found.tokenizers)
+    assert all(
+        tokenizer.mixed is not None and tokenizer.mixed.tokens_per_byte.value is None
+        for tokenizer in found.tokenizers
+    )
     assert found.mix_summary == ("for x 50 %, w 50 % there is no cost: a part of it has no text",)
 
 
@@ -227,7 +236,7 @@ def test_every_output_format_has_the_mix(documents: list[Document]) -> None:
 def test_relative_tokens_have_the_interval_of_the_ratio(documents: list[Document]) -> None:
     found = compared(documents, LETTERS, PAIRS)
     one = found.tokenizers[1]
-    tokens = [each.evaluation.total["tokens"] for each in found.tokenizers]
+    tokens = [tokenizer.evaluation.total["tokens"] for tokenizer in found.tokenizers]
     assert one.relative.value == one.relative_tokens == tokens[1] / tokens[0]
     assert one.relative.difference == pytest.approx(tokens[1] / tokens[0] - 1)
     assert one.relative.interval is not None
@@ -245,10 +254,10 @@ def test_relative_tokens_have_the_interval_of_the_ratio(documents: list[Document
 
 
 def test_relative_tokens_do_not_depend_on_the_aggregation(documents: list[Document]) -> None:
-    letters, pairs = (evaluate(one, documents, threads=1) for one in (LETTERS, PAIRS))
+    letters, pairs = (evaluate(toy, documents, threads=1) for toy in (LETTERS, PAIRS))
     found = [
         Aggregate(pairs, aggregation=how).relative_tokens(Aggregate(letters, aggregation=how))
         for how in AGGREGATIONS
     ]
     assert found[0] is not None
-    assert all(one is not None and one.interval == found[0].interval for one in found)
+    assert all(premium is not None and premium.interval == found[0].interval for premium in found)

@@ -48,7 +48,7 @@ def compared(
     aggregation: Aggregation = "pooled",
 ) -> Comparison:
     return compare_candidates(
-        [Candidate(one) for one in tokenizers],
+        [Candidate(tokenizer) for tokenizer in tokenizers],
         documents,
         alignment=alignment,
         aggregation=aggregation,
@@ -93,7 +93,9 @@ def test_best_lossless_tokenizer_has_a_star_in_every_format(
 ) -> None:
     """Whatever the aggregation, a tokenizer that loses text gets no star, though it has the fewest tokens."""
     found = compared(LETTERS, PAIRS, DROPPING, documents=documents, aggregation=aggregation)
-    values = {one.name: one.figures["bytes_per_token"].value or 0 for one in found.tokenizers}
+    values = {
+        tokenizer.name: tokenizer.figures["bytes_per_token"].value or 0 for tokenizer in found.tokenizers
+    }
     assert max(values, key=lambda name: values[name]) == "dropping"
     assert best_of(found.tokenizers, TOKENS) == "pairs"
     assert starred(found) == dict.fromkeys(starred(found), True)
@@ -135,7 +137,7 @@ def test_metric_without_direction_or_interval_is_not_ranked(documents: list[Docu
         best = best_of(found.tokenizers, metric)
         if best is not None:
             assert metric.direction != "neither"
-            assert all(one.figures[name].interval is not None for one in found.tokenizers)
+            assert all(tokenizer.figures[name].interval is not None for tokenizer in found.tokenizers)
     assert METRICS["digit_boundary_f1"].direction == "neither"
     assert best_of(found.tokenizers, METRICS["vocab_utilization"]) is None
 
@@ -163,7 +165,7 @@ def test_varied_languages_do_not_widen_the_interval_of_differences() -> None:
     by_file = compared(worse, better, documents=documents)
     assert aligned.units == {"aligned lines": 40}
     assert by_file.units == {"documents": 5}
-    narrow, wide = (one.tokenizers[1].figures["bytes_per_token"] for one in (aligned, by_file))
+    narrow, wide = (comparison.tokenizers[1].figures["bytes_per_token"] for comparison in (aligned, by_file))
     assert narrow.value == wide.value
     assert narrow.difference == wide.difference
     assert narrow.difference_interval is not None
@@ -248,7 +250,7 @@ def test_incomplete_translation_does_not_look_cheap() -> None:
         compared(toy, documents=documents, alignment=Alignment(("de", "en"), 12))
         for documents in (whole, cut)
     )
-    premiums = [one.tokenizers[0].fairness for one in (found, halved)]
+    premiums = [comparison.tokenizers[0].fairness for comparison in (found, halved)]
     assert [fairness and fairness.premiums["de"] for fairness in premiums] == [5 / 3, 5 / 3]
     assert [fairness and fairness.complete_lines for fairness in premiums] == [12, 6]
     told = "premiums leave out 6 of 12 aligned lines: not every language has text there"
@@ -331,7 +333,7 @@ def test_number_metrics_have_no_star_and_no_rank() -> None:
         Toy(*digits, " ", name="single"), Toy(*digits, " ", "234", "567", name="threes"), documents=documents
     )
     metric = METRICS["digit_boundary_f1"]
-    values = [one.figures[metric.name].value for one in compared_digits.tokenizers]
+    values = [tokenizer.figures[metric.name].value for tokenizer in compared_digits.tokenizers]
     assert values[0] != values[1]
     assert best_of(compared_digits.tokenizers, metric) is None
     assert in_order(compared_digits.tokenizers[0], ["x", "a"], metric) == ["a", "x"]

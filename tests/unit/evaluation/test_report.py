@@ -63,7 +63,7 @@ def shown(found: Report, *, width: int = 100) -> str:
 
 
 def test_report_has_the_figures_of_a_comparison_of_one_tokenizer(found: Report) -> None:
-    assert [one.name for one in found.comparison.tokenizers] == [found.evaluated.name]
+    assert [tokenizer.name for tokenizer in found.comparison.tokenizers] == [found.evaluated.name]
     assert list(found.evaluated.figures) == list(METRICS)
 
 
@@ -71,9 +71,9 @@ def test_histogram_uses_and_kinds_cover_every_token(found: Report, tokenizer: To
     evaluation = found.evaluated.evaluation
     tokens = evaluation.total["tokens"]
     assert sum(found.lengths) == tokens
-    assert sum(one.occurrences for one in found.vocabulary_usage) == tokens
-    assert sum(one.tokens for one in found.vocabulary_usage) == tokenizer.info.vocab_size
-    assert sum(one.used for one in found.vocabulary_usage) == np.count_nonzero(evaluation.frequencies)
+    assert sum(usage.occurrences for usage in found.vocabulary_usage) == tokens
+    assert sum(usage.tokens for usage in found.vocabulary_usage) == tokenizer.info.vocab_size
+    assert sum(usage.used for usage in found.vocabulary_usage) == np.count_nonzero(evaluation.frequencies)
     weighted = sum(size * count for size, count in enumerate(found.lengths[:-1]))
     assert weighted + found.lengths[-1] * 16 <= evaluation.num_bytes
 
@@ -108,22 +108,25 @@ def test_unused_intermediate_tokens_are_counted(found: Report) -> None:
 
 def test_numbers_by_length_add_up_to_all_numbers(found: Report) -> None:
     total = found.evaluated.evaluation.total
-    assert sum(one.numbers for one in found.numbers) == total["numbers"]
-    assert sum(one.tokens for one in found.numbers) == total["number_tokens"]
-    assert all(one.numbers for one in found.numbers)
+    assert sum(number.numbers for number in found.numbers) == total["numbers"]
+    assert sum(number.tokens for number in found.numbers) == total["number_tokens"]
+    assert all(number.numbers for number in found.numbers)
 
 
 def test_last_row_of_number_lengths_is_open_ended(tmp_path: Path) -> None:
     """The row also counts numbers of twenty digits, so its label must not be just 16."""
     (tmp_path / "a.txt").write_text(f"{'1' * 15} {'2' * 16} {'3' * 20} " * 9, encoding="utf-8")
     found = report(open_corpus(tmp_path / "a.txt"), tokenizer=Toy("1", "2", "3" * 20, " "), times=False)
-    assert [(one.label, one.numbers) for one in found.numbers] == [("15", 9), ("16+", 18)]
+    assert [(number.label, number.numbers) for number in found.numbers] == [("15", 9), ("16+", 18)]
     rows = [line.split()[:2] for line in shown(found).splitlines()]
     assert ["15", "9"] in rows
     assert ["16+", "18"] in rows
     assert ["16+", "9"] in rows  # tokens of twenty bytes; all others have one
     document: Any = report_document(found)
-    assert [(one["digits"], one["or_more"]) for one in document["numbers"]] == [(15, False), (16, True)]
+    assert [(number["digits"], number["or_more"]) for number in document["numbers"]] == [
+        (15, False),
+        (16, True),
+    ]
 
 
 def test_costs_are_computed_from_model_and_groups(found: Report) -> None:
@@ -154,7 +157,7 @@ def test_report_without_a_model_has_no_cost(tmp_path: Path) -> None:
 
 def test_robustness_of_an_example_worked_by_hand() -> None:
     tokenizer = Toy("ab", "A", "B", " ")
-    found = {one.rewriting: one for one in robustness_of(tokenizer, {"a": ["ab ab", "ab"]})}
+    found = {rewriting.rewriting: rewriting for rewriting in robustness_of(tokenizer, {"a": ["ab ab", "ab"]})}
     upper = found["upper case"]  # ab| |ab and ab: A|B| |A|B and A|B
     assert (upper.lines, upper.growth, upper.distance) == (2, 7 / 4, 6 / 4)
     before = found["space before"]
@@ -165,9 +168,9 @@ def test_robustness_of_an_example_worked_by_hand() -> None:
 
 def test_robustness_uses_lines_of_every_group(corpus: Corpus, tokenizer: Tokenizer) -> None:
     [before] = [
-        one
-        for one in robustness_of(tokenizer, CorpusScan(corpus.documents()).lines)
-        if one.rewriting == "space before"
+        rewriting
+        for rewriting in robustness_of(tokenizer, CorpusScan(corpus.documents()).lines)
+        if rewriting.rewriting == "space before"
     ]
     assert before.lines == 3 * (200 // 3)
 
@@ -197,7 +200,7 @@ def test_token_kind_follows_its_characters(text: str, kind: str) -> None:
 def test_tokens_are_counted_by_kind() -> None:
     vocabulary = vocabulary_from([b"a", b"b", b"\xc3", b"<s>", None], special_ids=[3])
     found = vocabulary_usage_of(vocabulary, np.array([5, 0, 2, 0, 0]))
-    assert [(one.kind, one.tokens, one.used, one.occurrences) for one in found] == [
+    assert [(usage.kind, usage.tokens, usage.used, usage.occurrences) for usage in found] == [
         ("Latin", 2, 1, 5),
         ("special tokens", 2, 0, 0),
         ("bytes and parts of characters", 1, 1, 2),
@@ -282,8 +285,8 @@ def test_csv_has_the_figures_of_every_section(found: Report) -> None:
     rows = list(csv.DictReader(io.StringIO(reports_forms([found])["csv"]().decode())))
     values = {(row["group"], row["metric"]): row["value"] for row in rows}
     assert len(values) == len(rows)
-    for one in found.vocabulary_usage:
-        assert values[one.kind, "vocabulary_usage.tokens"] == str(one.tokens)
+    for usage in found.vocabulary_usage:
+        assert values[usage.kind, "vocabulary_usage.tokens"] == str(usage.tokens)
     for number in found.numbers:
         assert values[str(number.digits), "numbers.tokens"] == str(number.tokens)
     for rewriting in found.robustness:

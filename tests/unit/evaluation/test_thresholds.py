@@ -40,7 +40,7 @@ TEXTS = [*documents_of("ab ab", "ba", group="x"), *documents_of("aaéb", group="
 def compared(*tokenizers: Toy, documents: Sequence[Document] = TEXTS) -> Comparison:
     alignment = align(lines_of(documents, {"en", "de"}))
     return compare_candidates(
-        [Candidate(one) for one in tokenizers], documents, alignment=alignment, times=False
+        [Candidate(tokenizer) for tokenizer in tokenizers], documents, alignment=alignment, times=False
     )
 
 
@@ -105,10 +105,10 @@ def test_value_equal_to_the_limit_passes() -> None:
 def test_every_tokenizer_is_checked_against_every_threshold() -> None:
     comparison = compared(LETTERS, PAIRS)
     found = check_comparison(comparison, [Threshold("bytes_per_token", "x", "min", 1.2)])
-    assert [(one.tokenizer, one.passed) for one in found] == [("letters", False), ("pairs", True)]
-    assert [one.value for one in found] == [1, 7 / 5]
+    assert [(check.tokenizer, check.passed) for check in found] == [("letters", False), ("pairs", True)]
+    assert [check.value for check in found] == [1, 7 / 5]
     only = Threshold("bytes_per_token", None, "min", 0, tokenizer="pairs")
-    assert [one.tokenizer for one in check_comparison(comparison, [only])] == ["pairs"]
+    assert [check.tokenizer for check in check_comparison(comparison, [only])] == ["pairs"]
 
 
 def test_unknown_group_is_refused() -> None:
@@ -340,8 +340,8 @@ def test_json_has_every_finding() -> None:
     document = checked_document(Checked(found, "pooled", ("a note",)))
     assert document["schema"] == "tokbench.check/1"
     assert document["passed"] is False
-    assert [one["value"] for one in document["findings"]] == [1 / 11, None]
-    assert [bool(one["gap"]) for one in document["findings"]] == [False, True]
+    assert [finding["value"] for finding in document["findings"]] == [1 / 11, None]
+    assert [bool(finding["gap"]) for finding in document["findings"]] == [False, True]
 
 
 def test_junit_is_well_formed_for_any_name() -> None:

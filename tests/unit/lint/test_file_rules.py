@@ -197,9 +197,9 @@ def test_converter_hashes_of_real_vocabularies_equal_llama_cpps(
 
 
 def test_known_converter_hashes_are_valid() -> None:
-    listed = [found for hashes in HASHES.values() for found in hashes]
-    assert all(re.fullmatch("[0-9a-f]{64}", found) for found in listed)
-    assert {len(names_of_hash(found)) for found in listed} == {1, 2}
+    listed = [digest for hashes in HASHES.values() for digest in hashes]
+    assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in listed)
+    assert {len(names_of_hash(digest)) for digest in listed} == {1, 2}
 
 
 def test_vocabulary_unknown_to_llama_cpp_is_reported(tmp_path: Path) -> None:

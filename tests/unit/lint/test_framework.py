@@ -93,10 +93,10 @@ def test_severities_are_counted_and_compared(tmp_path: Path) -> None:
 
 def test_sarif_has_every_rule_and_finding(tmp_path: Path) -> None:
     [run] = result_of(tmp_path, rule("one", nothing), rule("two", two)).to_sarif()["runs"]
-    assert [each["id"] for each in run["tool"]["driver"]["rules"]] == ["one", "two"]
-    assert [each["ruleIndex"] for each in run["results"]] == [1, 1]
-    assert [each["level"] for each in run["results"]] == ["warning", "error"]
-    prints = [each["partialFingerprints"]["ruleAndSubject/v1"] for each in run["results"]]
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["one", "two"]
+    assert [result["ruleIndex"] for result in run["results"]] == [1, 1]
+    assert [result["level"] for result in run["results"]] == ["warning", "error"]
+    prints = [result["partialFingerprints"]["ruleAndSubject/v1"] for result in run["results"]]
     assert len(set(prints)) == 2
 
 
@@ -131,4 +131,4 @@ def test_tokens_with_the_same_reason_are_one_finding(tmp_path: Path) -> None:
     assert together.evidence.startswith('they repeat … times: token 97 "a", token 98 "b"')
     assert together.details["reasons"]["99"] == reasons[99]
     few = {id: reasons[id] for id in range(97, 100)}
-    assert [found.evidence for found in findings_on_tokens(target, few)] == list(few.values())
+    assert [finding.evidence for finding in findings_on_tokens(target, few)] == list(few.values())

@@ -214,5 +214,5 @@ def test_valid_folder_has_no_errors_or_warnings(tmp_path: Path) -> None:
     }
     plant = chat(CHATML, beside=beside, tokenizer_class="PreTrainedTokenizerFast")
     result = lint_target(target_of(plant.document, tmp_path, **plant.options), tuple(all_rules().values()))
-    grave = [each for each in result.findings if each.severity is not Severity.NOTE]
+    grave = [finding for finding in result.findings if finding.severity is not Severity.NOTE]
     assert not grave

@@ -330,9 +330,12 @@ def test_completions_contain_the_bytes(piece: bytes, *, expected: bool) -> None:
 def test_completions_are_missing_only_for_impossible_bytes() -> None:
     data = [chr(point).encode() for point in range(0x80, 0x110000) if not 0xD800 <= point < 0xE000]
     whole = {*data}
-    beginnings = {each[:size] for each in data for size in range(1, len(each))}
+    beginnings = {piece[:size] for piece in data for size in range(1, len(piece))}
     inside = {
-        each[start:stop] for each in data for start in (1, 2, 3) for stop in range(start + 1, len(each) + 1)
+        piece[start:stop]
+        for piece in data
+        for start in (1, 2, 3)
+        for stop in range(start + 1, len(piece) + 1)
     }
     leads = [bytes([lead]) for lead in range(0xC0, 0x100)]
     following = [bytes([byte]) for byte in range(0x80, 0xC0)]

@@ -83,7 +83,9 @@ REFERENCE_RULES = [rule.name for rule in reference_rules.RULES]
 def outcomes(target: LintTarget) -> dict[str, tuple[str, ...]]:
     """Return the subjects of the findings of each rule that has findings."""
     found = {rule: outcome_of(rule, target).findings for rule in REFERENCE_RULES}
-    return {rule: tuple(each.subject for each in findings) for rule, findings in found.items() if findings}
+    return {
+        rule: tuple(finding.subject for finding in findings) for rule, findings in found.items() if findings
+    }
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,9 @@ def test_user_defined_symbols_of_sentencepiece_are_found(tmp_path: Path, name: s
     path.write_bytes(trained(name).description().proto)
     target = target_of(path, tmp_path)
     findings = findings_of(RULE, target)
-    assert [target.tokenizer.token_bytes(id).decode() for each in findings for id in each.token_ids] == named
+    assert [
+        target.tokenizer.token_bytes(id).decode() for finding in findings for id in finding.token_ids
+    ] == named
     assert all(finding.severity is Severity.WARNING for finding in findings)
 
 

@@ -60,8 +60,8 @@ def test_valid_template_has_no_findings(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_planted_fault_is_found(tmp_path: Path, rule: str, template: str, evidence: str) -> None:
     found = findings_of(rule, target(tmp_path, template))
-    assert any(evidence in each.evidence for each in found), found
-    assert not any(each.evidence.startswith(each.subject) for each in found)
+    assert any(evidence in finding.evidence for finding in found), found
+    assert not any(finding.evidence.startswith(finding.subject) for finding in found)
 
 
 def test_tool_template_need_not_render_other_conversations(tmp_path: Path) -> None:
@@ -71,8 +71,8 @@ def test_tool_template_need_not_render_other_conversations(tmp_path: Path) -> No
         "template-refuses",
         target(tmp_path, None, beside={"tokenizer_config.json": {"eos_token": END, "chat_template": own}}),
     )
-    assert any("one exchange: " in each.evidence for each in found)
-    assert {each.severity for each in found} == {Severity.NOTE}
+    assert any("one exchange: " in finding.evidence for finding in found)
+    assert {finding.severity for finding in found} == {Severity.NOTE}
 
 
 def test_null_content_is_an_error_if_tool_calls_are_written(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_rules_are_skipped_without_a_template(tmp_path: Path) -> None:
     linted.template = "chatml"
     assert findings_of("template-history", linted) == ()
     refused = findings_of("template-refuses", linted)
-    assert {each.severity for each in refused} == {Severity.NOTE}
+    assert {finding.severity for finding in refused} == {Severity.NOTE}
 
 
 def test_given_template_file_is_checked_instead(tmp_path: Path) -> None:

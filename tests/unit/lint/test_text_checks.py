@@ -91,7 +91,7 @@ def test_look_alikes_map_non_ascii_to_ascii_letters() -> None:
     assert all(
         not one.isascii() and other.isascii() and other.isalpha() for one, other in LOOK_ALIKES.items()
     )
-    assert {LOOK_ALIKES[one] for one in "\u0430\u03bf\u0570\u13aa"} == {"a", "o", "h", "A"}
+    assert {LOOK_ALIKES[character] for character in "\u0430\u03bf\u0570\u13aa"} == {"a", "o", "h", "A"}
 
 
 def test_bundled_texts_have_no_errors() -> None:

@@ -205,7 +205,7 @@ def test_distribution_metrics_of_an_example_worked_by_hand() -> None:
 def gini_by_definition(values: Sequence[float]) -> float:
     """Return the mean absolute difference between two values, divided by twice the mean."""
     n, mean = len(values), sum(values) / len(values)
-    return sum(abs(one - other) for one in values for other in values) / (2 * n * n * mean)
+    return sum(abs(value - other) for value in values for other in values) / (2 * n * n * mean)
 
 
 @pytest.mark.parametrize("seed", range(8))

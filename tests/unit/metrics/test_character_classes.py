@@ -52,4 +52,4 @@ def test_every_count_has_a_name_and_a_meaning() -> None:
     assert DOCUMENT_COUNTS[: len(COUNTS)] == COUNTS
     assert len(set(DOCUMENT_COUNTS)) == len(DOCUMENT_COUNTS)
     assert len(set(OPERATORS)) == len(OPERATORS)
-    assert all(len(each) > 1 and each.isascii() for each in OPERATORS)
+    assert all(len(operator) > 1 and operator.isascii() for operator in OPERATORS)

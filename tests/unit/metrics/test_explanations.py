@@ -17,18 +17,18 @@ from tokbench.render.listings import metric_help_forms, render_metric_help
 
 def test_every_metric_is_explained_once() -> None:
     found = explained()
-    assert [one.name for one in found if one.is_chosen] == list(METRICS)
-    names = [one.name for one in found]
+    assert [metric.name for metric in found if metric.is_chosen] == list(METRICS)
+    names = [metric.name for metric in found]
     assert len(set(names)) == len(names)
     assert {"relative_tokens", "premium", "max_premium", "gini", "tokens_per_byte"} <= set(names)
-    assert all(one.unit and one.meaning and one.title for one in found)
+    assert all(metric.unit and metric.meaning and metric.title for metric in found)
     assert set(UNITS) == {name for name, metric in METRICS.items() if not metric.share}
 
 
 def test_every_format_has_the_same_metrics() -> None:
     forms = metric_help_forms()
-    names = [one.name for one in explained()]
-    assert [one["name"] for one in orjson.loads(forms["json"]())["metrics"]] == names
+    names = [metric.name for metric in explained()]
+    assert [metric["name"] for metric in orjson.loads(forms["json"]())["metrics"]] == names
     assert [row["name"] for row in csv.DictReader(io.StringIO(forms["csv"]().decode()))] == names
     for form in ("markdown", "latex"):
         text = forms[form]().decode().replace("\\", "")
@@ -42,6 +42,6 @@ def test_output_fits_the_terminal_width(width: int) -> None:
     lines = text.getvalue().splitlines()
     assert max(cell_len(line.rstrip()) for line in lines) <= width
     joined = " ".join(" ".join(lines).split())
-    for one in explained():
-        assert one.name in joined
-        assert one.unit in joined
+    for metric in explained():
+        assert metric.name in joined
+        assert metric.unit in joined

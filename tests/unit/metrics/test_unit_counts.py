@@ -40,14 +40,14 @@ def test_sums_do_not_depend_on_the_order_of_addition(
     one: list[tuple[int, int]], other: list[tuple[int, int]], third: list[tuple[int, int]]
 ) -> None:
     whole = summed([*one, *other, *third], most=5)
-    a, b, c = (summed(each, most=5) for each in (one, other, third))
+    a, b, c = (summed(pairs, most=5) for pairs in (one, other, third))
     together = [
         joined([a, b, c], most_units=5),
         joined([c, a, b], most_units=5),
         joined([joined([a, b], most_units=5), c], most_units=5),
         joined([a, joined([b, c], most_units=5)], most_units=5),
     ]
-    assert [content(each) for each in together] == [content(whole)] * 4
+    assert [content(units) for units in together] == [content(whole)] * 4
 
 
 @given(pairs=some)

@@ -341,4 +341,4 @@ def test_added_token_of_normalized_spaces_spans_the_spaces() -> None:
     assert places is not None
     found = places.of(["a  b"], expected.encoded)
     assert found is not None
-    assert [each.tolist() for each in found] == [expected.starts.tolist(), expected.stops.tolist()]
+    assert [row.tolist() for row in found] == [expected.starts.tolist(), expected.stops.tolist()]

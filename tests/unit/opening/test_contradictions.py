@@ -50,9 +50,9 @@ def test_contradictory_prefix_space_is_reported(tmp_path: Path, name: str) -> No
         else written([unknown(), *scored({"▁": -2.0})], normalizer={"add_dummy_prefix": True})
     )
     put(tmp_path, {name: file, "tokenizer_config.json": {"add_prefix_space": False}})
-    assert any(f"add_prefix_space=false, and {name} true" in each for each in opened(tmp_path).warnings)
+    assert any(f"add_prefix_space=false, and {name} true" in warning for warning in opened(tmp_path).warnings)
     put(tmp_path, {"tokenizer_config.json": {"add_prefix_space": True}})
-    assert not any("add_prefix_space" in each for each in opened(tmp_path).warnings)
+    assert not any("add_prefix_space" in warning for warning in opened(tmp_path).warnings)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,10 @@ def test_template_tokens_that_contradict_the_class_are_reported(
     template = {
         "type": "TemplateProcessing",
         "single": [{"SpecialToken": bos}, {"Sequence": {"id": "A", "type_id": 0}}],
-        "pair": [{"SpecialToken": bos}, *({"Sequence": {"id": each, "type_id": 0}} for each in "AB")],
+        "pair": [
+            {"SpecialToken": bos},
+            *({"Sequence": {"id": character, "type_id": 0}} for character in "AB"),
+        ],
         "special_tokens": {bos["id"]: {"id": bos["id"], "ids": [FIRST + 1], "tokens": [bos["id"]]}},
     }
     set_fields(folder / "tokenizer.json", post_processor=template)

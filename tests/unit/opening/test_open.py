@@ -30,7 +30,7 @@ def test_load_builds_the_encoder_at_once_and_a_command_at_the_first_text(
     made.save(str(tmp_path / "tokenizer.json"))
     waiting, ready = opened(tmp_path).tokenizer, tokbench.load(tmp_path)
     assert isinstance(ready, NativeDocument) and isinstance(waiting, NativeDocument)
-    assert ["_encoder" in vars(each) for each in (waiting, ready)] == [False, True]
+    assert ["_encoder" in vars(tokenizer) for tokenizer in (waiting, ready)] == [False, True]
     assert waiting.encode("lo lo") == ready.encode("lo lo") == [2, 2]
     assert "_encoder" in vars(waiting)
 

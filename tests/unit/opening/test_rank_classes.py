@@ -114,7 +114,7 @@ def test_class_defines_the_template(
 
 def test_class_with_differing_versions_is_reported_unless_the_folder_decides(tmp_path: Path) -> None:
     folder_of(tmp_path, "HYTokenizer", {}, file="hy.tiktoken")
-    assert [each for each in opened(tmp_path).warnings if "versions of HYTokenizer differ" in each]
+    assert [warning for warning in opened(tmp_path).warnings if "versions of HYTokenizer differ" in warning]
     folder_of(tmp_path, "HYTokenizer", {"add_bos_token": False}, file="hy.tiktoken")
     assert opened(tmp_path).warnings == ()
 

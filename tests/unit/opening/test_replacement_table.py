@@ -58,7 +58,7 @@ def test_any_text_is_normalized_as_by_the_library(parts: list[str] | str) -> Non
 def test_non_joining_characters_normalize_independently() -> None:
     codes = [*range(0x3400), *range(0xA000, 0xAC00), *range(0xD7A0, 0xD800), *range(0xF900, 0x20000)]
     alone = "".join(map(chr, [code for code in codes if not joining()[code]]))
-    text = "".join(f"{one}a{one}{one}" for one in alone)
+    text = "".join(f"{character}a{character}{character}" for character in alone)
     assert table().covers(text)
     assert table()(text.replace("\r\n", "\n")) == Precompiled(TABLE).normalize_str(text.replace("\r\n", "\n"))
 

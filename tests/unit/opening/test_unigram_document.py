@@ -80,12 +80,12 @@ def check(ours: UnigramDocument, library: UnigramDocument, given_texts: list[str
         expected = [library.encode(text, special=special) for text in given_texts]
         assert [ours.encode(text, special=special) for text in given_texts] == expected
         encoded = ours.encode_batch(given_texts, special=special, threads=2)
-        assert encoded.ids.tolist() == [id for each in expected for id in each]
+        assert encoded.ids.tolist() == [id for row in expected for id in row]
         assert ours.count_batch(given_texts, special=special, threads=2).tolist() == list(map(len, expected))
     for text in given_texts:
         assert ours.segment(text) == library.segment(text)
         assert outcome(ours, text) == outcome(library, text)
-    placed, defined = (each.encode_spans(given_texts, threads=2) for each in (ours, library))
+    placed, defined = (tokenizer.encode_spans(given_texts, threads=2) for tokenizer in (ours, library))
     assert placed.encoded.ids.tolist() == defined.encoded.ids.tolist()
     for name in ("starts", "stops", "kinds"):
         assert getattr(placed, name).tolist() == getattr(defined, name).tolist(), name
@@ -136,7 +136,11 @@ def normalized_by(
     """Return a document as written by transformers' converters; `words` keeps the pre-tokenizer at all white space."""
     made = document(rule=rule)
     table = [{"type": "Precompiled", "precompiled_charsmap": charsmap(rule)}] if rule else []
-    steps = [step for each in normalizers for step in (table if each["type"] == "table" else [each])]
+    steps = [
+        step
+        for normalizer in normalizers
+        for step in (table if normalizer["type"] == "table" else [normalizer])
+    ]
     made["normalizer"] = {"type": "Sequence", "normalizers": steps}
     if not words:
         made["pre_tokenizer"] = METASPACE
@@ -251,7 +255,9 @@ def test_texts_with_added_tokens_run_on_the_kernel(flags: frozenset[str]) -> Non
 def test_long_text_is_not_split_within_a_line_end(shape: str) -> None:
     """Threads encode parts of 128 thousand characters, which begin at white space."""
     ours, library = (opened(SHAPES[shape](), engine=engine) for engine in ("auto", "library"))
-    placed, defined = (each.encode_spans(["ab\r\n" * 40_000], threads=2) for each in (ours, library))
+    placed, defined = (
+        tokenizer.encode_spans(["ab\r\n" * 40_000], threads=2) for tokenizer in (ours, library)
+    )
     assert placed.starts.tolist() == defined.starts.tolist()
     assert placed.stops.tolist() == defined.stops.tolist()
 
@@ -279,9 +285,9 @@ def test_every_kind_of_character_is_encoded_as_by_the_library() -> None:
     everything = characters_of_all_kinds()
     covered = 0
     for start in range(0, len(everything), 512):
-        some = [each for each in everything[start : start + 512] if ours._covers(f"a{each}")]
+        some = [character for character in everything[start : start + 512] if ours._covers(f"a{character}")]
         covered += len(some)
-        text = " ".join(f"a{each}b é{each} 日{each} {each}" for each in some)
+        text = " ".join(f"a{character}b é{character} 日{character} {character}" for character in some)
         assert ours.encode(text) == library.encode(text)
     assert covered > 0.9 * len(everything)
 

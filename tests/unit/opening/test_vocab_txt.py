@@ -36,7 +36,7 @@ def word_piece(*more: str) -> HuggingFaceTokenizer:
 
 
 @pytest.mark.parametrize(
-    "inside", ["{}", *(pytest.param(other, marks=pytest.mark.slow) for other in ("##{}", "x{}y", "##{}z"))]
+    "inside", ["{}", *(pytest.param(form, marks=pytest.mark.slow) for form in ("##{}", "x{}y", "##{}z"))]
 )
 def test_pieces_may_contain_line_ends_of_python(inside: str, tmp_path: Path) -> None:
     pieces = [inside.format(end) for end in LINE_ENDS_TO_PYTHON]

@@ -28,13 +28,16 @@ def test_ids_equal_those_of_encode_and_differences_those_of_spans(
     lower: OpenTokenizer, letters: OpenTokenizer, text: str
 ) -> None:
     columns = encode_columns([lower, letters], text, special=TEXT)
-    spans = [{token.span for token in each.tokenizer.segment(text).tokens} for each in (lower, letters)]
+    spans = [
+        {token.span for token in view_column.tokenizer.segment(text).tokens}
+        for view_column in (lower, letters)
+    ]
     for column in columns:
         tokens = [column.token(index) for index in range(len(column))]
         assert column.ids.tolist() == column.source.tokenizer.encode(text)
         assert tuple(tokens) == column.source.tokenizer.segment(text).tokens
         shared = [token.span in spans[0] and token.span in spans[1] for token in tokens]
-        assert column.differs.tolist() == [not each for each in shared]
+        assert column.differs.tolist() == [not is_shared for is_shared in shared]
 
 
 def test_policy_encodes_special_tokens(lower: OpenTokenizer) -> None:

@@ -59,8 +59,8 @@ def played(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], bool]:
         finally:
             os.dup2(before, 0)
             playing.join()
-            for each in (inside, outside, before):
-                os.close(each)
+            for descriptor in (inside, outside, before):
+                os.close(descriptor)
 
     return ask
 
@@ -93,8 +93,8 @@ def test_file_is_not_queried(monkeypatch: pytest.MonkeyPatch) -> None:
         assert terminal.has_light_background()
     finally:
         os.dup2(before, 0)
-        for each in (read, write, before):
-            os.close(each)
+        for descriptor in (read, write, before):
+            os.close(descriptor)
 
 
 def test_missing_keyboard_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

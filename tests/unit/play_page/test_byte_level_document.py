@@ -50,7 +50,7 @@ def test_added_tokens_match_in_every_text_and_special_ones_if_requested(tmp_path
 def test_added_tag_is_a_control_token_in_conversations_and_added_spaces_are_text(tmp_path: Path) -> None:
     mine = with_added(tmp_path, {"content": "<tool>"}, {"content": "    "})
     data = tokenizer_data(mine, name="mine")
-    found = [each[0] for each in data.fields["special"]]
+    found = [entry[0] for entry in data.fields["special"]]
     chat = chat_data(mine.tokenizer, found, date=datetime(2026, 2, 3, tzinfo=UTC))
     assert isinstance(check_chat(replace(data, chat=chat)), ChatCheck)
 

@@ -45,7 +45,7 @@ def talk(tmp_path_factory: pytest.TempPathFactory) -> Opened:
 
 def with_chat(opened: Opened, template: str = "auto") -> TokenizerData:
     data = tokenizer_data(opened, name="talk")
-    found = [*(each[0] for each in data.fields["special"]), *data.fields.get("symbols", ())]
+    found = [*(entry[0] for entry in data.fields["special"]), *data.fields.get("symbols", ())]
     return replace(data, chat=chat_data(opened.tokenizer, found, template=template, date=TODAY))
 
 
@@ -96,7 +96,7 @@ def test_content_never_becomes_a_control_token(talk: Opened) -> None:
     [found] = PageEncoder(with_chat(talk).to_json()).encode_chats([{"messages": messages, "prompt": False}])
     wanted = ChatTemplate("chatml").encode(talk.tokenizer, messages)
     assert found["ids"] == wanted.ids.tolist()
-    assert found["learned"] == [bool(each) for each in wanted.loss_mask]
+    assert found["learned"] == [bool(bit) for bit in wanted.loss_mask]
     ids = talk.tokenizer.info.special_tokens
     assert [found["ids"].count(ids[token]) for token in CHATML] == [2, 2]
     assert [token for _, _, token in found["found"]] == ["<|im_end|>", "<|im_start|>"]
@@ -120,7 +120,7 @@ def test_tokenizer_without_a_template_has_no_conversations(
     monkeypatch.setattr(workbench, "check_page", lambda _: Check(texts=1, num_bytes=1, characters=1))
     plain = trained(tmp_path / "plain")
     result = write_play_page([plain, talk], tmp_path / "page.html")
-    assert [each.conversations for each in result.checks] == [None, 600]
+    assert [check.conversations for check in result.checks] == [None, 600]
     assert "has no chat template" in (result.checks[0].without_chat or "")
     before = (tmp_path / "page.html").read_bytes()
     with pytest.raises(TemplateError, match="does not have"):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tokbench.chat.conversation import Conversation
     from tokbench.play_page.chat_form import ChatForm
 
-FORMATS = {each.name: each for each in all_formats()}
+FORMATS = {format.name: format for format in all_formats()}
 contents = hostile_texts | st.sampled_from(["Hi", " a ", "\n\n", "", "  ", "x\n", "\x1cé\u2003", "你好"])
 SHAPES = (
     "chatml",
@@ -44,7 +44,7 @@ TAGS = ["<think>", "</think>", "<tool_response>", "[INST]"]
 def of_format(name: str) -> Callable[[Sequence[Conversation], bool], list[Rendered | None]]:
     def render(conversations: Sequence[Conversation], prompt: bool) -> list[Rendered | None]:
         made = FORMATS[name].render(conversations, prompt=prompt)
-        return [each if isinstance(each, Rendered) else None for each in made]
+        return [result if isinstance(result, Rendered) else None for result in made]
 
     return render
 

@@ -63,7 +63,9 @@ def test_page_has_the_checked_data(data: TokenizerData) -> None:
     [packed] = [
         (attributes, text)
         for (tag, attributes), text in zip(
-            [each for each in parts.elements if each[0] == "script"], parts.texts["script"], strict=True
+            [element for element in parts.elements if element[0] == "script"],
+            parts.texts["script"],
+            strict=True,
         )
         if attributes
     ]

@@ -79,7 +79,7 @@ def test_every_character_has_the_same_class_as_in_python(engine: Engine, name: s
     pattern = resolve_pattern(name)
     assert pattern.regex is not None
     characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
-    texts = ["".join(f"a{each}" for each in characters[start::97]) for start in range(3)]
+    texts = ["".join(f"a{character}" for character in characters[start::97]) for start in range(3)]
     assert engine.call("parts", javascript_regex(pattern.regex), texts) == [
         split(pattern, text) for text in texts
     ]

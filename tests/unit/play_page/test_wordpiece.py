@@ -70,7 +70,7 @@ def wordpiece(path: Path, *, added: list[dict[str, Any]] | None = None, **rules:
     listed = [{"id": vocab[text], "content": text, "special": True, **flags} for text in ("[UNK]", "[CLS]")]
     document = {
         "version": "1.0",
-        "added_tokens": [*listed, *({**flags, **each} for each in added or [])],
+        "added_tokens": [*listed, *({**flags, **fields} for fields in added or [])],
         "normalizer": {**usual, **rules},
         "pre_tokenizer": {"type": "BertPreTokenizer"},
         "model": {

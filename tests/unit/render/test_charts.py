@@ -65,8 +65,8 @@ def rgb(color: str) -> tuple[int, int, int]:
 def test_compression_chart_has_a_dot_for_each_group_and_tokenizer(comparison: Comparison) -> None:
     found = {(row["group"], row["tokenizer"]): row["value"] for row in rows(compression_chart(comparison))}
     assert found == {
-        (group, one.name): one.groups[group]["bytes_per_token"].value
-        for one in comparison.tokenizers
+        (group, tokenizer.name): tokenizer.groups[group]["bytes_per_token"].value
+        for tokenizer in comparison.tokenizers
         for group in TEXTS
     }
 
@@ -107,10 +107,10 @@ def test_only_the_largest_of_many_groups_are_shown() -> None:
 def test_premiums_are_relative_to_the_reference(comparison: Comparison) -> None:
     spec = premium_chart(comparison)
     assert spec is not None
-    for one in comparison.tokenizers:
-        assert one.fairness is not None
-        found = {row["group"]: row["value"] for row in rows(spec) if row["tokenizer"] == one.name}
-        assert found == dict(one.fairness.premiums)
+    for tokenizer in comparison.tokenizers:
+        assert tokenizer.fairness is not None
+        found = {row["group"]: row["value"] for row in rows(spec) if row["tokenizer"] == tokenizer.name}
+        assert found == dict(tokenizer.fairness.premiums)
         assert found["en"] == 1
     assert spec["layer"][0]["data"]["values"] == [{"value": 1.0}]
 
@@ -136,8 +136,8 @@ def test_without_translations_there_is_no_premium_chart() -> None:
 
 
 def test_token_lengths_are_shares(comparison: Comparison) -> None:
-    for one in comparison.tokenizers:
-        assert token_lengths(one).sum() == pytest.approx(1)
+    for tokenizer in comparison.tokenizers:
+        assert token_lengths(tokenizer).sum() == pytest.approx(1)
     assert token_lengths(comparison.tokenizers[-1]).tolist() == [0, 1, *([0] * 15)]
 
 
@@ -324,8 +324,8 @@ def test_comparison_labels_do_not_overlap(comparison: Comparison) -> None:
     texts = {f"a group of a long name, {number}": "the hat " * number for number in range(1, 13)}
     many = compared(named(*(f"a-tokenizer-of-a-long-name-{number}" for number in range(5))), texts)
     charts = (compression_chart, premium_chart, length_chart, frequency_chart)
-    for found in (comparison, many):
-        specs = [draw(found, frame=Frame(350)) for draw in charts]
+    for evaluated in (comparison, many):
+        specs = [draw(evaluated, frame=Frame(350)) for draw in charts]
         drawn = [spec for spec in specs if spec is not None]
         assert len(drawn) >= 2  # premiums need translations, lengths numbers
         assert [touching(svg(spec)) for spec in drawn] == [[]] * len(drawn)

@@ -81,7 +81,7 @@ def comparison() -> Comparison:
 
 @pytest.fixture(scope="module")
 def samples(comparison: Comparison) -> tuple[Sample, ...]:
-    return draw_samples(Texts(TEXTS), [one.candidate.tokenizer for one in comparison.tokenizers])
+    return draw_samples(Texts(TEXTS), [tokenizer.candidate.tokenizer for tokenizer in comparison.tokenizers])
 
 
 @pytest.fixture(scope="module")
@@ -173,8 +173,11 @@ def test_names_and_lines_are_text(hostile: bytes) -> None:
     for name in ("<script>alert(1)</script>", "a⟨RLO⟩b⟨LRI⟩c", "{{ 7 * 7 }}{% raw %}"):
         assert name in heads
     found = Page(hostile).data
-    assert {one["name"] for one in found["tokenizers"]} >= {"<script>alert(1)</script>", "a⟨RLO⟩b⟨LRI⟩c"}
-    assert "nul␀bell␇escape␛[31m" in {one["label"] for one in found["samples"]}
+    assert {tokenizer["name"] for tokenizer in found["tokenizers"]} >= {
+        "<script>alert(1)</script>",
+        "a⟨RLO⟩b⟨LRI⟩c",
+    }
+    assert "nul␀bell␇escape␛[31m" in {sample["label"] for sample in found["samples"]}
 
 
 def test_equal_comparisons_give_equal_bytes(
@@ -188,9 +191,9 @@ def test_equal_comparisons_give_equal_bytes(
 
 def test_every_tokenizer_has_a_row(comparison: Comparison) -> None:
     table = summary_table(comparison)
-    assert [row[0].text for row in table.rows] == [one.name for one in comparison.tokenizers]
+    assert [row[0].text for row in table.rows] == [tokenizer.name for tokenizer in comparison.tokenizers]
     place = [column.title for column in table.columns].index("bytes/token")
-    values = [one.figures["bytes_per_token"].value for one in comparison.tokenizers]
+    values = [tokenizer.figures["bytes_per_token"].value for tokenizer in comparison.tokenizers]
     assert [row[place].value for row in table.rows] == values
     best = max(value for value in values if value is not None)
     assert [row[place].best for row in table.rows] == [value == best for value in values]
@@ -290,7 +293,7 @@ def test_viewer_starts_with_the_reference(samples: tuple[Sample, ...], page: byt
 
 
 def test_samples_have_a_text_direction(samples: tuple[Sample, ...], page: bytes) -> None:
-    found = {one["group"]: one["direction"] for one in Page(page).data["samples"]}
+    found = {sample["group"]: sample["direction"] for sample in Page(page).data["samples"]}
     assert found == {"en": "ltr", "fr": "ltr", "code": "ltr", "he": "rtl"}
 
 

@@ -275,7 +275,7 @@ def test_saved_tokenizers_are_listed_by_name(saved: Path) -> None:
     (root / "file").write_bytes(b"")
     write(root / ".bytes.tmp-0123456789ab", manifest=MANIFEST, files=FILES)
     listed = saved_tokenizers(root)
-    assert [(found.directory.name, found.manifest is None) for found in listed] == [
+    assert [(entry.directory.name, entry.manifest is None) for entry in listed] == [
         ("another", False),
         ("broken", True),
         ("bytes", False),

@@ -19,7 +19,7 @@ from tokbench.surgery.unigram_extension import unused_score
 LETTERS = "ab["
 TEXTS = st.text(LETTERS, min_size=2, max_size=4)
 SCORES = st.integers(-24, -1).map(lambda quarters: quarters / 4)
-WITH_UNKNOWN = ["".join(each) for size in range(5) for each in product(LETTERS + "x", repeat=size)]
+WITH_UNKNOWN = ["".join(letters) for size in range(5) for letters in product(LETTERS + "x", repeat=size)]
 
 
 def ids(vocab: list[tuple[str, float]], held: str) -> list[list[int]]:
@@ -28,7 +28,7 @@ def ids(vocab: list[tuple[str, float]], held: str) -> list[list[int]]:
     parts: dict[str, Any] = {"added_tokens": [added(held, len(LETTERS) + 1)]}
     opened = tokenizers.Tokenizer.from_buffer(orjson.dumps(document(model, **parts)))
     opened.encode_special_tokens = True
-    return [each.ids for each in opened.encode_batch(WITH_UNKNOWN, add_special_tokens=False)]
+    return [ids.ids for ids in opened.encode_batch(WITH_UNKNOWN, add_special_tokens=False)]
 
 
 @given(

@@ -70,7 +70,7 @@ def test_pruned_model_loses_its_pieces_and_its_self_test() -> None:
     assert list(made.pieces) == NEW
     assert made.normalizer == before.normalizer
     assert made.trainer == {**before.trainer, "vocab_size": 8, "pad_id": -1}
-    assert [4 in {number for number, _ in fields(each)} for each in (proto, pruned_model(proto, MAP))] == [
+    assert [4 in {number for number, _ in fields(data)} for data in (proto, pruned_model(proto, MAP))] == [
         True,
         False,
     ]

@@ -101,7 +101,7 @@ def test_ids_and_masks_equal_a_single_run(
     index = talks.write("out", template=template, chat=chat, part_bytes=part_bytes)
     shards = tokbench.open_shards(talks.folder / "out")
     assert len(index.shards) == (1 if part_bytes > 300 else 8)
-    assert [one.tolist() for one in shards] == [one.tolist() for one in single]
+    assert [row.tolist() for row in shards] == [row.tolist() for row in single]
     assert [shards.mask_of(number).tolist() for number in range(22)] == [
         single.mask_of(number).tolist() for number in range(22)
     ]

@@ -49,7 +49,7 @@ class Case:
     tokenizers: Sequence[Tokenizer] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.tokenizers = [tokbench.load(one.name) for one in self.named]
+        self.tokenizers = [tokbench.load(tokenizer.name) for tokenizer in self.named]
 
     def corpus(self, **options: Any) -> Corpus:
         return open_corpus(self.folder / "corpus", **options)
@@ -163,7 +163,7 @@ def test_failures_are_named_by_their_line_in_the_whole_file(case: Case) -> None:
     )
     whole = compare(case.corpus(), tokenizers=case.tokenizers, times=False)
     parts = compare(case.corpus(), tokenizers=case.tokenizers, times=False, work=case.work(part_bytes=300))
-    failures = [found.tokenizers[1].evaluation.failures for found in (whole, parts)]
+    failures = [comparison.tokenizers[1].evaluation.failures for comparison in (whole, parts)]
     assert failures[0] == failures[1]
     assert failures[0][0].source.endswith("a.jsonl:91")
 

@@ -51,7 +51,7 @@ def test_ids_equal_a_single_run(case: Case, part_bytes: int, options: dict[str, 
     index = case.write(part_bytes=part_bytes, **options)
     shards = tokbench.open_shards(case.folder / "out")
     assert ids(shards) == ids(single)
-    assert [one.tolist() for one in shards] == [one.tolist() for one in single]
+    assert [row.tolist() for row in shards] == [row.tolist() for row in single]
     assert [shards.text(number, tokenizer()) for number in range(len(shards))] == [
         single.text(number, tokenizer()) for number in range(len(single))
     ]
@@ -134,10 +134,10 @@ def test_remote_folders_hold_the_same_bytes(case: Case, request: pytest.FixtureR
     else:
         with open_engine("local", workers=2) as engine:
             case.write(url, engine=engine)
-    found = {str(one.place).removeprefix(f"{url}/"): one.place for one in place_of(url).files()}
+    found = {str(file.place).removeprefix(f"{url}/"): file.place for file in place_of(url).files()}
     assert {name: place.open().read() for name, place in found.items()} == case.bytes_of("wanted")
     here, there = tokbench.open_shards(case.folder / "wanted"), tokbench.open_shards(url)
-    assert [there[number].tolist() for number in range(len(there))] == [one.tolist() for one in here]
+    assert [there[number].tolist() for number in range(len(there))] == [row.tolist() for row in here]
     first = there[0]
     assert ids(there) == ids(here)
     assert first.tolist() == here[0].tolist()  # its local copy has been removed meanwhile

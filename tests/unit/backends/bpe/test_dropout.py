@@ -181,9 +181,7 @@ def test_workbench_encodes_with_dropout() -> None:
     )
     expected = trained().sample("some unbelievable text", seed=4, alpha=0.5)
     assert list(encode_ids(trained(), inputs, sampling=sampling)) == [expected]
-    assert [found.segmentation.ids for found in encode_texts(trained(), inputs, sampling=sampling)] == [
-        expected
-    ]
+    assert [ids.segmentation.ids for ids in encode_texts(trained(), inputs, sampling=sampling)] == [expected]
     result = visualise([trained()], "some unbelievable text", sampling=sampling)
     assert result.views[0].segmentation.ids == expected
     with pytest.raises(ConfigError, match="every text is ordinary text"):

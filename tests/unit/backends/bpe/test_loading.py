@@ -201,7 +201,7 @@ DAMAGES: dict[str, Callable[[NDArray[np.int64]], bytes]] = {
         lambda merges: merges.__setitem__(slice(0, 4), [(97, 98, 9), (98, 99, 9), (256, 99, 9), (97, 257, 9)])
     ),
     "tokens that double": lambda merges: npy(
-        np.array([(97, 97, 9), *((made, made, 9) for made in range(256, FIRST_SPECIAL - 1))], dtype=np.int64)
+        np.array([(97, 97, 9), *((id, id, 9) for id in range(256, FIRST_SPECIAL - 1))], dtype=np.int64)
     ),
 }
 

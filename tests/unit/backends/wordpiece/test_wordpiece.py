@@ -342,7 +342,7 @@ def test_presets_can_be_trained(preset: str, text: str) -> None:
 def test_fast_trainer_drops_pairs_that_no_longer_occur() -> None:
     # More pairs than fit into the first table, most of which are merged away.
     letters = [chr(0x4E00 + number) for number in range(100)]
-    words = {one + other: 2 for one in letters for other in letters if one != other}
+    words = {letter + other: 2 for letter in letters for other in letters if letter != other}
     first = reference.first_pieces(words, letters=letters, prefix="##")
     num_pieces = len(first) + len(words)
     pieces = train(words, pieces=first, letters=letters, num_pieces=num_pieces, objective="frequency")

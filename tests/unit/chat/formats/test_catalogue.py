@@ -16,7 +16,7 @@ from tokbench.errors import TemplateError
 if TYPE_CHECKING:
     from tokbench.chat.rendered import Rendered
 
-FORMATS = [each.name for each in all_formats()]
+FORMATS = [format.name for format in all_formats()]
 
 
 def test_unknown_format_suggests_the_nearest_name():
@@ -71,8 +71,8 @@ def test_vocabulary_without_control_tokens_is_not_recognized():
 
 def rendered_by_all(conversation: Conversation, *, prompt: bool) -> list[Rendered]:
     """Return the results of all formats that do not refuse the conversation."""
-    results = [each.render([conversation], prompt=prompt)[0] for each in all_formats()]
-    return [each for each in results if not isinstance(each, TemplateError)]
+    results = [format.render([conversation], prompt=prompt)[0] for format in all_formats()]
+    return [result for result in results if not isinstance(result, TemplateError)]
 
 
 @given(conversations(tools=True, reasoning=True) | hostile_conversations(), st.booleans())
@@ -109,7 +109,7 @@ def test_invalid_conversations_are_rendered_or_refused(conversation, prompt):
         assert named <= set(range(len(conversation.messages)))
 
 
-@pytest.mark.parametrize("name", [each.name for each in all_formats() if not each.has_tools])
+@pytest.mark.parametrize("name", [format.name for format in all_formats() if not format.has_tools])
 def test_a_format_without_tools_refuses_them(name):
     question, call = {"role": "user", "content": "Hi"}, {"function": {"name": "f", "arguments": {}}}
     answer = {"role": "assistant", "content": "So:", "tool_calls": [call]}

@@ -168,5 +168,5 @@ def test_overlapping_texts_share_characters_in_some_text(texts: set[str]) -> Non
         return one != other and (one in other or any(one.endswith(other[:size]) for size in ends))
 
     found = overlapping(sorted(texts))
-    assert (found is not None) == any(share(one, other) for one in texts for other in texts)
+    assert (found is not None) == any(share(text, other) for text in texts for other in texts)
     assert found is None or share(*found)

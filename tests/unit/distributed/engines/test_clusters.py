@@ -46,7 +46,7 @@ def test_each_slice_is_done_despite_killed_workers(engine: Engine, tmp_path: Pat
 @pytest.mark.slow
 def test_progress_covers_all_slices(engine: Engine, tmp_path: Path) -> None:
     told: list[tuple[str, int, int | None, str]] = []
-    sized = [Slice(one.name, one.arguments, size=10) for one in slices(tmp_path)]
+    sized = [Slice(part.name, part.arguments, size=10) for part in slices(tmp_path)]
     task = "support.distributed_tasks:square"
     list(engine.run(task, sized, phase="counting", progress=lambda *report: told.append(report)))
     assert told[0][1:] == (0, 60, "bytes")

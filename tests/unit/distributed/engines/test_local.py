@@ -66,7 +66,7 @@ def test_no_slices_give_no_results(engine: Engine, tmp_path: Path) -> None:
 
 def test_progress_covers_all_slices(engine: Engine, tmp_path: Path) -> None:
     told: list[tuple[str, int, int | None, str]] = []
-    sized = [Slice(one.name, one.arguments, size=10) for one in slices(tmp_path)]
+    sized = [Slice(part.name, part.arguments, size=10) for part in slices(tmp_path)]
     list(
         engine.run(
             "support.distributed_tasks:square",

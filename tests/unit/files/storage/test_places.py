@@ -60,12 +60,12 @@ def test_files_are_listed_by_path_without_hidden_ones(folder: Place) -> None:
     assert folder.files() == []
     for name in ("b/c.txt", "a.txt", "b/.hidden", ".x/d.txt", "b/a.txt"):
         (folder / name).write(name.encode())
-    assert [str(found.place).removeprefix(f"{folder}/") for found in folder.files()] == [
+    assert [str(file.place).removeprefix(f"{folder}/") for file in folder.files()] == [
         "a.txt",
         "b/a.txt",
         "b/c.txt",
     ]
-    assert [found.size for found in folder.files()] == [5, 7, 7]
+    assert [file.size for file in folder.files()] == [5, 7, 7]
 
 
 def test_local_file_is_put(folder: Place, tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_local_file_is_put(folder: Place, tmp_path: Path) -> None:
         assert stream.seek(-5, io.SEEK_END) == len(data) - 5
         assert stream.read() == data[-5:]
         assert stream.read() == b""
-    assert [found.place.name for found in folder.files()] == ["x.bin"]
+    assert [file.place.name for file in folder.files()] == ["x.bin"]
 
 
 def test_version_changes_with_the_file(folder: Place) -> None:

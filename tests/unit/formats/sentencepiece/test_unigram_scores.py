@@ -67,7 +67,7 @@ def test_round_scores_changes_only_the_scores() -> None:
         for choice in (True, False)
     )
     assert rounded_.proto == with_rounded_scores(bare.proto)  # type: ignore[attr-defined]
-    before, after = (parse_model(each.proto) for each in (bare, rounded_))  # type: ignore[attr-defined]
+    before, after = (parse_model(model.proto) for model in (bare, rounded_))  # type: ignore[attr-defined]
     assert [piece._replace(score=0.0) for piece in before.pieces] == [
         piece._replace(score=0.0) for piece in after.pieces
     ]

@@ -33,9 +33,9 @@ pieces = st.text("ab<>", min_size=1, max_size=3)
 @st.composite
 def merges_and_specials(draw: st.DrawFn) -> tuple[list[tuple[str, str]], set[str]]:
     merges = draw(st.lists(st.tuples(pieces, pieces), min_size=1, max_size=6))
-    texts = {each for left, right in merges for each in (left, right, left + right)}
+    texts = {piece for left, right in merges for piece in (left, right, left + right)}
     # A special token of a single letter stays a letter in every text, so only longer texts are drawn.
-    longer = sorted(each for each in texts if len(each) > 1)
+    longer = sorted(text for text in texts if len(text) > 1)
     return merges, draw(st.sets(st.sampled_from(longer), min_size=1, max_size=2))
 
 
@@ -49,7 +49,7 @@ def test_plain_variant_has_no_merges_with_special_tokens(
 ) -> None:
     merges, specials = given_merges
     spelled: dict[str, Any] = {"text": " ".join, "list": list, "pair": tuple}
-    vocab = {each for left, right in merges for each in (left, right, left + right)}
+    vocab = {piece for left, right in merges for piece in (left, right, left + right)}
     model = {
         "type": "BPE",
         "vocab": {each: id for id, each in enumerate(sorted(vocab))},
@@ -57,10 +57,10 @@ def test_plain_variant_has_no_merges_with_special_tokens(
         "continuing_subword_prefix": prefix,
     }
     added = [
-        {"id": model["vocab"][each], "content": each, "special": True, "normalized": False}
-        for each in sorted(specials)
+        {"id": model["vocab"][token], "content": token, "special": True, "normalized": False}
+        for token in sorted(specials)
     ]
     document = {"model": model, "added_tokens": added}
-    made = with_unspeakable_specials(document, {each: f"?{each}" for each in specials})
+    made = with_unspeakable_specials(document, {token: f"?{token}" for token in specials})
     kept = [merge for merge in merges if specials.isdisjoint((*merge, "".join(merge)))]
     assert made["model"]["merges"] == [spelled[spelling](merge) for merge in kept]

@@ -114,7 +114,9 @@ def test_every_character_is_normalized_as_by_the_library(rule: str) -> None:
     proto = model(rule, suffix=False, symbols=False, **dict.fromkeys(OPTIONS, True))
     characters = characters_in_use()
     for start in range(0, len(characters), 1 << 16):
-        text = "".join(f"a{each}\u0301{each} " for each in characters[start : start + (1 << 16)]).encode()
+        text = "".join(
+            f"a{character}\u0301{character} " for character in characters[start : start + (1 << 16)]
+        ).encode()
         assert normalizer(proto, "native").normalize(text) == peer(proto).normalize(text)
 
 

@@ -253,13 +253,13 @@ def test_n_best_equals_the_best_of_all_segmentations() -> None:
     expected = sorted(map(score_of, ways("▁aab")), reverse=True)
     assert len(expected) == 6
     best = tokenizer.n_best("aab", n=100)
-    assert [each.score for each in best] == pytest.approx(expected)
+    assert [candidate.score for candidate in best] == pytest.approx(expected)
     for each in best:
         assert each.score == pytest.approx(score_of(pieces_of(tokenizer, each.segmentation.ids)))
         assert each.segmentation.tokens[-1].span.stop == 3
     assert best[0].segmentation == tokenizer.segment("aab")
     for n in (1, 2, 3):
-        assert [each.score for each in tokenizer.n_best("aab", n=n)] == pytest.approx(expected[:n])
+        assert [candidate.score for candidate in tokenizer.n_best("aab", n=n)] == pytest.approx(expected[:n])
 
 
 def test_empty_text_has_one_segmentation() -> None:
@@ -373,6 +373,6 @@ def test_real_model_can_sample(shared: Path) -> None:
     text = "Studies have been shown that owning a dog is good for you"
     assert tokenizer.sample(text, seed=1, alpha=100.0) == tokenizer.encode(text)
     assert tokenizer.decode(tokenizer.sample(text, seed=1, alpha=0.1)) == text
-    assert [each.segmentation.ids for each in tokenizer.n_best(text, n=5)] == library(tokenizer).nbest_encode(
-        text, nbest_size=5
-    )
+    assert [candidate.segmentation.ids for candidate in tokenizer.n_best(text, n=5)] == library(
+        tokenizer
+    ).nbest_encode(text, nbest_size=5)

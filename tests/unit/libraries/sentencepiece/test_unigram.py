@@ -122,7 +122,7 @@ def check(proto: bytes, kernel: str, given_texts: list[str]) -> None:
     assert [ours.encode(text) for text in given_texts] == expected
     ids, offsets = ours.encode_batch(given_texts, 2)
     assert np.diff(offsets).tolist() == list(map(len, expected))
-    assert ids.tolist() == [id for each in expected for id in each]
+    assert ids.tolist() == [id for row in expected for id in row]
     assert ours.count_batch(given_texts, 2).tolist() == list(map(len, expected))
 
 
@@ -241,7 +241,7 @@ def test_trained_models_encode_as_in_the_library(name: str, kernel: str, data: s
 def test_spans_of_the_kernel_equal_those_of_the_library(name: str, given_texts: list[str]) -> None:
     ours, library = opened(name, "auto"), opened(name, "library")
     assert ours._kernel_spans is not None
-    placed, defined = (each.encode_spans(given_texts, threads=2) for each in (ours, library))
+    placed, defined = (tokenizer.encode_spans(given_texts, threads=2) for tokenizer in (ours, library))
     assert placed.encoded.ids.tolist() == defined.encoded.ids.tolist()
     for field in ("starts", "stops", "kinds"):
         assert getattr(placed, field).tolist() == getattr(defined, field).tolist(), field
@@ -341,7 +341,7 @@ def test_every_character_encodes_as_in_the_library(name: str) -> None:
     characters = characters_in_use()
     step = 4096
     given_texts = [
-        " ".join(f"a{each}b" for each in characters[start : start + step])
+        " ".join(f"a{character}b" for character in characters[start : start + step])
         for start in range(0, len(characters), step)
     ]
     check(proto, "native", given_texts)
