@@ -79,8 +79,8 @@ def best_of(evaluated: Sequence[EvaluatedTokenizer], metric: Metric) -> str | No
         metric: the metric.
 
     Returns:
-        None if the metric has no direction, or if the best cannot be distinguished from the second best: they are
-        equal, the interval of their paired difference contains 0, there is no interval, or there is no second.
+        None if the metric has no direction, or if the best cannot be distinguished from each of the others: they are
+        equal, the interval of their paired difference contains 0, there is no interval, or there is no other.
     """
     if metric.direction == "neither":
         return None
@@ -92,8 +92,8 @@ def best_of(evaluated: Sequence[EvaluatedTokenizer], metric: Metric) -> str | No
     ]
     if len(known) < 2:
         return None
-    (_, best), (_, following) = sorted(known, key=lambda pair: pair[0])[:2]
-    return best.name if differ(best, following, metric) else None
+    (_, best), *others = sorted(known, key=lambda pair: pair[0])
+    return best.name if all(differ(best, other, metric) for _, other in others) else None
 
 
 def differ(one: EvaluatedTokenizer, other: EvaluatedTokenizer, metric: Metric) -> bool:

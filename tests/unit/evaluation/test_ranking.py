@@ -131,6 +131,21 @@ def test_single_tokenizer_has_no_star(documents: list[Document]) -> None:
     assert best_of(compared(PAIRS, DROPPING, documents=documents).tokenizers, TOKENS) is None
 
 
+def test_the_best_differs_from_every_other_tokenizer_not_only_from_the_second() -> None:
+    """The second is worse by one token in every document, the third by more on average, but not in every document."""
+    documents = documents_of(*(f"xy{'cc' * 30}" if number % 2 else f"xy{'dd' * 27}" for number in range(40)))
+    letters = ("x", "y", "c", "d")
+    first = Toy(*letters, "xy", "cc", name="first")
+    second = Toy(*letters, "cc", name="second")
+    third = Toy(*letters, "xy", "dd", name="third")
+    found = compared(first, second, third, documents=documents)
+    values = [one.figures["bytes_per_token"].value or 0 for one in found.tokenizers]
+    assert values == sorted(values, reverse=True)
+    assert best_of(found.tokenizers[:2], TOKENS) == "first"
+    assert found.summary[0].endswith("no significant difference to third on this text")
+    assert best_of(found.tokenizers, TOKENS) is None
+
+
 def test_metric_without_direction_or_interval_is_not_ranked(documents: list[Document]) -> None:
     found = compared(LETTERS, PAIRS, documents=documents)
     for name, metric in METRICS.items():
