@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
 from tokbench.core.wording import meant
@@ -160,8 +161,9 @@ def parse_number(text: str) -> float:
     """
     plain = text.strip()
     try:
-        number = float(plain.removesuffix("%")) / (100 if plain.endswith("%") else 1)
-    except ValueError:
+        # In decimal, as 99.9 / 100 would be more than 0.999: a figure of exactly that would miss its own limit.
+        number = float(Decimal(plain[:-1]).scaleb(-2)) if plain.endswith("%") else float(plain)
+    except (ValueError, ArithmeticError):
         number = math.nan
     if not math.isfinite(number):
         raise ConfigError(f"{text!r} is not a number", hint="write 3.5, or 1%")
