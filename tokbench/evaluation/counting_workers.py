@@ -243,6 +243,7 @@ class CountingWorker:
         counter.documents += len(batch.documents)
         counter.empty_documents += int(np.count_nonzero(np.diff(batch.spans.encoded.offsets) == 0))
         _blame_unknown(fidelity.counts, rows[:, COUNTS.index("unknown_tokens")])
+        _leave_out_indentation(fidelity.counts, batch.spans.encoded)
         others = np.hstack([fidelity.counts, self._token_counts(batch.spans.encoded)])
         counter.others += others.sum(axis=0)
         one_each = np.ones((len(batch.documents), 1), dtype=np.int64)
@@ -291,6 +292,11 @@ def _blame_unknown(counts: NDArray[np.int64], unknown_tokens: NDArray[np.int64])
     causes = [FIDELITY.index(error_count(cause)) for cause in CAUSES[:-1]]
     left = counts[:, FIDELITY.index("error_chars")] - counts[:, causes].sum(axis=1)
     counts[:, FIDELITY.index("unknown_errors")] += np.where(unknown_tokens > 0, left, 0)
+
+
+def _leave_out_indentation(counts: NDArray[np.int64], encoded: Encoded) -> None:
+    """Count no lost indentation in documents without tokens, whose indented lines are not counted either."""
+    counts[np.diff(encoded.offsets) == 0, FIDELITY.index("indentation_lost")] = 0
 
 
 def count_on_workers(

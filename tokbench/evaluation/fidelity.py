@@ -30,7 +30,9 @@ _EXCERPT = 40
 _PLACES = {name: position for position, name in enumerate(FIDELITY)}
 _ERRORS = tuple(name for name in FIDELITY if name.endswith("_errors") or name == "error_chars")
 _WORD = re.compile(r"\S+")
-_INDENTATION = re.compile(r"^[ \t]+(?=[^ \t\n])")
+_WHITE_SPACE = r"\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+"""The white space of Unicode, which `\\s` of Python exceeds by four separators."""
+_INDENTATION = re.compile(rf"[ \t]++(?=[{_WHITE_SPACE}]*+[^{_WHITE_SPACE}])")
 
 
 @dataclass(frozen=True, slots=True)

@@ -316,8 +316,24 @@ def test_indentation_is_compared_exactly(decoded: str, lost: int) -> None:
     assert indentation_lost("if x:\n    y\n\tz", decoded) == lost
 
 
-def test_blank_lines_have_no_indentation_to_lose() -> None:
-    assert indentation_lost("a\n   \nb", "a\n\nb") == 0
+@pytest.mark.parametrize("rest", ["", "\r", " \xa0\u3000", "\x0b\x0c\x85\u2028"])
+def test_blank_lines_have_no_indentation_to_lose(rest: str) -> None:
+    assert indentation_lost(f"a\n   {rest}\nb", "a\n\nb") == 0
+
+
+@pytest.mark.parametrize(
+    "text", ["  a\r\n  \r\n\tb\r\n", "  \x1ca\n \x1c\n  \u200b", "\u3000a\n \u3000b\n \u3000"]
+)
+def test_the_indentation_that_is_lost_is_of_lines_that_count_as_indented(text: str) -> None:
+    """Otherwise the share of lines that keep their indentation would be below 0."""
+    tokenizer = Toy("a", "b", "\r", "\n", "\x1c", "\u3000", "\u200b", otherwise="nothing")
+    counts = evaluate(tokenizer, documents_of(text)).total
+    assert counts["indentation_lost"] == counts["indented_lines"] > 0
+
+
+def test_a_document_without_tokens_loses_no_indentation() -> None:
+    total = evaluate(Toy("a", otherwise="nothing"), documents_of("  b", " a")).total
+    assert (total["indentation_lost"], total["indented_lines"]) == (1, 1)
 
 
 def test_failure_shows_the_surrounding_text() -> None:
