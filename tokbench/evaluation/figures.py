@@ -373,6 +373,17 @@ def listed(names: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+def among(num_lossless: int, num_all: int) -> str:
+    """Say which tokenizers a superlative is about: a tokenizer that loses text is the best only if all lose some.
+
+    >>> among(2, 3), among(0, 3), among(3, 3)
+    ('of the lossless tokenizers, ', 'all tokenizers lose text; ', '')
+    """
+    if num_lossless == num_all:
+        return ""
+    return "of the lossless tokenizers, " if num_lossless else "all tokenizers lose text; "
+
+
 def significant(value: float) -> str:
     """Format a number with four significant digits; from 1000 on, as an integer.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from tokbench.core.wording import first_of
 from tokbench.errors import ConfigError
-from tokbench.evaluation.figures import Figure, difference_interval, listed, significant
+from tokbench.evaluation.figures import Figure, among, difference_interval, listed, significant
 from tokbench.metrics.bootstrap import FEWEST_UNITS, Interval, Resampled, resamples
 from tokbench.metrics.metric import DOCUMENT_COUNTS
 from tokbench.metrics.unit_counts import divided, joined
@@ -244,16 +244,14 @@ def cheapest(mix: Mix, alternatives: Sequence[Alternative], *, price: float | No
     if not ranked:
         yield f"for {mix} there is no cost: a part of it has no text"
         return
-    among = (
-        ""
-        if len(kept) == len(known)
-        else "of the lossless tokenizers, "
-        if kept
-        else "all tokenizers lose text; "
-    )
     (value, best), *others = ranked
+    tied = [best.name, *(alternative.name for other, alternative in others if other == value)]
+    others = others[len(tied) - 1 :]
     at = "" if price is None else f", {significant(value * price)} for a million bytes"
-    sentence = f"for {mix}: {among}{best.name} is the cheapest: {value:.4f} tokens per byte{at}"
+    cost = "is the cheapest" if len(tied) == 1 else "are the cheapest" if others else "cost the same"
+    sentence = (
+        f"for {mix}: {among(len(kept), len(known))}{listed(tied)} {cost}: {value:.4f} tokens per byte{at}"
+    )
     if not others:
         yield sentence
         return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokbench.evaluation.evaluated_tokenizer import differ
-from tokbench.evaluation.figures import difference, difference_interval, listed, percent
+from tokbench.evaluation.figures import among, difference, difference_interval, listed, percent
 from tokbench.evaluation.lost_characters import CAUSES, error_count
 from tokbench.metrics.bootstrap import FEWEST_UNITS
 from tokbench.metrics.catalogue import METRICS
@@ -39,18 +39,19 @@ def _compression(evaluated: Sequence[EvaluatedTokenizer]) -> Iterator[str]:
     faithful = [tokenizer for tokenizer in ranked if tokenizer.keeps_text]
     if len(ranked) < 2:
         return
-    best, *others = faithful or ranked  # a tokenizer that loses text is not called the best
+    best, *others = faithful or ranked
     if not others:
         yield f"only {best.name} is lossless: {values[best.name]:.3f} bytes per token"
         return
-    among = (
-        ""
-        if len(faithful) == len(ranked)
-        else "of the lossless tokenizers, "
-        if faithful
-        else "all tokenizers lose text; "
-    )
-    sentence = f"{among}{best.name} compresses best: {values[best.name]:.3f} bytes per token"
+    tied = [best.name, *(other.name for other in others if values[other.name] == values[best.name])]
+    others = others[len(tied) - 1 :]
+    compress = "compresses" if len(tied) == 1 else "compress"
+    how = "best" if others else "equally"
+    who = f"{among(len(faithful), len(ranked))}{listed(tied)} {compress} {how}"
+    sentence = f"{who}: {values[best.name]:.3f} bytes per token"
+    if not others:
+        yield sentence
+        return
     if best.aggregate.resampled(metric) is None:
         yield f"{sentence}; {interval_gap(best.aggregate.num_units) or 'no interval'}"
         return
@@ -124,7 +125,8 @@ def _loss(total: Tally) -> str:
 
 def _languages(evaluated: Sequence[EvaluatedTokenizer]) -> Iterator[str]:
     # Unknown tokens are cheap: tokenizers that lose text are considered only if all do.
-    kept = [tokenizer for tokenizer in evaluated if tokenizer.keeps_text] or evaluated
+    lossless = [tokenizer for tokenizer in evaluated if tokenizer.keeps_text]
+    kept = lossless or evaluated
     known = [
         (tokenizer.name, tokenizer.fairness, tokenizer.fairness.gini)
         for tokenizer in kept
@@ -135,10 +137,15 @@ def _languages(evaluated: Sequence[EvaluatedTokenizer]) -> Iterator[str]:
     if not known:
         return
     (name, found, gini), *others = sorted(known, key=lambda entry: entry[2])
+    tied = [name, *(other for other, _, value in others if value == gini)]
+    others = others[len(tied) - 1 :]
     even = [other for other, fairness, _ in others if not _differ_in_gini(found, fairness)]
-    who = f"{name} serves the languages most evenly (Gini {gini:.3f})"
+    serve = "serves" if len(tied) == 1 else "serve"
+    who = f"{among(len(lossless), len(evaluated))}{listed(tied)} {serve} the languages most evenly (Gini {gini:.3f})"
     if not others:
-        who = f"the languages have a Gini of {gini:.3f} under {name}"
+        who = f"the languages have a Gini of {gini:.3f} under {listed(tied)}"
+    elif "gini" not in found.resampled:
+        who += f", without an interval, which needs {FEWEST_UNITS} complete lines"
     elif even:
         who += f", without a significant difference to {listed(even)}"
     yield (

@@ -222,8 +222,20 @@ def test_summary_names_the_best_lossless_tokenizer(comparison: Comparison) -> No
 
 
 def test_summary_reports_an_insignificant_difference(documents: list[Document]) -> None:
-    [sentence] = compared(LETTERS, LETTERS, documents=documents).summary
-    assert sentence.endswith("; no significant difference to letters#2 on this text")
+    about = Toy("a", "b", " ", "ba", name="about as good")
+    sentence, *_ = compared(PAIRS, about, documents=documents[:7]).summary
+    assert sentence.endswith("; no significant difference to about as good on this text")
+
+
+@pytest.mark.parametrize("texts", [40, 3])
+def test_none_of_several_equal_tokenizers_is_called_the_best(documents: list[Document], texts: int) -> None:
+    two, three = (
+        compared(*toys, documents=documents[:texts]) for toys in ([PAIRS] * 2, [PAIRS, LETTERS, PAIRS])
+    )
+    value = two.tokenizers[0].figures["bytes_per_token"].value
+    assert two.summary == (f"pairs and pairs#2 compress equally: {value:.3f} bytes per token",)
+    assert three.summary[0].startswith(f"pairs and pairs#2 compress best: {value:.3f} bytes per token")
+    assert ("more than letters, the second best" in three.summary[0]) == (texts == 40)
 
 
 def test_summary_reports_unknown_tokens() -> None:
@@ -248,6 +260,32 @@ def test_summary_names_only_a_lossless_tokenizer_as_the_fairest() -> None:
         good, Toy("a", "b", "c", "\n", name="even"), documents=documents, alignment=aligned(documents)
     )
     assert two.summary[-1].startswith("even serves the languages most evenly (Gini 0.000): ")
+    three = compared(
+        bad, good, Toy("a", "b", "c", "\n", name="even"), documents=documents, alignment=aligned(documents)
+    )
+    assert three.summary[-1].startswith("of the lossless tokenizers, even serves the languages most evenly")
+    lossy = compared(bad, Toy("a", name="worse"), documents=documents, alignment=aligned(documents))
+    assert lossy.summary[-1].startswith("all tokenizers lose text; ")
+
+
+def test_equal_tokenizers_serve_the_languages_equally() -> None:
+    documents = parallel_documents(en=["ab"] * 9, de=["ba"] * 9)
+    good, even = Toy("a", "b", "ab", "\n", name="good"), Toy("a", "b", "\n", name="even")
+    two, three = (
+        compared(*toys, documents=documents, alignment=aligned(documents)).summary[-1]
+        for toys in ([good, good], [even, good, even])
+    )
+    assert two.startswith("the languages have a Gini of 0.167 under good and good#2: de needs")
+    assert three.startswith("even and even#2 serve the languages most evenly (Gini 0.000): ")
+
+
+def test_too_few_complete_lines_are_no_reason_to_call_languages_equal() -> None:
+    documents = parallel_documents(en=["ab"] * 6, de=[*["ba"] * 4, "", ""])
+    toys = Toy("a", "b", "ab", "\n", name="good"), Toy("a", "b", "\n", name="even")
+    sentence = compared(*toys, documents=documents, alignment=aligned(documents)).summary[-1]
+    assert sentence.startswith(
+        "even serves the languages most evenly (Gini 0.000), without an interval, which needs 5 complete lines: "
+    )
 
 
 # --- exports ----------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import random
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -173,8 +174,12 @@ def test_cheapest_tokenizer_is_named_only_if_significant(documents: list[Documen
     value = found.tokenizers[1].mixed
     assert value is not None
     assert f"{(value.tokens_per_byte.value or 0) * 2:.4g} for a million bytes" in sentence
-    tie = compared(documents, PAIRS, Toy("a", "b", " ", "ab", name="same"))
-    assert tie.mix_summary[0].endswith("no significant difference to same on this text")
+    tie = compared(documents, *(Toy("a", "b", " ", letter * 2, name=letter) for letter in "ab"))
+    assert re.search("no significant difference to [ab] on this text$", tie.mix_summary[0])
+    same, best = compared(documents, PAIRS, PAIRS), compared(documents, PAIRS, LETTERS, PAIRS)
+    assert same.mix_summary[0].startswith("for x 75 %, y 25 %: pairs and pairs#2 cost the same: ")
+    assert best.mix_summary[0].startswith("for x 75 %, y 25 %: pairs and pairs#2 are the cheapest: ")
+    assert best.mix_summary[0].endswith("less than letters, the second best")
 
 
 def test_too_few_units_are_reported_instead_of_an_interval(documents: list[Document]) -> None:
