@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from tokbench.metrics.metric import Metric
 
 LOSSY = "?"
-_MOST_UNKNOWN = 0.01
+MEANING_OF_LOSSY = "more than 1 % unknown or dropped, cheap because text is lost"
+_MOST_LOST = 0.01
 _GROUPS_NAMED = 3
 
 _TELLING_BYTES = 100_000
@@ -75,10 +76,7 @@ def _percent(share: float) -> str:
 
 
 def shown_premium(tokenizer: EvaluatedTokenizer, language: str) -> str:
-    """Format the premium of a language, with a "?" if it is low because text is lost.
-
-    An unknown token stands for any number of characters, so with 1 % of them or more the figure means little.
-    """
+    """Format the premium of a language, with a "?" if it is low because text is lost; see `loses_text`."""
     premium = None if tokenizer.fairness is None else tokenizer.fairness.premiums.get(language)
     if tokenizer.fairness is not None and language in tokenizer.fairness.without_text:
         return "no text"
@@ -91,11 +89,12 @@ def shown_premium(tokenizer: EvaluatedTokenizer, language: str) -> str:
 
 
 def shown_gini(tokenizer: EvaluatedTokenizer) -> str:
-    """Format the Gini coefficient of the premiums, with its interval."""
+    """Format the Gini coefficient of the premiums, with its interval, and a "?" if a language loses text."""
     if tokenizer.fairness is None or tokenizer.fairness.gini is None:
         return NONE
+    mark = LOSSY if any(loses_text(tokenizer, language) for language in tokenizer.fairness.premiums) else ""
     return with_interval(
-        f"{tokenizer.fairness.gini:.3f}", tokenizer.fairness.gini, tokenizer.fairness.gini_interval
+        f"{tokenizer.fairness.gini:.3f}{mark}", tokenizer.fairness.gini, tokenizer.fairness.gini_interval
     )
 
 
@@ -139,8 +138,18 @@ def names_of(metrics: Iterable[Metric]) -> str:
 
 
 def loses_text(tokenizer: EvaluatedTokenizer, group: str) -> bool:
-    """Whether so many tokens of a group are unknown that its text looks cheaper than it is."""
-    return (tokenizer.groups[group]["unk_rate"].value or 0) > _MOST_UNKNOWN
+    """Whether so much text of a group is unknown or dropped that it looks cheaper than it is.
+
+    An unknown token stands for any number of characters, and dropped characters have no token at all, so with more
+    than 1 % of either the figures mean little.
+    """
+    tally = tokenizer.evaluation.groups.get(group)
+    if tally is None:  # a language without text
+        return False
+    if not tally["tokens"]:
+        return tally["roundtrips"] < tally["documents"]
+    lost_bytes = tally["uncovered_bytes"] - tally["fallback_tokens"]  # a fallback token stands for one byte
+    return tally["unknown_tokens"] > _MOST_LOST * tally["tokens"] or lost_bytes > _MOST_LOST * tally["bytes"]
 
 
 def shown_change(figure: Figure, *, unit: str = "%") -> str:

@@ -7,7 +7,7 @@ import io
 import random
 import re
 from io import StringIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pytest
@@ -301,6 +301,22 @@ def test_translation_without_text_has_no_premium(blank: str) -> None:
             reference_group="sw",
             times=False,
         )
+
+
+@pytest.mark.parametrize("otherwise", ["nothing", "unknown"])
+@pytest.mark.parametrize("line", ["ccc", "ccc a"])
+def test_a_language_that_is_cheap_because_its_text_is_lost_is_marked(
+    line: str, otherwise: Literal["nothing", "unknown"]
+) -> None:
+    documents = parallel_documents(en=["aaa a a aaa"] * 6, de=[line] * 6)
+    lossy, kept = (
+        Toy("a", " ", "\n", otherwise=otherwise),
+        Toy("a", " ", "\n", otherwise="bytes", name="kept"),
+    )
+    shown = printed(compared(lossy, kept, documents=documents, alignment=Alignment(("de", "en"), 6)))
+    assert re.search(r"^ de +\d\.\d+\? ±?[\d.…]+ +\d\.\d+ ", shown, re.MULTILINE)
+    assert re.search(r"^ en +1\.000 +1\.000 ", shown, re.MULTILINE)
+    assert re.search(r"^ Gini +\d\.\d+\? ±?[\d.…]+ +\d\.\d+ ", shown, re.MULTILINE)
 
 
 def test_one_language_with_text_has_no_gini() -> None:

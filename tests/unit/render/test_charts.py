@@ -126,7 +126,7 @@ def test_lost_text_has_no_dot() -> None:
         assert groups <= {group for name, group in dots if name == "ascii"}
         assert ("ascii", "he") not in dots
         assert ("byte", "he") in dots
-        assert "; ascii: no dot where more than 1 % is unknown" in str(chart["title"])
+        assert "; ascii: no dot where more than 1 % is lost" in str(chart["title"])
     shares = compression_chart(found, metric=METRICS["unk_rate"])
     assert ("ascii", "he") in {(row["tokenizer"], row["group"]) for row in rows(shares)}
 

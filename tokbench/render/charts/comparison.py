@@ -205,7 +205,7 @@ def _left_out(comparison: Comparison, groups: Sequence[str]) -> str:
         for tokenizer in comparison.tokenizers
         if any(loses_text(tokenizer, group) for group in groups)
     ]
-    return f"; {', '.join(names)}: no dot where more than 1 % is unknown" if names else ""
+    return f"; {', '.join(names)}: no dot where more than 1 % is lost" if names else ""
 
 
 def _row(group: str, tokenizer: EvaluatedTokenizer, value: float) -> Spec:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.evaluation.evaluated_tokenizer import groups_in_order
 from tokbench.render.comparison.tables import baseline_of, initial_order
-from tokbench.render.figures import LOSSY, shown_figure, shown_gini, shown_premium
+from tokbench.render.figures import LOSSY, MEANING_OF_LOSSY, shown_figure, shown_gini, shown_premium
 from tokbench.render.glyphs import visible
 from tokbench.render.table import Cell, Column, Table, count_column, text_cell, text_column
 
@@ -73,8 +73,7 @@ def premiums_table(comparison: Comparison) -> Table | None:
     reference = visible(base.reference)
     heads = (*map(text_cell, languages), Cell("Gini", style="dim"))
     return Table(
-        f"Tokens over those of {reference} on the same lines; {LOSSY}: more than 1 % unknown tokens, cheap because "
-        "text is lost; Gini: how unequal they are",
+        f"Tokens over those of {reference} on the same lines; {LOSSY}: {MEANING_OF_LOSSY}; Gini: how unequal they are",
         (
             Column("language", heads, first="ascending", align="left"),
             *(
@@ -82,7 +81,7 @@ def premiums_table(comparison: Comparison) -> Table | None:
                     visible(tokenizer.name),
                     (
                         *(_premium_cell(tokenizer, language) for language in languages),
-                        Cell(shown_gini(tokenizer), fairness.gini),
+                        _lossy_cell(shown_gini(tokenizer), fairness.gini),
                     ),
                 )
                 for tokenizer, fairness in fair
@@ -94,6 +93,9 @@ def premiums_table(comparison: Comparison) -> Table | None:
 
 
 def _premium_cell(tokenizer: EvaluatedTokenizer, language: str) -> Cell:
-    text = shown_premium(tokenizer, language)
     value = None if tokenizer.fairness is None else tokenizer.fairness.premiums.get(language)
+    return _lossy_cell(shown_premium(tokenizer, language), value)
+
+
+def _lossy_cell(text: str, value: float | None) -> Cell:
     return Cell(text, value, style="dim" if LOSSY in text else "")

@@ -22,7 +22,7 @@ from tokbench.render.comparison.tables import (
     summary_table,
 )
 from tokbench.render.exports import result_forms
-from tokbench.render.figures import LOSSY, cost_columns, figure_fields, text_cost_columns
+from tokbench.render.figures import LOSSY, MEANING_OF_LOSSY, cost_columns, figure_fields, text_cost_columns
 from tokbench.render.table import BEST
 from tokbench.render.terminal import print_lines, write_table
 
@@ -98,8 +98,7 @@ def _print_groups(comparison: Comparison, metric: Metric, *, console: Console) -
     if premiums is not None:
         write_table(premiums, bar_width=_BAR_WIDTH, console=console)
         if any(LOSSY in cell.text for row in premiums.rows for cell in row[1:]):
-            meaning = f"{LOSSY} more than 1 % unknown tokens: cheap because text is lost"
-            console.print(Text(meaning, style="dim"))
+            console.print(Text(f"{LOSSY} {MEANING_OF_LOSSY}", style="dim"))
     elif comparison.fairness_gap:
         console.print(Text(f"no premium of languages: {comparison.fairness_gap}", style="dim"))
     fair = (tokenizer.fairness for tokenizer in comparison.tokenizers)
