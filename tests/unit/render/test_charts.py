@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 from support.comparisons import HOSTILE, TEXTS, compared, named, tokenizers
 from support.eyes import EYES, contrast, lab
 from support.labels import labels, lines, touching
@@ -34,6 +35,7 @@ from tokbench.render.charts.comparison import (
     token_lengths,
 )
 from tokbench.render.charts.layout import Frame, check_plot_file, drawn, png, svg
+from tokbench.render.charts.names import labels_of
 from tokbench.render.charts.sweep import sweep_chart
 from tokbench.render.charts.theme import DARK, DASHES, LIGHT, PAGE, SHAPES, Theme
 
@@ -340,6 +342,39 @@ def test_axis_labels_have_space_between_them(most: float, width: int) -> None:
     drawing = svg(spec)
     assert touching(drawing, gap=5) == []
     assert all(0 <= label.left <= label.right <= width for label in labels(drawing))
+
+
+ALIKE = [
+    *(f"customers/2026/contracts-and-invoices/part-{number}" for number in ("one", "two", "three")),
+    *(f"customers/{year}/contracts-and-invoices/of-the-northern-region" for year in (2024, 2025)),
+    *(f"customers/contracts/{part}{'x' * 40}/{year}/invoices/of-the-south" for part in "ab" for year in (2024, 2025)),
+    "長い名前のグループの一つ目の部分・契約書", "長い名前のグループの二つ目の部分・契約書",
+    "constructor", "__proto__", "short",
+]  # fmt: skip
+
+
+def test_long_names_that_begin_alike_can_be_told_apart_in_every_chart() -> None:
+    """Groups and tokenizers may have such names; each name keeps its own label, whichever others there are."""
+    found = compared(named(*ALIKE[:5]), dict.fromkeys(ALIKE, "the hat " * 9))
+    for width in (350, 640):
+        drawing = svg(compression_chart(found, frame=Frame(width)))
+        texts = [text for label in labels(drawing) if (text := label.text.strip())[:1] in "cs_長"]
+        assert len({*texts}) >= len(ALIKE)
+        assert len(texts) == len(ALIKE) + 5
+        assert {"constructor", "__proto__", "short"} < {*texts}
+        assert touching(drawing) == []
+        assert all(0 <= label.left <= label.right <= width for label in labels(drawing))
+
+
+@given(st.lists(st.text(string.ascii_letters + "ñ語🙂…()2 ", max_size=30), unique=True), st.integers(8, 24))
+def test_labels_are_as_many_as_names_and_short(names: list[str], most: int) -> None:
+    found = labels_of(names, most=most)
+    assert list(found) == names
+    assert len({*found.values()}) == len(names)
+    assert all(found[name] == name for name in names if cell_len(name) <= most)
+    assert all(
+        cell_len(re.sub(r" \(\d+\)$", "", found[name])) <= most for name in names if found[name] != name
+    )
 
 
 def test_overlapping_labels_are_detected() -> None:

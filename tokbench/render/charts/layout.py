@@ -7,7 +7,10 @@ from html import escape
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
+from rich.cells import cell_len
+
 from tokbench.errors import BackendUnavailableError, ConfigError
+from tokbench.render.charts.names import label_expression, value_of
 from tokbench.render.charts.theme import DASHES, LIGHT, SHAPES, Theme, config_of, taken
 
 if TYPE_CHECKING:
@@ -79,19 +82,22 @@ def series(
         by: the channel that goes with the colour.
         shown: the series that the chart contains; by default all.
     """
-    columns = max(1, int(frame.width / (_SYMBOL + _LETTER * max(map(len, names), default=1))))
+    most = int(min(_LONGEST_NAME, frame.width - 2 * _SYMBOL) / _LETTER)
+    longest = min(max(map(cell_len, names), default=1), most)
+    columns = max(1, int(frame.width / (_SYMBOL + _LETTER * longest)))
     legend = {
         "title": None,
         "orient": "top",
         "columns": columns,
-        "labelLimit": min(_LONGEST_NAME, frame.width - 2 * _SYMBOL),
-        "values": list(names if shown is None else shown),
+        "labelLimit": 0,
+        "labelExpr": label_expression(names, most=most),
+        "values": list(map(value_of, names if shown is None else shown)),
         "symbolSize": 70 if by == "shape" else _LENGTH_OF_DASHES**2,
         "rowPadding": 2 if by == "shape" else -8,  # long dashes make rows too high
     }
 
     def channel(values: tuple[Any, ...]) -> Spec:
-        scale = {"domain": list(names), "range": taken(values, len(names))}
+        scale = {"domain": list(map(value_of, names)), "range": taken(values, len(names))}
         return {"field": field, "type": "nominal", "scale": scale, "legend": legend}
 
     looks: dict[str, tuple[Any, ...]] = {"shape": SHAPES, "strokeDash": tuple(map(list, DASHES))}
@@ -110,7 +116,7 @@ def curves(
     shown: Sequence[str] | None = None,
 ) -> list[Spec]:
     """Return layers with a line per series, distinguished by dashes, or by points of different shapes; see `series`."""
-    data, at = {"values": list(rows)}, {"x": x, "y": y}
+    data, at = {"values": _with_values(rows, field)}, {"x": x, "y": y}
     line = {"type": "line", "strokeWidth": 1.8}
     if not points:
         looks = series(frame, field, names, by="strokeDash", shown=shown)
@@ -149,11 +155,12 @@ def dots(
     y = {
         "field": "group",
         "type": "nominal",
-        "sort": list(groups),
-        "scale": {"domain": list(groups)},
+        "sort": list(map(value_of, groups)),
+        "scale": {"domain": list(map(value_of, groups))},
         "axis": {
             "title": None,
-            "labelLimit": frame.width // 4,
+            "labelLimit": 0,
+            "labelExpr": label_expression(groups, most=int(frame.width / 4 / _LETTER)),
             "ticks": False,
             "domain": False,
             "labelPadding": 6,
@@ -161,9 +168,10 @@ def dots(
     }
     x = {"type": "quantitative", "title": unit, "scale": {"zero": True, "nice": True}}
     looks = series(frame, "tokenizer", names, by="shape")
+    values = _with_values(rows, "group", "tokenizer")
     layers: list[Spec] = [
         {
-            "data": {"values": list(rows)},
+            "data": {"values": values},
             "mark": {"type": "rule", "stroke": frame.theme.grid, "strokeWidth": 3, "strokeCap": "round"},
             "encoding": {
                 "y": y,
@@ -172,7 +180,7 @@ def dots(
             },
         },
         {
-            "data": {"values": list(rows)},
+            "data": {"values": values},
             "mark": {"type": "point", "filled": True, "opacity": 1, "size": 52},
             "encoding": {"y": y, "x": {**x, "field": "value"}, **looks},
         },
@@ -187,6 +195,11 @@ def dots(
             },
         )
     return framed(frame, layers, title=title, subtitle=subtitle, height={"step": _ROW})
+
+
+def _with_values(rows: Sequence[Spec], *fields: str) -> list[Spec]:
+    """Replace the names in some fields by the values that stand for them."""
+    return [row | {field: value_of(row[field]) for field in fields} for row in rows]
 
 
 def require_vl_convert(purpose: str) -> None:
