@@ -74,6 +74,7 @@ class Table:
         columns: at least one column.
         corner: the title of the first column on the terminal, which shows no caption.
         bars: a value per row, which the terminal shows as a bar.
+        bars_title: what the bars show, where the columns are of several things.
         sections: indices of rows that have a space before them.
     """
 
@@ -81,6 +82,7 @@ class Table:
     columns: tuple[Column, ...]
     corner: str = ""
     bars: tuple[float | None, ...] = ()
+    bars_title: str = ""
     sections: frozenset[int] = frozenset()
 
     @property

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _NARROWEST_TEXT = 12
 """Minimum columns for wrapped cells."""
+_WIDEST_TITLE = 24
+"""Columns up to which a title is in one row."""
 _BETWEEN_COLUMNS = 3
 _UNBROKEN = "\ue000"
 """Replaces a space at which a line must not break; private-use characters never occur in the output otherwise."""
@@ -45,12 +47,12 @@ def write_table(table: Table, *, bar_width: int = _BAR_WIDTH, console: Console) 
         bar_width: columns of the longest bar.
         console: the console to print to.
     """
-    labels, *columns = _without_details(table)
+    labels, *columns = map(_with_folded_title, _without_details(table))
     labels = replace(labels, title=table.corner)
-    used = _width(labels) + 1
+    used = min(_width(labels), max(console.width // 2, _NARROWEST_TEXT)) + 1
     *panes, last = _panes(columns, first=used, width=console.width)
     if table.bars:
-        bars = _bars(table.bars, width=bar_width)
+        bars = _with_folded_title(_bars(table.bars, width=bar_width, title=table.bars_title))
         used += sum(_width(column) + _BETWEEN_COLUMNS for column in (*last, bars))
         last = [*last, bars] if used <= console.width else last
     for pane in (*panes, last):
@@ -125,7 +127,7 @@ def print_table(table: RichTable, *, console: Console) -> None:
     Columns that do not wrap are printed in full, even if the table becomes wider than the terminal.
     """
     for column in table.columns:
-        widths = [cell_len(str(cell)) for cell in (column.header, *column.cells)]
+        widths = [cell_len(row) for cell in (column.header, *column.cells) for row in str(cell).split("\n")]
         column.min_width = max(widths) if column.no_wrap else min(max(widths), _NARROWEST_TEXT)
     needed = sum((column.min_width or 0) + _BETWEEN_COLUMNS for column in table.columns) - 1
     options = console.options.update(width=max(console.width, needed))
@@ -177,8 +179,16 @@ def _panes(columns: Sequence[Column], *, first: int, width: int) -> Iterator[lis
 
 def _width(column: Column) -> int:
     """Return the minimum width of a column, without the space beside it."""
-    width = max(cell_len(text.plain) for text in (Text(column.title), *_texts(column)))
+    rows = (*column.title.split("\n"), *(text.plain for text in _texts(column)))
+    width = max(map(cell_len, rows))
     return min(width, _NARROWEST_TEXT) if column.is_long else width
+
+
+def _with_folded_title(column: Column) -> Column:
+    """Fold a title that is wider than the cells, such as the name of a tokenizer, into several rows."""
+    widest = max((cell_len(text.plain) for text in _texts(column)), default=0)
+    rows = folded_to(Line(Text(column.title)), max(widest, _WIDEST_TITLE))
+    return replace(column, title="\n".join(row.plain for row in rows))
 
 
 def _texts(column: Column) -> Iterator[Text]:
@@ -190,10 +200,10 @@ def _texts(column: Column) -> Iterator[Text]:
             yield Text(f"{cell.text} " if column.has_best else cell.text, style=cell.style)
 
 
-def _bars(values: Sequence[float | None], *, width: int) -> Column:
+def _bars(values: Sequence[float | None], *, width: int, title: str = "") -> Column:
     longest = max((value for value in values if value is not None), default=0.0)
     cells = tuple(Cell(bar(value, longest, width=width), style="cyan") for value in values)
-    return Column("", cells, align="left")
+    return Column(title, cells, align="left")
 
 
 class Line(NamedTuple):

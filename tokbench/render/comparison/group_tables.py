@@ -53,6 +53,7 @@ def groups_table(comparison: Comparison, metric: Metric, groups: Iterable[str] |
         ),
         corner=metric.title,
         bars=tuple(base.groups[name][metric.name].value for name in names),
+        bars_title=_bars_title(comparison),
     )
 
 
@@ -89,7 +90,12 @@ def premiums_table(comparison: Comparison) -> Table | None:
         ),
         corner=f"tokens over {reference}",
         bars=(*(base.premiums[language] for language in languages), None),
+        bars_title=_bars_title(comparison),
     )
+
+
+def _bars_title(comparison: Comparison) -> str:
+    return visible(comparison.baseline) if len(comparison.tokenizers) > 1 else ""
 
 
 def _premium_cell(tokenizer: EvaluatedTokenizer, language: str) -> Cell:
