@@ -11,6 +11,7 @@ import numpy as np
 from tokbench.core.wording import first_of
 from tokbench.errors import ConfigError
 from tokbench.evaluation.figures import Figure, among, difference_interval, listed, significant
+from tokbench.evaluation.rounding import change_digits
 from tokbench.metrics.bootstrap import FEWEST_UNITS, Interval, Resampled, resamples
 from tokbench.metrics.metric import DOCUMENT_COUNTS
 from tokbench.metrics.unit_counts import divided, joined
@@ -269,8 +270,11 @@ def _less(best: Alternative, following: Alternative, share: float) -> str:
     """Say how much cheaper the best is, with the ends of the interval."""
     drawn, others = best.mixed.resampled, following.mixed.resampled
     found = None if drawn is None or others is None else drawn.relative_to(others)
-    between = "" if found is None else f" ({-found.interval.high * 100:.1f}…{-found.interval.low * 100:.1f})"
-    return f"{share * 100:.1f} %{between} less"
+    if found is None:
+        return f"{share * 100:.1f} % less"
+    digits = change_digits(share, found.interval)
+    between = f"{-found.interval.high * 100:z.{digits}f}…{-found.interval.low * 100:z.{digits}f}"
+    return f"{share * 100:.{digits}f} % ({between}) less"
 
 
 def _differ(one: Alternative, other: Alternative) -> bool:

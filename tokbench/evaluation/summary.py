@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tokbench.evaluation.evaluated_tokenizer import differ
 from tokbench.evaluation.figures import among, difference, difference_interval, listed, percent
 from tokbench.evaluation.lost_characters import CAUSES, error_count
+from tokbench.evaluation.rounding import change_digits
 from tokbench.metrics.bootstrap import FEWEST_UNITS
 from tokbench.metrics.catalogue import METRICS
 
@@ -69,8 +70,9 @@ def _more_than(best: EvaluatedTokenizer, second: EvaluatedTokenizer, metric: Met
     interval = difference_interval(*drawn, share=False)
     if ahead is None or interval is None or interval.spans_zero:
         return ""
-    ends = f"{interval.low * 100:.1f}…{interval.high * 100:.1f}"
-    return f", {ahead * 100:.1f} % ({ends}) more than {second.name}, the second best"
+    digits = change_digits(ahead, interval)
+    ends = f"{interval.low * 100:.{digits}f}…{interval.high * 100:.{digits}f}"
+    return f", {ahead * 100:.{digits}f} % ({ends}) more than {second.name}, the second best"
 
 
 def interval_gap(num_units: int) -> str | None:
@@ -117,7 +119,7 @@ def _loss(total: Tally) -> str:
     share = causes[main] / errors
     named = _NAMED.get(main, main)
     rate = errors / total["decoded_chars"]
-    much = f"{rate * 100:.1f} %" if rate >= 0.0005 else f"{errors:,} character{'s' * (errors != 1)}"
+    much = percent(rate) if rate >= 0.0005 else f"{errors:,} character{'s' * (errors != 1)}"
     much += " of characters" if rate >= 0.0005 else f" of {total['decoded_chars']:,}"
     how = "all of it" if share == 1 else "mostly" if share > _MOSTLY else "most often"
     return f"loses {much}, {how} {named}"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from tokbench.core.wording import counted, first_of
 from tokbench.evaluation.figures import significant
 from tokbench.evaluation.recommendation import described
+from tokbench.evaluation.rounding import change_digits
 from tokbench.metrics.bootstrap import FEWEST_UNITS
 from tokbench.render.glyphs import visible
 from tokbench.render.table import NONE, Column, known_columns, value_column
@@ -158,17 +159,23 @@ def shown_change(figure: Figure, *, unit: str = "%") -> str:
     >>> from tokbench.evaluation.figures import Figure
     >>> shown_change(Figure(2.5, None, 0.25)), shown_change(Figure(2.5))
     ('+25.0 %', '–')
+    >>> from tokbench.metrics.bootstrap import Interval
+    >>> shown_change(Figure(1.0, None, 0.0003, Interval(0.0002, 0.0004)))
+    '+0.03 % ±0.01'
+    >>> shown_change(Figure(1.0, None, -0.0003, Interval(-0.0026, 0.0004)))
+    '≈ +0.0 % -0.3…0.0'
     """
     if figure.difference is None:
         return NONE
-    text = f"{figure.difference * 100:+.1f} {unit}"
+    digits = change_digits(figure.difference, figure.difference_interval)
+    text = f"{figure.difference * 100:+z.{digits}f} {unit}"
     sign = "≈ " if figure.is_distinguishable is False else ""
-    return sign + with_interval(text, figure.difference, figure.difference_interval, scale=100, digits=1)
+    return sign + with_interval(text, figure.difference, figure.difference_interval, scale=100, digits=digits)
 
 
 def shown_interval(figure: Figure, metric: Metric) -> str:
-    """Format both ends of a figure's interval; empty if it has none."""
-    if figure.interval is None:
+    """Format both ends of a figure's interval; empty if it has none, or if it is a point."""
+    if figure.interval is None or figure.interval.low == figure.interval.high:
         return ""
     return f"{shown(figure.interval.low, metric)} … {shown(figure.interval.high, metric)}"
 
@@ -204,9 +211,9 @@ def with_interval(
     if interval is None:
         return text
     below, above = (value - interval.low) * scale, (interval.high - value) * scale
-    if f"{below:.{digits}f}" == f"{above:.{digits}f}":
-        return f"{text} ±{above:.{digits}f}"
-    return f"{text} {interval.low * scale:.{digits}f}…{interval.high * scale:.{digits}f}"
+    if f"{below:z.{digits}f}" == f"{above:z.{digits}f}":
+        return f"{text} ±{above:z.{digits}f}"
+    return f"{text} {interval.low * scale:z.{digits}f}…{interval.high * scale:z.{digits}f}"
 
 
 def rate(num_bytes: float, seconds: float, *, digits: int = 1) -> str | None:

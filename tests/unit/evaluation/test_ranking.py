@@ -338,6 +338,16 @@ def test_summary_has_the_paired_interval_of_a_difference(documents: list[Documen
         assert said in form.replace("\\", "")
 
 
+def test_a_significant_difference_is_not_rounded_to_none() -> None:
+    """A large corpus tells tokenizers apart that differ by less than a tenth of a percent."""
+    generator = random.Random(7)
+    documents = documents_of(*(f"{'ab' * generator.randint(1950, 2050)}cc" for _ in range(40)))
+    better, worse = Toy("a", "b", "c", "cc", name="better"), Toy("a", "b", "c", name="worse")
+    found = compared(worse, better, documents=documents)
+    assert found.summary[0].endswith("0.03 % (0.03…0.03) more than worse, the second best")
+    assert re.search(r"^ better .* \+0\.03 % ±0\.00 .* -0\.03 % ±0\.00", printed(found), re.MULTILINE)
+
+
 # --- groups -----------------------------------------------------------------------------------
 
 
