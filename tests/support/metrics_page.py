@@ -24,11 +24,17 @@ HEAD = """\
 - A figure is a ratio of sums over all text, unless stated otherwise. `compare --aggregate macro` takes the mean
   over groups instead, `per_document` the mean over documents.
 - A figure with a zero denominator is `null` in JSON and `–` in a table, never 0.
+- A document that gives no tokens (white space, or characters that a tokenizer drops) counts in the figures of decoding
+  and is left out of all other ratios.
 - A share is between 0 and 1 in JSON, and a percentage in a table.
-- "Better" is the direction in which a figure is ranked; a figure with "neither" has no star.
+- "Better" is the direction in which a figure is ranked; a figure with "neither" has no star. A star needs a significant
+  difference to every other lossless tokenizer.
 - An interval is a 95 % paired bootstrap interval over independently sampled units: aligned lines with all their
   languages, files with all their parts, or documents. With fewer than five units there is no interval. Two tokenizers
-  are compared on the same resamples. Figures that are not ratios of counts have no interval, except the two entropies.
+  are compared on the same resamples. Figures that are not ratios of counts have no interval, except the two entropies,
+  whose interval is that of the jackknife.
+- Intervals are not corrected for the number of comparisons: of twenty figures or groups by which two tokenizers do not
+  differ, one is expected to look significant.
 - Up to 4,096 units are resampled individually. Beyond that, units are combined by a hash of the document's file and
   position, so that memory does not grow with the text; the expected width of intervals is unchanged.
 """
@@ -45,7 +51,8 @@ COUNTED = """
 ## What is counted
 
 The counts used in "computed as", each summed over documents. A boundary is a position where a token starts or stops; a
-token touches a word if they share a byte. The JSON of a comparison has them for each document, as `counts`.
+token touches a word if they share a byte. The JSON of a comparison has them for all text, as `counts`, and for each
+group, as `group_counts`.
 
 """
 BESIDE_THEM = """

@@ -230,7 +230,8 @@ _ALL = (
     Metric(
         name="character_error_rate",
         title="lost chars",
-        meaning="edit distance between the text and its decoded ids, over its characters; of the first megabytes",
+        meaning="edits between the text and its decoded ids over its characters, at most all; an unknown token is an "
+        "edit of each character that it replaces; of the first megabytes",
         direction="lower",
         theme="fidelity",
         share=True,
