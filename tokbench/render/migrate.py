@@ -68,6 +68,7 @@ def groups_table(groups: Sequence[GroupChange]) -> Table:
         ),
         corner="tokens of",
         bars=tuple(change.ratio for change in groups),
+        bars_title="after / before",
     )
 
 

@@ -85,6 +85,7 @@ def beginnings_table(sweep: SuperwordSweep) -> Table:
         ),
         corner="superwords",
         bars=tuple(point.bytes_per_token for point in found),
+        bars_title=_COMPRESSION.title,
     )
 
 

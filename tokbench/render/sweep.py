@@ -122,6 +122,7 @@ def sizes_table(sweep: Sweep) -> Table:
         ),
         corner="vocab",
         bars=tuple(point.bytes_per_token for point in points),
+        bars_title=_COMPRESSION.title,
     )
 
 

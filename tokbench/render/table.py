@@ -74,7 +74,7 @@ class Table:
         columns: at least one column.
         corner: the title of the first column on the terminal, which shows no caption.
         bars: a value per row, which the terminal shows as a bar.
-        bars_title: what the bars show, where the columns are of several things.
+        bars_title: what the bars show, if that is not the column beside them.
         sections: indices of rows that have a space before them.
     """
 

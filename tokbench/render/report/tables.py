@@ -157,7 +157,7 @@ def words_table(report: Report) -> Table:
 
 
 def usage_table(report: Report) -> Table:
-    """Return a table with a row per kind of token in the vocabulary."""
+    """Return a table with a row per kind of token in the vocabulary, with bars of the tokens."""
     kinds = report.vocabulary_usage
     return Table(
         "Vocabulary by kind of token",
@@ -168,6 +168,7 @@ def usage_table(report: Report) -> Table:
             count_column("occurrences", (usage.occurrences for usage in kinds)),
         ),
         bars=tuple(usage.tokens for usage in kinds),
+        bars_title="tokens",
     )
 
 
