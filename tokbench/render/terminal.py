@@ -49,7 +49,7 @@ def write_table(table: Table, *, bar_width: int = _BAR_WIDTH, console: Console) 
     """
     labels, *columns = map(_with_folded_title, _without_details(table))
     labels = replace(labels, title=table.corner)
-    used = min(_width(labels), max(console.width // 2, _NARROWEST_TEXT)) + 1
+    used = min(_width(labels), max(console.width * 2 // 5, _NARROWEST_TEXT)) + 1
     *panes, last = _panes(columns, first=used, width=console.width)
     if table.bars:
         bars = _with_folded_title(_bars(table.bars, width=bar_width, title=table.bars_title))
