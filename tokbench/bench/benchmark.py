@@ -12,7 +12,7 @@ from tokbench.bench.entrants import entrant_of, first_line, is_of_library, peer_
 from tokbench.bench.equality import Expected
 from tokbench.bench.machine import processors, this_machine
 from tokbench.bench.memory import peak_of, write_texts
-from tokbench.bench.results import PARTS, Bench, Entry, Figure, LeftOut
+from tokbench.bench.results import MEASURES, PARTS, Bench, Entry, Figure, LeftOut, leader_of
 from tokbench.core.progress import no_progress
 from tokbench.core.time_and_memory import Spread, ratios
 
@@ -67,6 +67,11 @@ def run_bench(
         runs=runs,
         machine=this_machine(),
         left_out=tuple(run.left_out),
+        leaders={
+            name: leader
+            for name, rounds in found.items()
+            if (leader := leader_of(rounds, MEASURES[name])) is not None
+        },
     )
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from tokbench.core.time_and_memory import Spread
 
@@ -50,6 +50,38 @@ MEASURES = {
     )
 }
 """Name → measure."""
+
+
+def leader_of(rounds: Mapping[str, Sequence[float]], measure: Measure) -> str | None:
+    """Return the entry that is better than every other in each round; None if there is none.
+
+    One round does not show how much a figure varies. An entry that was too slow for a second round is compared by its
+    only one with every round of the other.
+
+    Args:
+        rounds: name of an entry → its figure in each round.
+        measure: which figures are better.
+
+    >>> leader_of({"a": [5.0, 6.0], "b": [4.0, 5.0], "c": [1.0]}, MEASURES["encode"])
+    'a'
+    >>> leader_of({"a": [5.0, 6.0], "b": [5.1, 4.0]}, MEASURES["encode"]) is None
+    True
+    """
+    sign = 1 if measure.better == "higher" else -1
+
+    def beats(one: Sequence[float], other: Sequence[float]) -> bool:
+        others = other if len(other) > 1 else [other[0]] * len(one)
+        return all(sign * value > sign * theirs for value, theirs in zip(one, others, strict=False))
+
+    return next(
+        (
+            name
+            for name, own in rounds.items()
+            if len(own) > 1 < len(rounds)
+            and all(beats(own, others) for other, others in rounds.items() if other != name)
+        ),
+        None,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +194,7 @@ class Bench:
         runs: the maximum number of rounds.
         machine: the machine.
         left_out: requested peers that are not installed or cannot run a tokenizer.
+        leaders: name of a measure → name of the entry that is better than every other in each round, if there is one.
     """
 
     entries: tuple[Entry, ...]
@@ -174,6 +207,7 @@ class Bench:
     runs: int
     machine: Machine
     left_out: tuple[LeftOut, ...]
+    leaders: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def measures(self) -> tuple[Measure, ...]:
@@ -183,17 +217,6 @@ class Bench:
             for measure in MEASURES.values()
             if any(measure.name in entry.figures for entry in self.entries)
         )
-
-    def best(self, measure: Measure) -> float | None:
-        """Return the best median of a measure; None if fewer than two entries have it."""
-        values = [
-            entry.figures[measure.name].value.median
-            for entry in self.entries
-            if measure.name in entry.figures
-        ]
-        if len(values) < 2:
-            return None
-        return max(values) if measure.better == "higher" else min(values)
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as plain data for JSON."""
@@ -205,6 +228,7 @@ class Bench:
             "runs": self.runs,
             "baseline": self.baseline,
             "units": {measure.name: measure.unit for measure in self.measures},
+            "leaders": dict(self.leaders),
             "tokenizers": [entry.to_json() for entry in self.entries],
             "left_out": [peer.to_json() for peer in self.left_out],
         }

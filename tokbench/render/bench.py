@@ -55,10 +55,10 @@ def bench_table(bench: Bench) -> Table:
 
 
 def _column(bench: Bench, measure: Measure) -> Column:
-    best = bench.best(measure)
+    leader = bench.leaders.get(measure.name)
     return Column(
         measure.title,
-        tuple(_cell(entry, measure, best) for entry in bench.entries),
+        tuple(_cell(entry, measure, is_best=entry.name == leader) for entry in bench.entries),
         name=measure.name,
         meaning=measure.unit,
         first="descending" if measure.better == "higher" else "ascending",
@@ -66,12 +66,12 @@ def _column(bench: Bench, measure: Measure) -> Column:
     )
 
 
-def _cell(entry: Entry, measure: Measure, best: float | None) -> Cell:
+def _cell(entry: Entry, measure: Measure, *, is_best: bool) -> Cell:
     figure = entry.figures.get(measure.name)
     if figure is None:
         return Cell("differs" if entry.difference is not None else NONE, style="dim")
     median = figure.value.median
-    return Cell(_number(median), median, best=median == best)
+    return Cell(_number(median), median, best=is_best)
 
 
 def legend(bench: Bench) -> Iterator[str]:
@@ -79,7 +79,7 @@ def legend(bench: Bench) -> Iterator[str]:
     documents = "one document" if bench.documents == 1 else f"{bench.documents:,} documents"
     threads = "one thread" if bench.threads == 1 else f"{bench.threads} threads"
     yield (
-        f"{BEST} best; medians of at most {counted(bench.runs, 'round')}, in turns; on {documents}, "
+        f"{BEST} best in every round; medians of at most {counted(bench.runs, 'round')}, in turns; on {documents}, "
         f"{counted(bench.num_bytes, 'byte')}, and {counted(bench.prompts, 'prompt')} of 20 to 200 characters; "
         f"batch on {threads}"
     )

@@ -11,10 +11,11 @@ from tokbench.bench.entrants import Subject, subjects_of
 from tokbench.bench.equality import Expected
 from tokbench.bench.measurements import Sample, sample_of
 from tokbench.bench.peers import PEERS, Peer, peers_named
-from tokbench.bench.results import MEASURES, PARTS, Bench
+from tokbench.bench.results import MEASURES, PARTS, Bench, leader_of
 from tokbench.bench.runner import Runner, runner_of
 from tokbench.corpus import Document
 from tokbench.errors import ConfigError, CorpusError
+from tokbench.render.bench import bench_table
 
 TEXTS = ("abcab", "ba", "cabbage")
 SAMPLE = Sample(TEXTS, sum(map(len, TEXTS)), ("ab", "cab"))
@@ -159,6 +160,34 @@ def test_all_parts_are_measured(bench):
     for figure in (*ours.figures.values(), *theirs.figures.values()):
         assert 0 < figure.value.low <= figure.value.median <= figure.value.high
     assert (theirs.name, theirs.tokenizer, theirs.peer) == ("toy · goodlib", "toy", "goodlib")
+
+
+@pytest.mark.parametrize(
+    ("rounds", "leader"),
+    [
+        ({"a": [3.0, 4.0, 9.0], "b": [2.0, 3.0, 8.0]}, "a"),  # the machine became faster for both
+        ({"a": [3.0, 4.0, 9.0], "b": [2.0, 4.5, 1.0]}, None),
+        ({"a": [3.0, 4.0], "b": [3.0, 3.0]}, None),
+        ({"a": [3.0, 4.0], "b": [2.9]}, "a"),
+        ({"a": [3.0, 4.0], "b": [3.5]}, None),
+        ({"a": [3.0], "b": [1.0]}, None),
+        ({"a": [3.0, 4.0]}, None),
+        ({}, None),
+    ],
+)
+def test_the_best_is_better_in_every_round(rounds, leader):
+    assert leader_of(rounds, MEASURES["encode"]) == leader
+    inverted = {name: [1 / value for value in values] for name, values in rounds.items()}
+    assert leader_of(inverted, MEASURES["p50"]) == leader
+
+
+def test_the_leader_of_a_measure_has_the_star(bench):
+    bench.add("slowlib", encode="lambda text: (__import__('time').sleep(0.002), encoder.encode(text))[1]")
+    found = bench("slowlib", parts=["encode"], runs=3)
+    assert found.leaders["encode"] == "toy"
+    assert found.to_json()["leaders"] == dict(found.leaders)
+    stars = {column.title: [cell.best for cell in column.cells] for column in bench_table(found).columns}
+    assert stars["MB/s"] == [True, False]
 
 
 @pytest.mark.parametrize("part", PARTS[:-1])
