@@ -131,7 +131,8 @@ RULES = (
         severity=Severity.WARNING,
         breaks="Text with such a character has the ids of text without it, and decodes to different text.",
         found="Characters of many kinds are encoded between two letters; those without any effect are reported.",
-        remedy="Change the normalizer; if the characters are dropped on purpose, remove them from the data, too.",
+        remedy="Change the normalizer, or give the tokenizer an unknown token or byte fallback; if the characters are "
+        "dropped on purpose, remove them from the data, too.",
         check=_vanishing_characters,
     ),
 )
