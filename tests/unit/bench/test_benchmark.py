@@ -175,13 +175,13 @@ def test_all_parts_are_measured(bench):
         ({}, None),
     ],
 )
-def test_the_best_is_better_in_every_round(rounds, leader):
+def test_leader_is_better_in_every_round(rounds, leader):
     assert leader_of(rounds, MEASURES["encode"]) == leader
     inverted = {name: [1 / value for value in values] for name, values in rounds.items()}
     assert leader_of(inverted, MEASURES["p50"]) == leader
 
 
-def test_the_leader_of_a_measure_has_the_star(bench):
+def test_leader_has_the_star(bench):
     bench.add("slowlib", encode="lambda text: (__import__('time').sleep(0.002), encoder.encode(text))[1]")
     found = bench("slowlib", parts=["encode"], runs=3)
     assert found.leaders["encode"] == "toy"

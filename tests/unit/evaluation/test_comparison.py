@@ -228,7 +228,7 @@ def test_summary_reports_an_insignificant_difference(documents: list[Document]) 
 
 
 @pytest.mark.parametrize("texts", [40, 3])
-def test_none_of_several_equal_tokenizers_is_called_the_best(documents: list[Document], texts: int) -> None:
+def test_equal_tokenizers_are_named_together(documents: list[Document], texts: int) -> None:
     two, three = (
         compared(*toys, documents=documents[:texts]) for toys in ([PAIRS] * 2, [PAIRS, LETTERS, PAIRS])
     )
@@ -268,7 +268,7 @@ def test_summary_names_only_a_lossless_tokenizer_as_the_fairest() -> None:
     assert lossy.summary[-1].startswith("all tokenizers lose text; ")
 
 
-def test_equal_tokenizers_serve_the_languages_equally() -> None:
+def test_equal_ginis_are_named_together() -> None:
     documents = parallel_documents(en=["ab"] * 9, de=["ba"] * 9)
     good, even = Toy("a", "b", "ab", "\n", name="good"), Toy("a", "b", "\n", name="even")
     two, three = (
@@ -279,7 +279,7 @@ def test_equal_tokenizers_serve_the_languages_equally() -> None:
     assert three.startswith("even and even#2 serve the languages most evenly (Gini 0.000): ")
 
 
-def test_too_few_complete_lines_are_no_reason_to_call_languages_equal() -> None:
+def test_too_few_complete_lines_are_named_as_reason() -> None:
     documents = parallel_documents(en=["ab"] * 6, de=[*["ba"] * 4, "", ""])
     toys = Toy("a", "b", "ab", "\n", name="good"), Toy("a", "b", "\n", name="even")
     sentence = compared(*toys, documents=documents, alignment=aligned(documents)).summary[-1]

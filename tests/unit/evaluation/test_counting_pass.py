@@ -324,14 +324,14 @@ def test_blank_lines_have_no_indentation_to_lose(rest: str) -> None:
 @pytest.mark.parametrize(
     "text", ["  a\r\n  \r\n\tb\r\n", "  \x1ca\n \x1c\n  \u200b", "\u3000a\n \u3000b\n \u3000"]
 )
-def test_the_indentation_that_is_lost_is_of_lines_that_count_as_indented(text: str) -> None:
+def test_lost_indentation_is_of_lines_counted_as_indented(text: str) -> None:
     """Otherwise the share of lines that keep their indentation would be below 0."""
     tokenizer = Toy("a", "b", "\r", "\n", "\x1c", "\u3000", "\u200b", otherwise="nothing")
     counts = evaluate(tokenizer, documents_of(text)).total
     assert counts["indentation_lost"] == counts["indented_lines"] > 0
 
 
-def test_a_document_without_tokens_loses_no_indentation() -> None:
+def test_document_without_tokens_loses_no_indentation() -> None:
     total = evaluate(Toy("a", otherwise="nothing"), documents_of("  b", " a")).total
     assert (total["indentation_lost"], total["indented_lines"]) == (1, 1)
 

@@ -131,7 +131,7 @@ def test_single_tokenizer_has_no_star(documents: list[Document]) -> None:
     assert best_of(compared(PAIRS, DROPPING, documents=documents).tokenizers, TOKENS) is None
 
 
-def test_the_best_differs_from_every_other_tokenizer_not_only_from_the_second() -> None:
+def test_star_requires_difference_to_every_other_tokenizer() -> None:
     """The second is worse by one token in every document, the third by more on average, but not in every document."""
     documents = documents_of(*(f"xy{'cc' * 30}" if number % 2 else f"xy{'dd' * 27}" for number in range(40)))
     letters = ("x", "y", "c", "d")
@@ -305,9 +305,7 @@ def test_translation_without_text_has_no_premium(blank: str) -> None:
 
 @pytest.mark.parametrize("otherwise", ["nothing", "unknown"])
 @pytest.mark.parametrize("line", ["ccc", "ccc a"])
-def test_a_language_that_is_cheap_because_its_text_is_lost_is_marked(
-    line: str, otherwise: Literal["nothing", "unknown"]
-) -> None:
+def test_language_with_lost_text_is_marked(line: str, otherwise: Literal["nothing", "unknown"]) -> None:
     documents = parallel_documents(en=["aaa a a aaa"] * 6, de=[line] * 6)
     lossy, kept = (
         Toy("a", " ", "\n", otherwise=otherwise),
@@ -338,7 +336,7 @@ def test_summary_has_the_paired_interval_of_a_difference(documents: list[Documen
         assert said in form.replace("\\", "")
 
 
-def test_a_significant_difference_is_not_rounded_to_none() -> None:
+def test_significant_difference_is_not_rounded_to_zero() -> None:
     """A large corpus tells tokenizers apart that differ by less than a tenth of a percent."""
     generator = random.Random(7)
     documents = documents_of(*(f"{'ab' * generator.randint(1950, 2050)}cc" for _ in range(40)))

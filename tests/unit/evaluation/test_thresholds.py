@@ -92,7 +92,7 @@ def test_numbers_may_be_percentages() -> None:
 @pytest.mark.parametrize(
     ("percentage", "share"), [("99.9%", 999 / 1000), ("0.7%", 7 / 1000), ("1e-1 %", 1 / 1000)]
 )
-def test_a_percentage_is_the_very_share_that_it_names(percentage: str, share: float) -> None:
+def test_percentage_is_parsed_exactly(percentage: str, share: float) -> None:
     """Dividing 99.9 by 100 gives more than 999 / 1000, which would then fall short of its own limit."""
     assert parse_number(percentage) == share
 

@@ -353,7 +353,7 @@ ALIKE = [
 ]  # fmt: skip
 
 
-def test_long_names_that_begin_alike_can_be_told_apart_in_every_chart() -> None:
+def test_long_names_have_distinct_labels() -> None:
     """Groups and tokenizers may have such names; each name keeps its own label, whichever others there are."""
     found = compared(named(*ALIKE[:5]), dict.fromkeys(ALIKE, "the hat " * 9))
     for width in (350, 640):
@@ -367,7 +367,7 @@ def test_long_names_that_begin_alike_can_be_told_apart_in_every_chart() -> None:
 
 
 @given(st.lists(st.text(string.ascii_letters + "ñ語🙂…()2 ", max_size=30), unique=True), st.integers(8, 24))
-def test_labels_are_as_many_as_names_and_short(names: list[str], most: int) -> None:
+def test_labels_are_distinct_and_short(names: list[str], most: int) -> None:
     found = labels_of(names, most=most)
     assert list(found) == names
     assert len({*found.values()}) == len(names)

@@ -65,14 +65,14 @@ def test_columns_that_do_not_fit_move_below_and_bars_are_omitted(width: int) -> 
     assert ("█" in text) == (width >= 60)
 
 
-def test_bars_have_a_title_where_it_matters_whose_they_are() -> None:
+def test_bars_have_a_title() -> None:
     head, _, first, _ = printed(replace(TABLE, bars_title="second_one"))
     assert head.split() == ["of", "tokens", "share", "second_one"]
     assert head.index("second_one") == first.index("█")
 
 
 @pytest.mark.parametrize("width", [80, 200])
-def test_long_titles_and_names_are_folded_and_leave_room_for_columns(width: int) -> None:
+def test_long_titles_and_names_are_folded(width: int) -> None:
     name = "-".join(["a-tokenizer-with-a-long-name"] * 3)
     columns = (
         text_column("name", [f"{name}-1", f"{name}-2"]),
