@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -129,8 +130,19 @@ def refuse_values_that_are_not_ids(tokenizer: Any) -> None:
         for given in (["a"], [None], [1.5], [72.0], [[72]], (72, "a"), [72] * 2000 + ["a"], [np.float64(72)]):
             assert_refused(DecodeError, "ids must be whole numbers, but the id at position", call, given)
         assert_refused(DecodeError, "ids must be whole numbers", call, np.array([1.5]))
+        assert_refused(DecodeError, "ids must be whole numbers", call, array("d", [72.5]))
+        assert_refused(DecodeError, "not an array of bool", call, np.array([True, False]))
+        assert_refused(
+            DecodeError, "a list of ids is needed, not an array of 2 dim", call, np.array([[72], [72]])
+        )
+        assert_refused(DecodeError, "a list of ids is needed, not int64", call, np.int64(72))
+        assert_refused(
+            DecodeError, "a list of ids is needed, not an array of 0 dimensions", call, np.array(72)
+        )
         assert call(iter([72])) == call([72]) == call((72,)) == call(np.array([72]))
         assert call([]) == call(np.array([]))
+    for integer in (np.uint8(72), np.int64(72), np.array(72)):
+        assert tokenizer.token_bytes(integer) == tokenizer.token_bytes(72)
     for given in ("a", None, 1.5, [72]):
         assert_refused(DecodeError, "an id must be a whole number, not", tokenizer.token_bytes, given)
         if hasattr(tokenizer, "score"):
@@ -140,6 +152,9 @@ def refuse_values_that_are_not_ids(tokenizer: Any) -> None:
     assert_refused(StoreError, "a folder must be given as a path, not int", tokenizer.save, 3)
     with pytest.raises(UnknownIdError):
         tokenizer.decode([10**6])
+    for errors in ("never heard of", "xmlcharrefreplace", None, 3):
+        with pytest.raises(ConfigError, match="errors"):
+            tokenizer.decode([72], errors=errors)
 
 
 def assert_refused(error: type[TokbenchError], message: str, call: Callable[..., Any], *given: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,6 +76,20 @@ def test_streaming_holds_back_only_incomplete_characters(tokenizer: Tokenizer, t
         assert so_far.startswith(shown.encode())
         assert len(so_far) - len(shown.encode()) <= 3
     assert shown + decoder.finish() == tokenizer.decode(ids)
+
+
+def test_ids_may_be_integers_of_numpy(tokenizer: Tokenizer) -> None:
+    ids = tokenizer.encode("some text")
+    decoder = StreamingDecoder(tokenizer)
+    for integer in (np.uint16, np.int32, np.uint32, np.int64, np.uint64):
+        fed = [decoder.feed(id) for id in np.array(ids, integer)]
+        assert "".join(fed) + decoder.finish() == tokenizer.decode(ids)
+    stopping = StreamingDecoder(tokenizer, stop=np.int64(ids[-1]))
+    stopping.feed(np.array(ids))
+    assert stopping.stop_id == ids[-1]
+    for wrong in (None, 1.5, [None], np.array([[1]])):
+        with pytest.raises(DecodeError):
+            StreamingDecoder(tokenizer, stop=wrong)  # type: ignore[arg-type]
 
 
 def test_unknown_id_is_refused_with_its_position(tokenizer: Tokenizer) -> None:

@@ -7,19 +7,20 @@ extra call. The elements of a sequence are checked only after the method has fai
 
 from __future__ import annotations
 
-import codecs
 import os
 from collections.abc import Iterable, Mapping
 from functools import wraps
 from operator import index
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.wording import counted
 from tokbench.errors import ConfigError, DecodeError, StoreError, TextError, TokbenchError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import SupportsIndex
 
-_INTEGERS = "biu"
+_INTEGERS = "iu"
 """The NumPy dtype kinds of integer arrays."""
 
 
@@ -35,7 +36,7 @@ class ChecksArguments:
 
 def not_a_text(given: object) -> TextError:
     """Return the error for an argument that is not a text."""
-    hint = "give decoded text" if isinstance(given, bytes | bytearray) else None
+    hint = "give decoded text" if isinstance(given, bytes | bytearray | memoryview) else None
     return TextError(f"a text must be a str, not {_type_name(given)}", hint=hint)
 
 
@@ -44,9 +45,13 @@ def check_errors(errors: object) -> None:
 
     >>> check_errors("strict")
     """
+    if errors in ("replace", "strict"):
+        return
     try:
-        codecs.lookup_error(errors)  # type: ignore[arg-type]
-    except (LookupError, TypeError):
+        b"\xff".decode(errors=errors)  # type: ignore[arg-type]
+    except UnicodeDecodeError:
+        pass
+    except (LookupError, TypeError):  # TypeError also for those that only encode, as "xmlcharrefreplace"
         raise ConfigError(f"unknown errors {errors!r:.40}", hint='choose "replace" or "strict"') from None
 
 
@@ -68,7 +73,7 @@ def texts_of(given: Iterable[str]) -> Sequence[str]:
     return list(given)
 
 
-def ids_of(given: Iterable[int]) -> Sequence[int]:
+def ids_of(given: Iterable[SupportsIndex]) -> Sequence[int]:
     """Return the ids as a sequence without checking its items. Raises `DecodeError` for another type.
 
     >>> ids_of(iter([7, 8]))
@@ -76,18 +81,24 @@ def ids_of(given: Iterable[int]) -> Sequence[int]:
     """
     if isinstance(given, list | tuple):
         return given
-    kind = getattr(getattr(given, "dtype", None), "kind", "")
-    if kind and kind in _INTEGERS and given.shape:  # type: ignore[attr-defined]
-        return given  # type: ignore[return-value]
     if isinstance(given, str | bytes | bytearray | Mapping) or not isinstance(given, Iterable):
-        hint = "`token_bytes` takes one id" if isinstance(given, int) else None
+        hint = "`token_bytes` takes one id" if _is_integer(given) else None
         raise DecodeError(f"a list of ids is needed, not {_type_name(given)}", hint=hint)
+    dimensions = getattr(given, "ndim", 1)
+    if dimensions != 1:
+        raise DecodeError(
+            f"a list of ids is needed, not an array of {counted(dimensions, 'dimension')}",
+            hint="give one row of it at a time" if dimensions else "`token_bytes` takes one id",
+        )
+    kind = getattr(getattr(given, "dtype", None), "kind", "")
+    if kind and kind in _INTEGERS:
+        return given  # type: ignore[return-value]
     if kind and len(given):  # type: ignore[arg-type]
         raise DecodeError(f"ids must be whole numbers, not an array of {given.dtype}")  # type: ignore[attr-defined]
-    return list(given) if not hasattr(given, "__len__") else given  # type: ignore[return-value]
+    return list(given) if not hasattr(given, "__len__") else given  # type: ignore[arg-type, return-value]
 
 
-def whole_ids(given: Iterable[int]) -> list[int]:
+def whole_ids(given: Iterable[SupportsIndex]) -> list[int]:
     """Return the ids as Python integers. Raises `DecodeError` for anything else.
 
     >>> whole_ids((7, 8))
@@ -100,6 +111,29 @@ def whole_ids(given: Iterable[int]) -> list[int]:
         raise _not_integers(ids) from None
 
 
+def plain_int(given: Any) -> Any:
+    """Return an integer of another library, such as `numpy.int64`, as an `int`, and any other value as it is.
+
+    >>> plain_int(7), plain_int("longest")
+    (7, 'longest')
+    """
+    return index(given) if type(given) is not bool and _is_integer(given) else given
+
+
+def one_or_more_ids(given: SupportsIndex | Iterable[SupportsIndex]) -> list[int]:
+    """Return one id, or several, as Python integers. Raises `DecodeError` for anything else.
+
+    >>> one_or_more_ids(7), one_or_more_ids(iter([7, 8]))
+    ([7], [7, 8])
+    """
+    if isinstance(given, int):
+        return [given]
+    try:
+        return [index(given)]  # type: ignore[arg-type]
+    except TypeError:
+        return whole_ids(given)  # type: ignore[arg-type]
+
+
 def _not_integers(ids: Iterable[object]) -> DecodeError:
     """Return the error for a list in which an id is not an integer."""
     position, id = next((position, id) for position, id in enumerate(ids) if not _is_integer(id))
@@ -110,6 +144,7 @@ def _checking_texts(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def checking_texts(self: Any, texts: Iterable[str], **options: Any) -> Any:
         if "threads" in options:
+            options["threads"] = plain_int(options["threads"])
             _check_threads(options["threads"])
         given = texts if type(texts) is list else texts_of(texts)
         try:
@@ -142,8 +177,11 @@ def _checking_ids(method: Callable[..., Any]) -> Callable[..., Any]:
 def _checking_id(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
     def checking_id(self: Any, id: int) -> Any:
-        if type(id) is not int and not _is_integer(id):
-            raise DecodeError(f"an id must be a whole number, not {_type_name(id)}")
+        if type(id) is not int:
+            try:
+                id = index(id)
+            except TypeError:
+                raise DecodeError(f"an id must be a whole number, not {_type_name(id)}") from None
         return method(self, id)
 
     return checking_id

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,7 +16,7 @@ from tokbench.core.wording import counted
 from tokbench.errors import ConfigError, TextError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -242,9 +243,29 @@ def pad_rows(
     real = columns >= width - lengths[:, None] if plan.side == "left" else columns < lengths[:, None]
     ids = np.full(shape, fill, dtype)
     type_ids = np.full(shape, fill_type, dtype)
-    ids[real] = list(chain.from_iterable(row.ids for row in rows))
+    ids[real] = _all_ids(rows, dtype)
     type_ids[real] = list(chain.from_iterable(row.type_ids for row in rows))
     return Batch(ids, real.astype(dtype), type_ids, np.array([row.document for row in rows], np.int64))
+
+
+def _all_ids(rows: Sequence[InputRow], dtype: str) -> NDArray[Any]:
+    """Return the ids of all rows in one array. Raises `ConfigError` for an id that does not fit into the type."""
+    import numpy as np
+
+    ids = list(chain.from_iterable(row.ids for row in rows))
+    limits = np.iinfo(dtype)
+    try:
+        wide = np.array(ids, np.int64)
+        fits = not ids or (limits.min <= wide.min() and wide.max() <= limits.max)
+    except OverflowError:
+        fits = False
+    if not fits:
+        row, id = next((row, id) for row in rows for id in row.ids if not limits.min <= id <= limits.max)
+        raise ConfigError(
+            f"the id {id} of text {row.document} does not fit into {dtype}",
+            hint="was it made by another tokenizer?",
+        )
+    return wide.astype(dtype)
 
 
 def pad_ids(tokenizer: Tokenizer) -> tuple[int, int]:
@@ -274,7 +295,7 @@ def rows_of_ids(batch: Encoded | Iterable[Sequence[int]]) -> list[InputRow]:
     if isinstance(batch, Encoded):
         lists = [batch[number].tolist() for number in range(len(batch))]
     else:
-        given = list(batch)
+        given = list(batch) if isinstance(batch, Iterable) else [0]
         if any(isinstance(item, str | int) for item in given):
             raise TextError(
                 "a batch needs the ids of several texts",

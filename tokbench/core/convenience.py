@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from tokbench.core.argument_types import ChecksArguments
+from tokbench.core.argument_types import ChecksArguments, plain_int
 from tokbench.core.tokens import SpecialPolicy
 
 if TYPE_CHECKING:
@@ -169,10 +169,10 @@ class PlainUse(ChecksArguments):
             special=special,
             template=template,
             truncation=TruncationPlan(
-                max_length=max_length,
+                max_length=plain_int(max_length),
                 strategy=strategy,
                 side=truncate_side,
-                stride=stride,
+                stride=plain_int(stride),
                 overflow=overflow,
             ),
             padding=_padding(pad_to, multiple_of=multiple_of, side=pad_side),
@@ -232,7 +232,7 @@ class PlainUse(ChecksArguments):
         """
         from tokbench.core.text_ends import truncated_text
 
-        return truncated_text(self, text, max_tokens, side=side, special=special)
+        return truncated_text(self, text, plain_int(max_tokens), side=side, special=special)
 
     def chunk(
         self: Tokenizer,
@@ -257,8 +257,8 @@ class PlainUse(ChecksArguments):
         chunks = chunks_of(
             self,
             text,
-            max_tokens=max_tokens,
-            overlap=overlap,
+            max_tokens=plain_int(max_tokens),
+            overlap=plain_int(overlap),
             respect=respect,
             special=special,
             template=template,
@@ -269,7 +269,8 @@ class PlainUse(ChecksArguments):
 def _padding(to: int | Literal["longest"], *, multiple_of: int | None, side: str) -> PaddingPlan:
     from tokbench.core.batches import PaddingPlan
 
-    return PaddingPlan(length=None if to == "longest" else to, multiple_of=multiple_of, side=side)
+    length = None if to == "longest" else plain_int(to)
+    return PaddingPlan(length=length, multiple_of=plain_int(multiple_of), side=side)
 
 
 if TYPE_CHECKING:

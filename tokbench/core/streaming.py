@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Iterable
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from tokbench.core.argument_types import check_errors, whole_ids
+from tokbench.core.argument_types import check_errors, one_or_more_ids, whole_ids
 from tokbench.core.capabilities import Decoding, TellsDecoding
 from tokbench.core.roles import check_role, role_ids_of
 from tokbench.core.wording import counted
 from tokbench.errors import ConfigError, DecodeError, UnknownIdError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from typing import SupportsIndex
 
     from tokbench.core.interfaces import Tokenizer
+
+    Stop = SupportsIndex | str
 
 
 class StreamingDecoder:
@@ -48,7 +51,7 @@ class StreamingDecoder:
         tokenizer: Tokenizer,
         *,
         errors: str = "replace",
-        stop: Iterable[int | str] = (),
+        stop: Stop | Iterable[Stop] = (),
         skip_special: bool = False,
     ) -> None:
         """Begin a text.
@@ -56,13 +59,13 @@ class StreamingDecoder:
         Args:
             tokenizer: the tokenizer that decodes.
             errors: "replace" writes U+FFFD for bytes that are not whole characters, "strict" raises.
-            stop: the ids that end a text, or roles of tokens, such as ("eos", "turn_end"); the tokenizer must know at
-                least one of the roles. The text of the ending token is not returned.
+            stop: the ids that end a text, or roles of tokens, such as ("eos", "turn_end"), or one of these; the
+                tokenizer must know at least one of the roles. The text of the ending token is not returned.
             skip_special: whether special tokens are skipped, as if they had not been fed.
 
         Raises:
             ConfigError: unknown `errors`, an unknown role, or none of the roles is known to the tokenizer.
-            DecodeError: `tokenizer` is not a tokenizer.
+            DecodeError: `tokenizer` is not a tokenizer, or `stop` has other values than ids and roles.
         """
         if not hasattr(tokenizer, "decode_bytes"):
             raise DecodeError(f"a stream needs a tokenizer, not {type(tokenizer).__name__}")
@@ -86,15 +89,14 @@ class StreamingDecoder:
         """Whether an id of `stop` has ended the text; until `finish`, ids that are fed give no text."""
         return self.stop_id is not None
 
-    def feed(self, ids: int | Iterable[int]) -> str:
+    def feed(self, ids: SupportsIndex | Iterable[SupportsIndex]) -> str:
         """Return the text that is certain after one more id, or several.
 
         Raises:
             UnknownIdError: an id that is not in the vocabulary; its position counts from the first id fed.
             DecodeError: bytes that are not a character, under "strict". The decoder cannot continue this text.
-            DecodeError: bytes that are not a character, under "strict". Then this text cannot go on.
         """
-        some = [ids] if isinstance(ids, int) else whole_ids(ids)
+        some = one_or_more_ids(ids)
         if self._is_over:  # a new text begins
             self._is_over, self.stop_id = False, None
         if self.finished:
@@ -200,7 +202,7 @@ class StreamingDecoder:
         return text
 
 
-def stop_ids(tokenizer: Tokenizer, stop: Iterable[int | str]) -> frozenset[int]:
+def stop_ids(tokenizer: Tokenizer, stop: Stop | Iterable[Stop]) -> frozenset[int]:
     """Return the ids that end a text.
 
     Args:
@@ -210,7 +212,7 @@ def stop_ids(tokenizer: Tokenizer, stop: Iterable[int | str]) -> frozenset[int]:
     Raises:
         ConfigError: an unknown role, or none of the roles is known to the tokenizer.
     """
-    stops = [stop] if isinstance(stop, int | str) else list(stop)
+    stops = [stop] if isinstance(stop, str) or not isinstance(stop, Iterable) else list(stop)
     roles = [stop_item for stop_item in stops if isinstance(stop_item, str)]
     for role in roles:
         check_role(role)

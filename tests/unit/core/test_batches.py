@@ -124,12 +124,32 @@ def test_invalid_batches_are_refused(tokenizer: Any) -> None:
         tokenizer.pad([1, 2])
     with pytest.raises(TextError, match="needs the ids of several texts"):
         tokenizer.pad(["text"])
+    for wrong in (None, 3, 1.5, "text", b"text", tokenizer.batch(["a"])):
+        with pytest.raises(TextError, match="needs the ids of several texts"):
+            tokenizer.pad(wrong)
     with pytest.raises(TextError, match="a list of texts"):
         tokenizer.batch("text")
     with pytest.raises(TextError, match="1 first texts of pairs, but 2 second"):
         tokenizer.batch(["a"], ["b", "c"])
     with pytest.raises(TextError, match="surrogate"):
         tokenizer.batch(["a\ud800"])
+
+
+@pytest.mark.parametrize(
+    ("id", "dtype"), [(70_000, "uint16"), (-1, "uint32"), (2**31, "int32"), (2**63, "int64")]
+)
+def test_ids_of_another_tokenizer_must_fit_into_the_type(tokenizer: Any, id: int, dtype: str) -> None:
+    with pytest.raises(ConfigError, match=f"the id {id} of text 1 does not fit into {dtype}"):
+        tokenizer.pad([[1, 2], [3, id]], dtype=dtype)
+
+
+def test_numbers_may_be_those_of_numpy(tokenizer: Any) -> None:
+    two = np.int64(2)
+    assert tokenizer.batch(["abc"], max_length=two, pad_to=np.uint8(4)).ids.tolist() == [[97, 98, PAD, PAD]]
+    assert tokenizer.pad([[1]], to=two, multiple_of=two).ids.tolist() == [[1, PAD]]
+    assert tokenizer.truncate("abc", two) == "ab"
+    assert [chunk.text for chunk in tokenizer.chunk("abc", max_tokens=two)] == ["ab", "c"]
+    assert len(tokenizer.encode_batch(["a"], threads=two)) == 1
 
 
 def test_ids_beyond_the_dtype_are_refused() -> None:

@@ -18,10 +18,13 @@ def id_array(ids: Sequence[int]) -> NDArray[np.uint32]:
 
     given: object = ids
     if isinstance(given, np.ndarray) and given.dtype == np.uint32:  # the type that encode_batch returns
-        return np.ascontiguousarray(given.reshape(-1))
+        return np.ascontiguousarray(given)
     if isinstance(given, list | tuple):
         return np.array(array("I", given), np.uint32)
-    wide = np.asarray(ids, dtype=np.int64).reshape(-1)
+    known = np.asarray(ids)
+    if known.dtype.kind not in "iu":  # a cast would drop the fractions of numbers
+        raise TypeError(f"ids of type {known.dtype}")
+    wide = known.astype(np.int64, copy=False)
     if wide.size and wide.view(np.uint64).max() >= 2**32:  # as uint64, negative ids are large
         raise ValueError("there are no such ids")
     return wide.astype(np.uint32)
@@ -32,4 +35,4 @@ def id_sequence(ids: Sequence[int]) -> Sequence[int]:
     import numpy as np
 
     given: object = ids
-    return given.reshape(-1).tolist() if isinstance(given, np.ndarray) else ids
+    return given.tolist() if isinstance(given, np.ndarray) else ids
