@@ -18,7 +18,15 @@ from tokbench.core.roles import role_ids_of, roles_of
 from tokbench.core.streaming import StreamingDecoder
 from tokbench.core.token_arrays import encode_spans
 from tokbench.core.tokens import Span, SpecialPolicy, TokenKind
-from tokbench.errors import ConfigError, DecodeError, SpecialTokenError, StoreError, TextError, UnknownIdError
+from tokbench.errors import (
+    ConfigError,
+    ConversionError,
+    DecodeError,
+    SpecialTokenError,
+    StoreError,
+    TextError,
+    UnknownIdError,
+)
 from tokbench.formats.tokenizer_config.roles import with_roles
 
 if TYPE_CHECKING:
@@ -355,6 +363,17 @@ def test_repr_is_one_line_with_name_and_size(tokenizer: Tokenizer) -> None:
     assert tokenizer.info.name in shown
     assert f"{tokenizer.info.vocab_size:,}" in shown
     assert tokenizer.vocab_size == tokenizer.info.vocab_size  # type: ignore[attr-defined]
+
+
+def test_as_an_encoding_of_tiktoken_it_gives_the_same_ids_or_is_refused(tokenizer: Tokenizer) -> None:
+    try:
+        encoding = tokenizer.to_tiktoken()  # type: ignore[attr-defined]
+    except ConversionError as refused:
+        assert refused.message.startswith("this conversion cannot be exact: ")
+        assert refused.hint
+    else:
+        for text in sample_texts():
+            assert encoding.encode_ordinary(text) == tokenizer.encode(text)
 
 
 def test_calling_a_tokenizer_encodes(tokenizer: Tokenizer) -> None:

@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 
 import pytest
 from support.pages import DOCS, Clone, blocks, check_page
 
+from tokbench.core import capabilities
+
 
 def test_python_examples_run(tmp_path):
     page = DOCS / "python.md"
     assert sum(block.language == "python" for block in blocks(page)) > 3
     check_page(page, tmp_path)
+
+
+def test_the_capabilities_on_the_pages_exist_with_their_methods():
+    named = re.findall(
+        r"`(Supports\w+)`(?:\s+\(([^)]*)\))?", (DOCS / "python.md").read_text(encoding="utf-8")
+    )
+    assert len(named) > 5
+    for name, methods in named:
+        protocol = getattr(capabilities, name)
+        for method in re.findall(r"`(\w+)`", methods):
+            assert callable(getattr(protocol, method))
+    for name in re.findall(r"`(Supports\w+)`", (DOCS / "backends.md").read_text(encoding="utf-8")):
+        assert hasattr(capabilities, name)
 
 
 @pytest.mark.slow

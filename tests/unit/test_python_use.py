@@ -116,6 +116,38 @@ def test_wrong_type_raises_a_tokbench_error(what: str, path: str, tokenizer: Any
     assert caught.value.message
 
 
+def test_results_in_arrays_are_equal_by_their_values() -> None:
+    tokenizer = tokbench.train(
+        [TEXT], vocab_size=280, special_preset="chatml", roles={"pad": "<|endoftext|>"}
+    )
+
+    def results(text: str) -> list[Any]:
+        encoded = tokenizer.encode_batch([text, "more"])
+        template = tokbench.ChatTemplate("chatml")
+        chat = tokenizer.render([{"role": "user", "content": text}], template=template)
+        return [encoded, tokenizer.batch([text, "more"]), tokenizer.pad(encoded), chat]
+
+    for one, same, other in zip(results("the cat"), results("the cat"), results("the mat"), strict=True):
+        assert one == same
+        assert one != other
+        assert one != "another type"
+        with pytest.raises(TypeError, match=f"unhashable type: '{type(one).__name__}'"):
+            hash(one)
+
+
+def test_the_ids_of_many_texts_are_a_sequence(tokenizer: Any) -> None:
+    texts = ["the cat", "", "sat"]
+    encoded = tokenizer.encode_batch(texts)
+    assert [ids.tolist() for ids in encoded] == [tokenizer.encode(text) for text in texts]
+    assert encoded[np.int64(-1)].tolist() == tokenizer.encode("sat")
+    for wrong in (3, -4):
+        with pytest.raises(IndexError, match=f"text {wrong} of 3"):
+            encoded[wrong]
+    for wrong in (slice(1), "1", 1.0, None):
+        with pytest.raises(TypeError):
+            encoded[wrong]
+
+
 def test_reprs_are_one_line(path: str, tokenizer: Any) -> None:
     corpus = tokbench.open_corpus(path, documents="lines")
     training, held_out = corpus.split()

@@ -14,7 +14,7 @@ import numpy as np
 
 from tokbench.chat.rendered import Origin
 from tokbench.chat.token_places import TokenPlaces
-from tokbench.core.encoded import Encoded, EncodedSpans
+from tokbench.core.encoded import Encoded, EncodedSpans, EqualArrays
 from tokbench.core.guarded import GuardedTexts, encode_guarded
 from tokbench.core.token_arrays import character_offsets, offsets_of
 from tokbench.core.wording import counted
@@ -55,8 +55,8 @@ class Finding(NamedTuple):
     crosses: bool
 
 
-@dataclass(frozen=True, slots=True)
-class EncodedChat:
+@dataclass(frozen=True, slots=True, eq=False)
+class EncodedChat(EqualArrays):
     """A conversation as ids.
 
     Attributes:

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokbench.core.capabilities import KnowsPostProcessing
+from tokbench.core.encoded import Encoded, EqualArrays
 from tokbench.core.post_processing import NOTHING, parts_of, template_size
 from tokbench.core.roles import role_ids_of, roles_of
 from tokbench.core.tokens import SpecialPolicy
@@ -17,12 +18,12 @@ from tokbench.errors import ConfigError, TextError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import SupportsIndex
 
     import numpy as np
     from numpy.typing import NDArray
 
     from tokbench.core.descriptions import PostProcessing, TemplatePart
-    from tokbench.core.encoded import Encoded
     from tokbench.core.interfaces import Tokenizer
 
 DTYPES = ("int64", "int32", "uint32", "uint16")
@@ -90,8 +91,8 @@ class PaddingPlan:
         return -(-width // self.multiple_of) * self.multiple_of if self.multiple_of else width
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+@dataclass(frozen=True, slots=True, eq=False)
+class Batch(EqualArrays):
     """Rows of the same length, as a training loop takes them.
 
     Attributes:
@@ -287,10 +288,9 @@ def pad_ids(tokenizer: Tokenizer) -> tuple[int, int]:
     return id, padding.pad_type_id if padding is not None else 0
 
 
-def rows_of_ids(batch: Encoded | Iterable[Sequence[int]]) -> list[InputRow]:
+def rows_of_ids(batch: Encoded | Iterable[Iterable[SupportsIndex]]) -> list[InputRow]:
     """Return the ids of texts, from `encode_batch` or as lists, as rows. Raises `TextError` for anything else."""
     from tokbench.core.argument_types import whole_ids
-    from tokbench.core.encoded import Encoded
 
     if isinstance(batch, Encoded):
         lists = [batch[number].tolist() for number in range(len(batch))]

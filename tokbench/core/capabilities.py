@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from tokbench.core.tokens import ModelInput, SpecialPolicy
+from tokbench.core.tokens import ModelInput, ScoredSegmentation, SpecialPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,6 +96,33 @@ class SupportsSampling(Protocol):
         `alpha` controls how far it departs from `encode`: for Unigram the smoothing of Kudo 2018 (smaller is wilder),
         for BPE the dropout probability of Provilkov et al. 2020 (larger is wilder). None takes 0.1.
         """
+
+
+@runtime_checkable
+class SupportsNBest(Protocol):
+    """A tokenizer that can list the most probable segmentations of a text: Unigram."""
+
+    def n_best(self, text: str, *, n: int) -> list[ScoredSegmentation]:
+        """Return the `n` most probable segmentations, the best first; fewer if the text has fewer."""
+
+
+@runtime_checkable
+class SupportsScores(Protocol):
+    """A tokenizer whose tokens have scores: the pieces of a SentencePiece model."""
+
+    def score(self, id: int) -> float | None:
+        """Return the log probability of a token (Unigram) or its negative rank (BPE); None if it has no score.
+
+        Raises `UnknownIdError`.
+        """
+
+
+@runtime_checkable
+class SupportsPreTokens(Protocol):
+    """A tokenizer that splits a text into pre-tokens before it encodes them: byte-level BPE."""
+
+    def pretokens(self, text: str) -> list[str]:
+        """Return the pre-tokens of a text, treating special tokens as ordinary text."""
 
 
 @runtime_checkable

@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 from tokbench.core.argument_types import ChecksArguments, plain_int
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.errors import ConversionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import SupportsIndex
+
+    import tiktoken
 
     from tokbench.chat.encoding import EncodedChat
     from tokbench.chat.template import ChatTemplate
@@ -99,6 +103,18 @@ class PlainUse(ChecksArguments):
         chosen = tokbench.ChatTemplate.of(self, template) if isinstance(template, str) else template
         return chosen.encode(self, messages, **options)
 
+    def to_tiktoken(self: Tokenizer) -> tiktoken.Encoding:
+        """Return the same tokenizer as a `tiktoken.Encoding`, which a byte-level BPE with ranks can be.
+
+        Raises:
+            ConversionError: tiktoken cannot represent the tokenizer, or only after a conversion of its file.
+        """
+        raise ConversionError(
+            f"tiktoken runs byte-level BPE by the ranks of its tokens, and {self.info.name!r} ({self.info.backend}) "
+            "is more or another algorithm",
+            hint="`tokbench convert --to tiktoken` says what prevents it, or writes a file with the same ids",
+        )
+
     def viz(
         self: Tokenizer, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT, steps: bool = False
     ) -> VizResult:
@@ -114,8 +130,8 @@ class PlainUse(ChecksArguments):
 
     def batch(
         self: Tokenizer,
-        texts: Sequence[str],
-        pairs: Sequence[str] | None = None,
+        texts: Iterable[str],
+        pairs: Iterable[str] | None = None,
         *,
         template: bool = True,
         max_length: int | None = None,
@@ -181,7 +197,7 @@ class PlainUse(ChecksArguments):
 
     def pad(
         self: Tokenizer,
-        batch: Encoded | Iterable[Sequence[int]],
+        batch: Encoded | Iterable[Iterable[SupportsIndex]],
         *,
         to: int | Literal["longest"] = "longest",
         multiple_of: int | None = None,
@@ -276,4 +292,25 @@ def _padding(to: int | Literal["longest"], *, multiple_of: int | None, side: str
 if TYPE_CHECKING:
 
     class OpenedTokenizer(PlainUse, Tokenizer):
-        """The type of tokenizers from `tokbench.load` and `tokbench.train`: the protocol and the methods above."""
+        """The type of tokenizers from `tokbench.load` and `tokbench.train`: the protocol and the methods above.
+
+        Every tokenizer takes more types of arguments than the protocol asks of it; see `ChecksArguments`.
+        """
+
+        def encode_batch(
+            self,
+            texts: Iterable[str],
+            *,
+            special: SpecialPolicy = SpecialPolicy.TEXT,
+            threads: SupportsIndex | None = None,
+        ) -> Encoded:
+            """Encode many texts into arrays; `threads=None` takes every processor."""
+
+        def decode_bytes(self, ids: Iterable[SupportsIndex]) -> bytes:
+            """Decode ids to bytes. Raises `UnknownIdError`, and `DecodeError` for what are not ids."""
+
+        def decode(self, ids: Iterable[SupportsIndex], *, errors: str = "replace") -> str:
+            """Decode ids to text; incomplete characters become U+FFFD, or raise `DecodeError` under "strict"."""
+
+        def token_bytes(self, id: SupportsIndex) -> bytes:
+            """Return the bytes of one token. Raises `UnknownIdError`."""

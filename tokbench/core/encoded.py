@@ -2,21 +2,45 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from operator import index as as_index
 from typing import TYPE_CHECKING
 
 from tokbench.core.wording import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import SupportsIndex
+
     import numpy as np
     from numpy.typing import NDArray
 
     Batch = tuple[NDArray[np.uint32], NDArray[np.int64]]  # the fields of an Encoded, as kernels return them
 
 
-@dataclass(frozen=True, slots=True)
-class Encoded:
-    """The ids of many texts in two arrays.
+class EqualArrays:
+    """A dataclass with arrays, equal to another one if all fields are equal, element by element.
+
+    Derived classes leave out the comparison of `dataclass`, for which arrays have no truth value.
+    """
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        import numpy as np
+
+        if type(other) is not type(self):
+            return NotImplemented
+        pairs = ((getattr(self, field.name), getattr(other, field.name)) for field in fields(self))  # type: ignore[arg-type]
+        return all(
+            np.array_equal(one, two) if isinstance(one, np.ndarray) else one == two for one, two in pairs
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Encoded(EqualArrays):
+    """The ids of many texts in two arrays; iterating over it yields those of each text.
 
     Attributes:
         ids: uint32[N], the ids of all texts, concatenated.
@@ -38,11 +62,15 @@ class Encoded:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def __getitem__(self, index: int) -> NDArray[np.uint32]:
+    def __getitem__(self, index: SupportsIndex) -> NDArray[np.uint32]:
+        index = as_index(index)
         if not -len(self) <= index < len(self):
             raise IndexError(f"text {index} of {len(self)}")
         index %= len(self)
         return self.ids[self.offsets[index] : self.offsets[index + 1]]
+
+    def __iter__(self) -> Iterator[NDArray[np.uint32]]:
+        return (self[index] for index in range(len(self)))
 
 
 @dataclass(frozen=True, slots=True)

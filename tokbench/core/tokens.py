@@ -82,6 +82,14 @@ class Segmentation(ShownInNotebooks):
         return [token.id for token in self.tokens]
 
 
+@dataclass(frozen=True, slots=True)
+class ScoredSegmentation:
+    """A segmentation of a text, with its log probability as the score."""
+
+    segmentation: Segmentation
+    score: float
+
+
 class ModelInput(NamedTuple):
     """The model input of one text or two.
 

@@ -125,6 +125,10 @@ class TiktokenTokenizer(SaveableTokenizer):
         special = {text: id for id, text in self._special_bytes.items()}
         return special.get(piece, self._ranks.get(piece))
 
+    def to_tiktoken(self) -> tiktoken.Encoding:
+        """Return the `tiktoken.Encoding` that the tokenizer runs on."""
+        return self._encoding
+
     def derivation(self, text: str) -> Derivation:
         """Return the steps from a text to its ids, treating special tokens as ordinary text. Raises `TextError`."""
         utf8(text)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tokbench import store
 from tokbench.core.base import utf8
 from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse, spans_by_places
 from tokbench.core.post_processing import NOTHING
-from tokbench.core.tokens import Segmentation, Span, SpecialPolicy, Token
+from tokbench.core.tokens import ScoredSegmentation, Segmentation, Span, SpecialPolicy, Token
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.files.untrusted import load_json
 from tokbench.formats.sentencepiece.model import ModelType, parse_model
@@ -30,14 +30,6 @@ if TYPE_CHECKING:
 
 
 _RETRAIN = "the folder is damaged: restore it, or train again"
-
-
-@dataclass(frozen=True, slots=True)
-class ScoredSegmentation:
-    """A segmentation of a text, with its log probability as the score."""
-
-    segmentation: Segmentation
-    score: float
 
 
 def open_model(
