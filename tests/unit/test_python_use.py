@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,6 +56,21 @@ def test_compare_accepts_paths_of_texts_and_tokenizers(path: str, tokenizer: Any
     assert [point.vocab_size for point in points] == [260, 270]
 
 
+def test_tokenizers_are_opened_and_shown_by_any_path(path: str, tokenizer: Any) -> None:
+    tokenizer.save(PurePosixPath("tokenizers/mine"))
+    expected = tokenizer.encode(TEXT)
+    for given in (
+        "mine",
+        Path("tokenizers/mine"),
+        PurePosixPath("tokenizers/mine"),
+        os.scandir("tokenizers"),
+    ):
+        for each in [given] if isinstance(given, str | os.PathLike) else given:
+            assert tokbench.load(each).encode(TEXT) == expected
+    shown = tokbench.visualise(["mine", Path("tokenizers/mine"), tokenizer], "the cat")
+    assert [view.segmentation.ids for view in shown.views] == [tokenizer.encode("the cat")] * 3
+
+
 def test_shards_are_written_and_verified_by_paths(path: str, tokenizer: Any) -> None:
     Path("rows.jsonl").write_text('{"a": "one", "b": "two"}\n{"a": "three"}\n', encoding="utf-8")
     assert len(tokbench.write_shards(tokenizer, path, "shards")) == 1
@@ -94,6 +110,15 @@ WRONG: dict[str, tuple[Callable[[Any], object], type[TokbenchError]]] = {
     "sweep seed": (lambda _: tokbench.sweep("text.txt", sizes=[300], seed=-1), ConfigError),
     "truncate None": (lambda tokenizer: tokenizer.truncate("a text", None), ConfigError),
     "chunk None": (lambda tokenizer: tokenizer.chunk("a text", max_tokens=None), ConfigError),
+    "compare by one tokenizer": (
+        lambda tokenizer: tokbench.compare("text.txt", tokenizers=tokenizer),
+        ConfigError,
+    ),
+    "compare by a number": (lambda _: tokbench.compare("text.txt", tokenizers=[3]), ConfigError),  # type: ignore[list-item]
+    "visualise by one tokenizer": (lambda tokenizer: tokbench.visualise(tokenizer, "a"), ConfigError),
+    "visualise by one name": (lambda _: tokbench.visualise("mine", "a"), ConfigError),
+    "visualise by a number": (lambda _: tokbench.visualise([3], "a"), ConfigError),  # type: ignore[list-item]
+    "as_html 3": (lambda _: tokbench.as_html(3), ConfigError),  # type: ignore[arg-type]
     "open_corpus 3": (lambda _: tokbench.open_corpus(3), CorpusError),  # type: ignore[arg-type]
     "open_corpus a list": (lambda _: tokbench.open_corpus(["text.txt"]), CorpusError),  # type: ignore[arg-type]
     "bound": (lambda _: tokbench.open_corpus("text.txt", max_document_bytes="1"), ConfigError),  # type: ignore[arg-type]

@@ -69,7 +69,7 @@ def as_html(result: ShownInNotebooks) -> str:
             body = _written(report_parts(result))
         case _:
             raise ConfigError(
-                f"a {type(result).__name__} has no HTML representation",
+                f"{type(result).__name__} has no HTML representation",
                 hint="as_html takes a segmentation, what tok.viz gives, a comparison, a sweep or a report",
             )
     return f'<div class="tokbench">{_STYLE}\n{"".join(body)}</div>\n'

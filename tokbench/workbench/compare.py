@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.progress import no_progress, watched
@@ -20,9 +19,12 @@ from tokbench.evaluation.figures import AGGREGATIONS
 from tokbench.evaluation.holdout import Documents, hold_out
 from tokbench.evaluation.mix import mix_among
 from tokbench.workbench.evaluation_parts import evaluating
+from tokbench.workbench.given_tokenizers import opened
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
 def compare(
     corpus: Corpus | str | Path,
     *,
-    tokenizers: Sequence[Tokenizer | str | Path] = (),
+    tokenizers: Sequence[Tokenizer | str | os.PathLike[str]] = (),
     backends: Sequence[str] | None = None,
     vocab_size: int | None = None,
     baseline: str | None = None,
@@ -159,17 +161,6 @@ def mix_of(
 
 def _mix_among(weights: Mapping[str, float], corpus: Corpus, groups: Sequence[str]) -> Mix:
     return mix_among(weights, groups, folder_groups(corpus.files, corpus.options.group_by))
-
-
-def opened(tokenizers: Sequence[Tokenizer | str | Path]) -> list[Tokenizer]:
-    """Return the tokenizers, opening those given by path or name. Raises as `tokbench.load`, and `ConfigError`."""
-    from tokbench.workbench.open import load
-
-    if isinstance(tokenizers, str | Path):
-        raise ConfigError(
-            f"tokenizers is {str(tokenizers)!r:.40}, where a list is needed", hint="put it into one"
-        )
-    return [load(tokenizer) if isinstance(tokenizer, str | Path) else tokenizer for tokenizer in tokenizers]
 
 
 def alignment_of(corpus: Corpus, scan: CorpusScan, *, progress: Progress) -> Alignment | str:

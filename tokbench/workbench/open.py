@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -36,7 +37,7 @@ _MOST_OPEN = 8
 
 
 def load(
-    path: str | Path,
+    path: str | os.PathLike[str],
     *,
     pattern: str | None = None,
     special_tokens: Mapping[str, int | None] | None = None,
@@ -70,7 +71,7 @@ def load(
     """
     from tokbench.opening.request import OpenRequest
 
-    if not isinstance(path, str | Path):
+    if not isinstance(path, str | os.PathLike):
         raise ConfigError(f"a tokenizer is opened by a path or a name, not by {path!r:.60}")
     request = OpenRequest(
         pattern=pattern,
@@ -79,7 +80,7 @@ def load(
         roles=roles or {},
         special_preset=special_preset,
     )
-    tokenizer = open_tokenizer(path, request)
+    tokenizer = open_tokenizer(path if isinstance(path, str) else Path(path), request)
     # Commands skip this step until they have more than a short text.
     if isinstance(tokenizer, MakesReady):
         tokenizer.make_ready()

@@ -13,10 +13,12 @@ from tokbench.evaluation.comparison import compare_candidates
 from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.holdout import Documents
 from tokbench.evaluation.report import report_on
-from tokbench.workbench.compare import alignment_of, opened
+from tokbench.workbench.compare import alignment_of
 from tokbench.workbench.evaluation_parts import evaluating
+from tokbench.workbench.given_tokenizers import opened
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping
     from pathlib import Path
 
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 def report(
     corpus: Corpus | str | Path,
     *,
-    tokenizer: Tokenizer | str | Path,
+    tokenizer: Tokenizer | str | os.PathLike[str],
     model: Model | None = None,
     reference_group: str | None = None,
     times: bool = True,

@@ -14,8 +14,10 @@ from tokbench.errors import ConfigError
 from tokbench.explain.assembling import explain
 from tokbench.workbench.encode import distinct_infos, segment
 from tokbench.workbench.explain_json import steps_fields
+from tokbench.workbench.given_tokenizers import opened
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterable
 
     from tokbench.core.graphemes import CutCluster
@@ -116,7 +118,7 @@ class VizResult(ShownInNotebooks):
 
 
 def visualise(
-    tokenizers: Iterable[Tokenizer],
+    tokenizers: Iterable[Tokenizer | str | os.PathLike[str]],
     text: str,
     *,
     special: SpecialPolicy = SpecialPolicy.TEXT,
@@ -126,13 +128,14 @@ def visualise(
     """Segment a text with each tokenizer.
 
     Args:
-        tokenizers: any tokenizers; with `steps`, those that can explain themselves.
+        tokenizers: any tokenizers, or their paths and names; with `steps`, those that can explain themselves.
         text: the text.
         special: what the text of a special token becomes.
         sampling: how to segment at random; None for the deterministic segmentation of `encode`.
         steps: whether to record how each word became tokens.
 
     Raises:
+        StoreError, ModelFormatError: as `tokbench.load`, for paths and names.
         ConfigError: a tokenizer cannot sample or cannot explain its steps, or both options are given.
         SpecialTokenError: the text holds a special token under `SpecialPolicy.RAISE`.
         TextError: the text holds a lone surrogate.
@@ -144,13 +147,13 @@ def visualise(
     """
     if steps and sampling is not None:
         raise ConfigError("a sampled segmentation has no known steps", hint="leave out dropout or the steps")
-    opened = list(tokenizers)
+    given = opened(tokenizers)
     views = (
         VizTokenizer(
             info=info,
             segmentation=segment(tokenizer, text, special=special, sampling=sampling),
             explanation=explain(tokenizer, text, special=special) if steps else None,
         )
-        for tokenizer, info in zip(opened, distinct_infos(opened), strict=True)
+        for tokenizer, info in zip(given, distinct_infos(given), strict=True)
     )
     return VizResult(text=text, views=tuple(views))
