@@ -37,7 +37,7 @@ def test_backend_works_as_an_installed_package(tmp_path):
     clone = Clone(tmp_path)
     files = {block.file_name: block.text for block in blocks(DOCS / "backends.md") if block.file_name}
     assert files.keys() == {"toy_backend.py", "pyproject.toml"}
-    assert sum(text.count("\n") for text in files.values()) < 60
+    assert sum(text.count("\n") for text in files.values()) < 70
     package, site = tmp_path / "toy-backend", tmp_path / "site"
     package.mkdir()
     for name, text in files.items():
@@ -52,3 +52,13 @@ def test_backend_works_as_an_installed_package(tmp_path):
     assert clone.shell("tokbench encode -t toy aé") == "97 233\n"
     assert clone.shell("tokbench decode -t toy '97 233'") == "aé"
     assert "2 tokens" in clone.shell("tokbench viz -t toy aé")
+    assert "special tokens, numbered last" in clone.shell("tokbench backends")
+    assert "by toy (1,114,112 tokens)" in clone.shell("tokbench count -t toy aé")
+
+    clone.shell("tokbench train --backend toy --name marked --special-token '<e>' --role 'eos=<e>'")
+    assert clone.shell("tokbench encode -t marked --special-policy encode 'a<e>'") == "97 1114112\n"
+    assert "<e> after each document" in clone.shell(
+        "tokbench shards write corpora/code/c.c -t marked --out toys --append-eos"
+    )
+    (clone.folder / "tokenizers" / "marked" / "toy.json").write_text('["<x>"]', encoding="utf-8")
+    assert "toy.json" in clone.shell("tokbench encode -t marked a", code=1)

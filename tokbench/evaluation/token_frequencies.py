@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tokbench.errors import ConfigError
 from tokbench.metrics.kernel import current_kernel
 
 if TYPE_CHECKING:
@@ -28,8 +29,14 @@ class GroupFrequencies:
         self._groups: dict[str, NDArray[np.int64]] | None = {}
 
     def add(self, group: str, ids: NDArray[np.uint32]) -> None:
-        """Count the ids of some text of a group, uint32[N]."""
-        current_kernel().count_ids(ids, self._counts_of(group))
+        """Count the ids of some text of a group, uint32[N]. Raises `ConfigError` for ids outside the vocabulary."""
+        try:
+            current_kernel().count_ids(ids, self._counts_of(group))
+        except ValueError:
+            raise ConfigError(
+                f"a tokenizer gives the id {ids.max()}, outside its vocabulary of {self._vocab_size:,} tokens",
+                hint="this is a fault of its backend: its vocab_size must be above all ids",
+            ) from None
 
     def join(self, all_text: NDArray[np.int64], groups: dict[str, NDArray[np.int64]] | None) -> None:
         """Add counts made elsewhere: those without a group, and those by group (None if they were not kept)."""

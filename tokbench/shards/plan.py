@@ -11,6 +11,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from tokbench.core.json_fields import MAX_COUNT
+from tokbench.core.roles import roles_of
 from tokbench.core.wording import printable
 from tokbench.corpus.paths import unreadable
 from tokbench.errors import ConfigError
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
     from tokbench.files.storage.place import Place
 
 _EOS_NAMES = ("<|endoftext|>", "<|end_of_text|>", "<|eos|>", "<eos>", "</s>", "[EOS]", "[SEP]")
-"""Common names of the special token that ends a document; the first one in the vocabulary is used."""
+"""Common names of the special token that ends a document; the first one in the vocabulary is used, before one with the
+role eos, which in vocabularies for conversations may end a turn."""
 _NAMED = 8
 _SAMPLES = 16
 _SAMPLE_BYTES = 4096
@@ -217,10 +219,11 @@ def chosen_eos(tokenizer: Tokenizer, eos: str | Literal[True]) -> EndOfDocument:
     """Return the special token that ends each document: by its text, or True for the tokenizer's own.
 
     Raises:
-        ConfigError: the tokenizer has no such special token, or none with a usual name for it.
+        ConfigError: the tokenizer has no such special token, or none with a usual name for it or the role eos.
     """
     specials = tokenizer.info.special_tokens
-    text = next((name for name in _EOS_NAMES if name in specials), None) if eos is True else eos
+    usual = next((name for name in _EOS_NAMES if name in specials), None)
+    text = (usual or roles_of(tokenizer).get("eos")) if eos is True else eos
     if text is not None and text in specials:
         return EndOfDocument(text, specials[text])
     names = [*map(repr, list(specials)[:_NAMED]), *(["…"] if len(specials) > _NAMED else [])]

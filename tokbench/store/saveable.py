@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.core.base import BaseTokenizer
 from tokbench.core.documents import LineIdentity, TextIdentity
-from tokbench.core.wording import printable
-from tokbench.errors import CorpusError, SelfTestError, TokbenchError
+from tokbench.core.manifest import SelfTestSample
+from tokbench.core.wording import counted, printable
+from tokbench.errors import CorpusError, SelfTestError, StoreError, TokbenchError
 from tokbench.formats.tokenizer_config.files import config_files, with_special_tokens
 from tokbench.formats.tokenizer_config.roles import TellsRoles
 
@@ -88,7 +89,7 @@ class SaveableTokenizer(TellsRoles, BaseTokenizer):
             seed: the seed of the generated texts of the self-test.
 
         Raises:
-            StoreError: the folder exists, or cannot be written.
+            StoreError: the folder exists, or cannot be written, or the tokenizer gives ids outside its vocabulary.
         """
         from tokbench import __version__, store
 
@@ -108,12 +109,20 @@ class SaveableTokenizer(TellsRoles, BaseTokenizer):
             if training is None
             else _training_document(training, self._identity()),
             versions={"tokbench": __version__, "python": platform.python_version(), **(versions or {})},
-            self_test=tuple(
-                store.SelfTestSample(text=text, ids=tuple(self.encode(text)))
-                for text in self_test_texts(seed=seed)
-            ),
+            self_test=tuple(self._sample(text) for text in self_test_texts(seed=seed)),
         )
         store.write(directory, manifest=manifest, files=files, overwrite=overwrite)
+
+    def _sample(self, text: str) -> SelfTestSample:
+        ids = tuple(self.encode(text))
+        size = self.info.vocab_size
+        if (unknown := next((id for id in ids if not 0 <= id < size), None)) is not None:
+            raise StoreError(
+                f"{self.info.name!r} cannot be saved: it gives the id {unknown}, outside its vocabulary of "
+                f"{counted(size, 'token')}",
+                hint=f"this is a fault of the backend {self.info.backend!r}: its vocab_size must be above all ids",
+            )
+        return SelfTestSample(text=text, ids=ids)
 
     @property
     def training_text(self) -> TextIdentity | None:

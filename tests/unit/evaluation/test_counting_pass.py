@@ -15,9 +15,10 @@ from support.texts import bundled_texts
 from support.toys import Toy, documents_of
 from support.units import column
 
+from tokbench.backends.baseline import ByteBackend
 from tokbench.core.token_arrays import KIND_NUMBERS
 from tokbench.corpus import Document
-from tokbench.errors import TextError
+from tokbench.errors import ConfigError, TextError
 from tokbench.evaluation import counting_pass, fidelity, token_frequencies
 from tokbench.evaluation.counting_pass import Evaluation, evaluate
 from tokbench.evaluation.fidelity import Failure, failure_of, indentation_lost
@@ -343,3 +344,10 @@ def test_failure_shows_the_surrounding_text() -> None:
     assert found.expected == "x" * 20 + "é" + "y" * 39
     assert found.found == "x" * 20 + "y" * 40
     assert failure_of("a.txt", "ab", "abc") == Failure("a.txt", 2, "ab", "abc")
+
+
+def test_ids_outside_the_vocabulary_are_a_fault_of_the_backend() -> None:
+    wrong = ByteBackend().train([], ByteBackend.config_type())
+    wrong.info = replace(wrong.info, vocab_size=99)
+    with pytest.raises(ConfigError, match="gives the id 99, outside its vocabulary of 99 tokens"):
+        evaluate(wrong, documents_of("aab", "abc"))

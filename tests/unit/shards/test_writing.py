@@ -13,6 +13,7 @@ from support.sharded import EOS, TEXTS, tokenizer
 import tokbench
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError, CorpusError, SpecialTokenError, StoreError
+from tokbench.formats.tokenizer_config.roles import with_roles
 from tokbench.shards.layout import npy_header
 from tokbench.shards.plan import chosen_dtype, chosen_eos
 
@@ -137,6 +138,9 @@ def test_missing_eos_token_is_refused() -> None:
     assert chosen_eos(tokenizer(), True).text == EOS
     assert chosen_eos(tokenizer(), "<pad>").text == "<pad>"
     assert chosen_eos(tokenizer(300, ("[SEP]", "</s>")), True).text == "</s>"
+    roles = {"eos": "<e>"}
+    assert chosen_eos(with_roles(tokenizer(300, ("<pad>", "<e>")), roles=roles), True).text == "<e>"
+    assert chosen_eos(with_roles(tokenizer(300, ("<e>", "</s>")), roles=roles), True).text == "</s>"
     with pytest.raises(ConfigError, match="no special token '<eos>'") as refused:
         chosen_eos(tokenizer(), "<eos>")
     assert "'<|endoftext|>', '<pad>'" in str(refused.value.hint)

@@ -13,6 +13,7 @@ import pytest
 from support.byte_tokenizer import FILES, MANIFEST, ByteTokenizer
 
 from tokbench import store
+from tokbench.backends.baseline import ByteBackend
 from tokbench.errors import ModelFormatError, StoreError
 from tokbench.store import (
     MANIFEST_NAME,
@@ -31,6 +32,17 @@ if TYPE_CHECKING:
 
 def names(directory: Path) -> list[str]:
     return sorted(path.name for path in directory.iterdir())
+
+
+def test_ids_outside_the_vocabulary_are_not_saved(tmp_path: Path) -> None:
+    tokenizer = ByteBackend().train([], ByteBackend.config_type())
+    tokenizer.info = replace(tokenizer.info, vocab_size=97)
+    with pytest.raises(
+        StoreError, match="'byte' cannot be saved: it gives the id 104, outside its vocab"
+    ) as told:
+        tokenizer.save(tmp_path / "wrong")
+    assert "fault of the backend 'byte'" in str(told.value.hint)
+    assert not (tmp_path / "wrong").exists()
 
 
 # Writing and reading
