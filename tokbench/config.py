@@ -101,7 +101,7 @@ def build_config(config_type: type[Any], options: Mapping[str, Any], *, where: s
         where: the name of the options' source in error messages.
 
     Raises:
-        ConfigError: an option is unknown, or its value has the wrong type.
+        ConfigError: an option is unknown or missing, or its value has the wrong type.
     """
     _check_keys(options, [field.name for field in dataclasses.fields(config_type)], where=where)
     hints = get_type_hints(config_type)
@@ -109,6 +109,10 @@ def build_config(config_type: type[Any], options: Mapping[str, Any], *, where: s
     for name, value in values.items():
         if not _fits(value, hints[name]):
             raise ConfigError(f"{where}: {name} is {value!r}, where {_described(hints[name])} is needed")
+    for field in dataclasses.fields(config_type):
+        is_optional = field.default is not field.default_factory  # both are MISSING where there is no default
+        if field.init and not is_optional and field.name not in values:
+            raise ConfigError(f"{where} needs the option {field.name}", hint=f"--option {field.name}=VALUE")
     return config_type(**values)
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Backend
 
 ENTRY_POINT_GROUP = "tokbench.backends"
+_MEMBERS = ("name", "summary", "kernel", "config_type", "train", "load")
 
 _BUILT_IN = {
     "bpe": "tokbench.backends.bpe:BpeBackend",
@@ -42,7 +43,7 @@ def get_backend(name: str) -> Backend:
 
     Raises:
         UnknownBackendError: no backend has this name; the hint lists the known names.
-        BackendUnavailableError: the backend cannot be imported.
+        BackendUnavailableError: the backend cannot be loaded, or is not a backend of this name.
     """
     target = _BUILT_IN.get(name) or _installed().get(name)
     if target is None:
@@ -52,12 +53,35 @@ def get_backend(name: str) -> Backend:
         )
     module, _, attribute = target.partition(":")
     try:
-        return cast("Backend", getattr(import_module(module), attribute)())
-    except (ImportError, AttributeError) as error:
+        backend = getattr(import_module(module), attribute)()
+    except Exception as error:  # another package may raise anything
+        what = (
+            str(error)
+            if isinstance(error, ImportError | AttributeError)
+            else f"{type(error).__name__}: {error}"
+        )
         raise BackendUnavailableError(
-            f"the backend {name!r} ({target}) cannot be loaded: {error}",
+            f"the backend {name!r} ({target}) cannot be loaded: {what}",
             hint="install what it needs, or reinstall the package that brings it",
         ) from error
+    if (fault := _fault_of(backend, name)) is not None:
+        raise BackendUnavailableError(
+            f"the backend {name!r} ({target}) cannot be loaded: {fault}",
+            hint="this is a fault of its package: docs/backends.md says what a backend needs",
+        )
+    return cast("Backend", backend)
+
+
+def _fault_of(backend: object, name: str) -> str | None:
+    """Return what is wrong with the backend of an entry point, or None."""
+    if missing := [member for member in _MEMBERS if not hasattr(backend, member)]:
+        return f"it has no {', '.join(missing)}"
+    own_name = getattr(backend, "name", None)
+    return (
+        None
+        if own_name == name
+        else f"it calls itself {own_name!r}, by which its tokenizers are opened again"
+    )
 
 
 def _installed() -> dict[str, str]:

@@ -132,7 +132,7 @@ class BackendOption:
 
 @dataclass(frozen=True, slots=True)
 class BackendInfo:
-    """Name, summary, kernel and options of a backend."""
+    """Name, summary, kernel and options of a backend; "unavailable" is the kernel of one that cannot be loaded."""
 
     name: str
     summary: str
