@@ -27,7 +27,8 @@ with the class's code. Errors are printed nowhere else.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+import copyreg
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,6 +49,10 @@ class TokbenchError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what `pickle` writes: the message and all attributes, whatever arguments the class takes."""
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 class ConfigError(TokbenchError):
