@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Union, get_args, get_origin, get_type_hints
 
+from tokbench.core.argument_types import plain_int
 from tokbench.core.wording import meant
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.files.bundled import configs_directory
@@ -105,7 +106,9 @@ def build_config(config_type: type[Any], options: Mapping[str, Any], *, where: s
     """
     _check_keys(options, [field.name for field in dataclasses.fields(config_type)], where=where)
     hints = get_type_hints(config_type)
-    values = {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
+    values = {
+        name: tuple(value) if isinstance(value, list) else plain_int(value) for name, value in options.items()
+    }
     for name, value in values.items():
         if not _fits(value, hints[name]):
             raise ConfigError(f"{where}: {name} is {value!r}, where {_described(hints[name])} is needed")

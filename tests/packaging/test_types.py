@@ -24,7 +24,7 @@ from tokbench.core.capabilities import (
     SupportsScores, SupportsSpans, SupportsTemplate,
 )
 
-tok = tokbench.train(["some", "texts"] * 10, vocab_size=300, special_tokens={"<|pad|>": None})
+tok = tokbench.train(["some", "texts"] * 10, vocab_size=300, special_tokens=["<|pad|>"])
 same = tokbench.load("tokenizers/mine", roles={"pad": "<|pad|>"})
 ids: list[int] = tok.encode("text")
 text: str = tok.decode(ids)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,15 @@ import pytest
 import tokbench
 from tokbench.core.encoded import Encoded
 from tokbench.core.interfaces import TokenizerInfo
-from tokbench.errors import ConfigError, CorpusError, DecodeError, StoreError, TokbenchError
+from tokbench.errors import (
+    ConfigError,
+    CorpusError,
+    DecodeError,
+    ModelFormatError,
+    StoreError,
+    TemplateError,
+    TokbenchError,
+)
 from tokbench.registry import backend_names
 
 if TYPE_CHECKING:
@@ -76,8 +86,39 @@ def test_shards_are_written_and_verified_by_paths(path: str, tokenizer: Any) -> 
     assert len(tokbench.write_shards(tokenizer, path, "shards")) == 1
     corpus = tokbench.open_corpus("rows.jsonl", text_field=("a", "b"))
     tokbench.write_shards(tokenizer, corpus, "rows")
-    verified = tokbench.verify_shards("rows", tokenizer=tokenizer, corpus="rows.jsonl")
-    assert (verified.problems, verified.compared) == ((), 2)
+    tokenizer.save("mine")
+    for given in (tokenizer, "mine", Path("mine")):
+        verified = tokbench.verify_shards("rows", tokenizer=given, corpus="rows.jsonl")
+        assert (verified.problems, verified.compared) == ((), 2)
+    tokbench.write_shards("mine", path, "again")
+    assert Path("again/shard-00000.npy").read_bytes() == Path("shards/shard-00000.npy").read_bytes()
+
+
+def test_shards_are_pickled_without_their_tokens(path: str, tokenizer: Any) -> None:
+    shards = tokbench.write_shards(tokenizer, tokbench.open_corpus(path, documents="lines"), "shards")
+    ids = [document.tolist() for document in shards]
+    assert shards.tokens > 400
+    assert len(pickle.dumps(shards)) < len(pickle.dumps(tokbench.open_shards("shards"))) + 100
+    again = pickle.loads(pickle.dumps(shards))
+    assert [document.tolist() for document in again] == ids
+    assert [document.tolist() for document in copy.copy(shards)] == ids
+
+
+def test_numbers_of_numpy_are_options(path: str) -> None:
+    assert tokbench.train(path, vocab_size=np.int64(270), min_frequency=np.uint8(2)).vocab_size == 270
+    swept = tokbench.sweep(path, sizes=np.array([260, 270]))  # type: ignore[arg-type]
+    assert [point.vocab_size for point in swept.points] == [260, 270]
+
+
+def test_a_role_is_learned_by_its_name(path: str, tokenizer: Any) -> None:
+    messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "No."}]
+    source = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
+    Path("mine.jinja").write_text(source, encoding="utf-8")
+    for template in (tokbench.ChatTemplate.from_text(source), "mine.jinja", Path("mine.jinja")):
+        for role in ("user", "assistant", "system"):
+            one = tokenizer.render(messages, template=template, train_on=role)
+            assert one == tokenizer.render(messages, template=template, train_on=[role])
+            assert one.loss_mask.any() == (role != "system")
 
 
 @pytest.mark.parametrize("backend", backend_names())
@@ -122,6 +163,26 @@ WRONG: dict[str, tuple[Callable[[Any], object], type[TokbenchError]]] = {
     "open_corpus 3": (lambda _: tokbench.open_corpus(3), CorpusError),  # type: ignore[arg-type]
     "open_corpus a list": (lambda _: tokbench.open_corpus(["text.txt"]), CorpusError),  # type: ignore[arg-type]
     "bound": (lambda _: tokbench.open_corpus("text.txt", max_document_bytes="1"), ConfigError),  # type: ignore[arg-type]
+    "sweep by a number": (lambda _: tokbench.sweep("text.txt", sizes=300), ConfigError),  # type: ignore[arg-type]
+    "sweep by a text": (lambda _: tokbench.sweep("text.txt", sizes="1k:2k"), ConfigError),  # type: ignore[arg-type]
+    "sweep by fractions": (lambda _: tokbench.sweep("text.txt", sizes=[300.0]), ConfigError),  # type: ignore[list-item]
+    "write_shards by 3": (lambda _: tokbench.write_shards(3, "text.txt", "s"), ConfigError),  # type: ignore[arg-type]
+    "write_shards by a name": (lambda _: tokbench.write_shards("no", "text.txt", "s"), StoreError),
+    "policy": (
+        lambda tokenizer: tokbench.write_shards(tokenizer, "text.txt", "s", special="text"),
+        ConfigError,
+    ),
+    "shard_tokens": (
+        lambda tokenizer: tokbench.write_shards(tokenizer, "text.txt", "s", shard_tokens=1e6),
+        ConfigError,
+    ),
+    "template 3": (lambda tokenizer: tokenizer.render([], template=3), TemplateError),
+    "template None": (lambda tokenizer: tokenizer.render([], template=None), TemplateError),
+    "template of 3": (lambda _: tokbench.ChatTemplate.from_text(3), TemplateError),  # type: ignore[arg-type]
+    "messages": (
+        lambda tokenizer: tokenizer.render(None, template=tokbench.ChatTemplate.from_text("")),
+        ModelFormatError,
+    ),
     "write_shards 3": (lambda tokenizer: tokbench.write_shards(tokenizer, 3, "s"), CorpusError),  # type: ignore[arg-type]
     "open_shards 3": (lambda _: tokbench.open_shards(3), StoreError),  # type: ignore[arg-type]
     "verify_shards 3": (lambda _: tokbench.verify_shards(3), StoreError),  # type: ignore[arg-type]

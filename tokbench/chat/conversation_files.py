@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from tokbench.errors import ModelFormatError
 from tokbench.files.untrusted import check_depth
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 _SHAREGPT_ROLES = {
     "human": "user",
@@ -153,6 +154,8 @@ def conversation_of(
     is_unfinished: bool = False,
 ) -> Conversation:
     """Build and check a conversation from the arguments of a program. Raises `ModelFormatError`."""
+    if not isinstance(messages, Iterable):
+        raise ModelFormatError("the conversation", "a list of messages", type(messages).__name__)
     value = {"messages": list(messages), "tools": list(tools), "documents": list(documents)}
     found = parse_conversation(value, place="the conversation")
     return replace(found, variables=dict(variables or {}), is_unfinished=is_unfinished)

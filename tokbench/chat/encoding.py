@@ -140,12 +140,21 @@ class EncodedChats:
         return (self[index] for index in range(len(self)))
 
 
+def learned_roles(train_on: str | Collection[str]) -> frozenset[str]:
+    """Return the roles whose turns are learned, given as several or as one.
+
+    >>> learned_roles("assistant") == learned_roles(["assistant"])
+    True
+    """
+    return frozenset([train_on] if isinstance(train_on, str) else train_on)
+
+
 def encode_chats(
     tokenizer: Tokenizer,
     rendered: Sequence[Rendered],
     *,
     roles: Sequence[Sequence[str]],
-    train_on: Collection[str] = ASSISTANT,
+    train_on: str | Collection[str] = ASSISTANT,
     by_segment: bool = False,
     threads: int | None = None,
 ) -> EncodedChats:
@@ -155,8 +164,8 @@ def encode_chats(
         tokenizer: any tokenizer.
         rendered: the conversations, with turns (see `tokbench.chat.turns` if the renderer does not mark them).
         roles: the roles of each conversation's messages.
-        train_on: the roles whose turns are learned. If that is only the assistant, and the template marks generated
-            text with `{% generation %}`, the marked text is learned instead.
+        train_on: the roles whose turns are learned, or one of them. If that is only the assistant, and the template
+            marks generated text with `{% generation %}`, the marked text is learned instead.
         by_segment: whether to encode each segment of one origin by itself, instead of all text between two control
             tokens together.
         threads: None uses every processor; the result does not depend on it.
@@ -164,7 +173,7 @@ def encode_chats(
     Raises:
         TextError: a text contains a lone surrogate.
     """
-    wanted = frozenset(train_on)
+    wanted = learned_roles(train_on)
     parts = [
         _encode_batch(
             tokenizer, rendered[batch], roles[batch], wanted, by_segment=by_segment, threads=threads

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench.chat.conversation_files import conversations_of_lines
-from tokbench.chat.encoding import ASSISTANT
+from tokbench.chat.encoding import ASSISTANT, learned_roles
 from tokbench.chat.parquet_rows import parquet_conversations
 from tokbench.chat.template import AUTO, ChatTemplate
 from tokbench.core.roles import role_ids_of
@@ -58,7 +58,7 @@ class ConversationShards:
         tokenizer: Tokenizer,
         template: ChatTemplate,
         *,
-        train_on: Collection[str] = ASSISTANT,
+        train_on: str | Collection[str] = ASSISTANT,
         pack: int | None = None,
         variables: Mapping[str, Any] | None = None,
         tools: Sequence[Mapping[str, Any]] = (),
@@ -72,7 +72,7 @@ class ConversationShards:
         self.options = ChatOptions(
             template=Path(template.name).name,
             source=_fingerprint(template.sources),
-            train_on=tuple(sorted(set(train_on))),
+            train_on=tuple(sorted(learned_roles(train_on))),
             pack=pack,
             pad=None if pack is None else _padding_id(tokenizer),
             date=None if template.date is None else template.date.strftime("%Y-%m-%d"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -23,7 +25,7 @@ from tokbench.files.untrusted import decode_text, read_named
 from tokbench.formats.tokenizer_config.fields import DEFAULT_TEMPLATE, config_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from datetime import datetime
 
     from tokbench.chat.conversation import Conversation, Renderer
@@ -92,6 +94,8 @@ class ChatTemplate:
         Raises:
             TemplateError: it is too long, or none has that name.
         """
+        if not isinstance(source, str | Mapping):
+            raise TemplateError(f"{name} is text in Jinja, or several by name, not {type(source).__name__}")
         template = cls.__new__(cls)
         template._initialize(name, date=date)
         template._sources = {DEFAULT_TEMPLATE: source} if isinstance(source, str) else dict(source)
@@ -100,14 +104,14 @@ class ChatTemplate:
         return template
 
     @classmethod
-    def from_file(cls, path: Path | str, *, date: datetime | None = None) -> ChatTemplate:
+    def from_file(cls, path: PathLike[str] | str, *, date: datetime | None = None) -> ChatTemplate:
         """Read a Jinja template from a file.
 
         Raises:
             TemplateError: it cannot be read, or is too long.
         """
         try:
-            text = decode_text(read_named(Path(path), limit=_MAX_BYTES), path=path)
+            text = decode_text(read_named(Path(path), limit=_MAX_BYTES), path=Path(path))
         except OSError as error:
             raise TemplateError(f"{path}: {error.strerror or error}", hint=_hint(str(path))) from None
         except ModelFormatError as error:
@@ -115,18 +119,24 @@ class ChatTemplate:
         return cls.from_text(text.replace("\r\n", "\n").replace("\r", "\n"), name=str(path), date=date)
 
     @classmethod
-    def of(cls, tokenizer: Tokenizer, name: str = AUTO, *, date: datetime | None = None) -> ChatTemplate:
+    def of(
+        cls, tokenizer: Tokenizer, name: str | PathLike[str] = AUTO, *, date: datetime | None = None
+    ) -> ChatTemplate:
         """Return the template that a name means for a tokenizer.
 
         Args:
             tokenizer: the tokenizer, whose files may contain templates.
             name: "auto" is the tokenizer's own, or else the built-in one that fits its special tokens; other names
-                are those of its own templates, if it has several, of built-in ones, and of files.
+                are those of its own templates, if it has several, of built-in ones, and of files. A path is a file.
             date: the date to write; None uses the current date.
 
         Raises:
             TemplateError: there is no such template.
         """
+        if isinstance(name, PathLike):
+            return cls.from_file(name, date=date)
+        if not isinstance(name, str):
+            raise TemplateError(f"a chat template is named by a str or a path, not by {type(name).__name__}")
         own = config_of(tokenizer).chat_templates
         called = f"the chat template of {tokenizer.info.name}"
         if name == AUTO:
@@ -263,7 +273,7 @@ class ChatTemplate:
         variables: Mapping[str, Any] | None = None,
         prompt: bool = False,
         continue_final: bool = False,
-        train_on: Collection[str] = ASSISTANT,
+        train_on: str | Collection[str] = ASSISTANT,
         by_segment: bool = False,
         max_tokens: int | None = None,
     ) -> EncodedChat:
@@ -277,7 +287,7 @@ class ChatTemplate:
             variables: further template variables by name.
             prompt: whether to end with the generation prompt.
             continue_final: whether to end with the content of the last message, for the model to continue.
-            train_on: the roles whose turns are learned.
+            train_on: the roles whose turns are learned, or one of them.
             by_segment: whether to encode each segment of one origin by itself.
             max_tokens: drop whole turns, the oldest first, until at most this many tokens are left.
 
@@ -302,7 +312,7 @@ class ChatTemplate:
         conversations: Sequence[Conversation],
         *,
         prompt: bool = False,
-        train_on: Collection[str] = ASSISTANT,
+        train_on: str | Collection[str] = ASSISTANT,
         by_segment: bool = False,
         threads: int | None = None,
     ) -> EncodedChats:
@@ -312,7 +322,7 @@ class ChatTemplate:
             tokenizer: any tokenizer.
             conversations: the conversations.
             prompt: whether each ends with the generation prompt.
-            train_on: the roles whose turns are learned.
+            train_on: the roles whose turns are learned, or one of them.
             by_segment: whether to encode each segment of one origin by itself.
             threads: None uses every processor.
 
@@ -338,7 +348,7 @@ class ChatTemplate:
         conversations: Sequence[Conversation],
         rendered: Sequence[Rendered],
         *,
-        train_on: Collection[str] = ASSISTANT,
+        train_on: str | Collection[str] = ASSISTANT,
         by_segment: bool = False,
         threads: int | None = None,
     ) -> EncodedChats:

@@ -11,6 +11,7 @@ from tokbench.errors import ConversionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from os import PathLike
     from typing import SupportsIndex
 
     import tiktoken
@@ -79,14 +80,14 @@ class PlainUse(ChecksArguments):
         self: Tokenizer,
         messages: Sequence[Mapping[str, Any]],
         *,
-        template: ChatTemplate | str = "auto",
+        template: ChatTemplate | str | PathLike[str] = "auto",
         **options: Any,
     ) -> EncodedChat:
         """Encode a conversation with its loss mask.
 
         Args:
             messages: mappings, each with a `role` and the fields that the template uses: `content`, `tool_calls`, …
-            template: a `tokbench.ChatTemplate`, or a name that `ChatTemplate.of` accepts.
+            template: a `tokbench.ChatTemplate`, or a name or path that `ChatTemplate.of` accepts.
             options: options of `ChatTemplate.encode`: `tools`, `prompt`, `train_on`, `max_tokens`, …
 
         Raises:
@@ -100,8 +101,9 @@ class PlainUse(ChecksArguments):
         """
         import tokbench  # its lazy public names: chat/ stands above core/
 
-        chosen = tokbench.ChatTemplate.of(self, template) if isinstance(template, str) else template
-        return chosen.encode(self, messages, **options)
+        if not isinstance(template, tokbench.ChatTemplate):
+            template = tokbench.ChatTemplate.of(self, template)
+        return template.encode(self, messages, **options)
 
     def to_tiktoken(self: Tokenizer) -> tiktoken.Encoding:
         """Return the same tokenizer as a `tiktoken.Encoding`, which a byte-level BPE with ranks can be.

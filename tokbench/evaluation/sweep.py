@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.argument_types import plain_int
 from tokbench.core.descriptions import ByteLevelBpe, DescribesItself, NestsVocabularies
 from tokbench.core.notebook import ShownInNotebooks
 from tokbench.core.progress import no_progress
@@ -109,7 +111,7 @@ def sweep_sizes(
         ConfigError: there is no size, or an option is invalid.
         TrainingError: a size cannot be trained, such as one below the base vocabulary.
     """
-    wanted = sorted(set(sizes))
+    wanted = _whole_sizes(sizes)
     if not wanted:
         raise ConfigError("there are no sizes to sweep", hint="--sizes 1k:64k, or a list such as 1k,8k,32k")
     train = _Trainer(holdout, backend, dict(options or {}), progress)
@@ -129,6 +131,14 @@ def sweep_sizes(
         mix_summary=() if mix is None else tuple(_mix_summary(mix, points, price=(model or Model()).price)),
         largest=largest,
     )
+
+
+def _whole_sizes(sizes: Iterable[int]) -> list[int]:
+    """Return the sizes once each, ascending. Raises `ConfigError` for what is not a list of whole numbers."""
+    given = set(map(plain_int, sizes)) if isinstance(sizes, Iterable) else {None}
+    if not all(isinstance(size, int) for size in given):
+        raise ConfigError(f"sizes is {sizes!r:.40}, where a list of whole numbers is needed")
+    return sorted(given)
 
 
 def _tokenizers(train: _Trainer, sizes: Sequence[int], largest: Tokenizer) -> Iterator[tuple[int, Tokenizer]]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from tokbench.core.json_fields import MAX_COUNT
 from tokbench.core.roles import roles_of
+from tokbench.core.special_tokens import check_policy
 from tokbench.core.wording import printable
 from tokbench.corpus.paths import unreadable
 from tokbench.errors import ConfigError
@@ -108,9 +109,10 @@ def make_plan(
     """Check the options and make the plan. Raises `ConfigError`, `CorpusError`."""
     if format not in get_args(ShardFormat):
         raise ConfigError(f"unknown format {format!r}", hint="choose npy or bin (--format)")
-    if not 1 <= shard_tokens <= MAX_COUNT:
+    check_policy(special)
+    if not isinstance(shard_tokens, int) or not 1 <= shard_tokens <= MAX_COUNT:
         raise ConfigError(
-            f"--shard-tokens must be at least 1 and at most {MAX_COUNT}, not {shard_tokens}",
+            f"--shard-tokens must be a whole number from 1 to {MAX_COUNT}, not {shard_tokens!r:.40}",
             hint="choose --shard-tokens 100000000",
         )
     return Plan(

@@ -140,6 +140,10 @@ class Shards:
         self._mapped: dict[int, tuple[NDArray[Any], NDArray[np.int64]]] = {}
         self._masks: dict[int, NDArray[Any]] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what `pickle` writes: files are mapped again, as `pickle` would write their contents."""
+        return {**self.__dict__, "_mapped": {}, "_masks": {}}
+
     def __repr__(self) -> str:
         """Return a short form: location and size."""
         contents = ", ".join(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from tokbench.core.given_tokenizers import opened
 from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.corpus import MOST_DOCUMENT_BYTES, Problems, open_corpus
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokbench.core.encoded import Encoded
+    from tokbench.core.given_tokenizers import GivenTokenizer
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus, DocumentUnit, ErrorPolicy
@@ -59,7 +61,7 @@ def corpus_as_read(index: ShardIndex, *paths: str | Path, shards: str | Path) ->
 def verify_shards(
     folder: Path | str,
     *,
-    tokenizer: Tokenizer | None = None,
+    tokenizer: GivenTokenizer | None = None,
     corpus: Corpus | str | Path | None = None,
     chat: ConversationEncoder | None = None,
     sample: int | None = None,
@@ -73,7 +75,7 @@ def verify_shards(
 
     Args:
         folder: the folder, a path or a URL.
-        tokenizer: must be the tokenizer of the shards.
+        tokenizer: must be the tokenizer of the shards, or its path or name.
         corpus: is encoded again and compared; or its path, which is read as the index says.
         chat: encodes the corpus if the shards contain conversations: `tokbench.chat.shards` builds it from the index.
         sample: the number of documents of the corpus to compare, evenly spread; None for all.
@@ -98,6 +100,7 @@ def verify_shards(
         raise ConfigError(
             "--sample N needs a corpus and N of at least 1", hint="name the corpus after the folder"
         )
+    tokenizer = None if tokenizer is None else opened(tokenizer)
     shards = indexed_shards(folder)
     if corpus is not None and shards.has_masks != (chat is not None):
         held = "conversations" if shards.has_masks else "texts"

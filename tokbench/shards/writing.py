@@ -10,6 +10,7 @@ import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from tokbench.core.given_tokenizers import opened
 from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.core.wording import first_of
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.given_tokenizers import GivenTokenizer
     from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
     from tokbench.shards.plan import Plan
@@ -41,7 +42,7 @@ SHARD_TOKENS = 100_000_000
 
 
 def write_shards(
-    tokenizer: Tokenizer,
+    tokenizer: GivenTokenizer,
     corpus: Corpus | str | Path,
     folder: Path | str,
     *,
@@ -59,7 +60,7 @@ def write_shards(
     """Encode a corpus into a folder of shards; `tokbench.shards.layout` describes its contents.
 
     Args:
-        tokenizer: the tokenizer.
+        tokenizer: the tokenizer, or its path or name.
         corpus: read once, as a stream, except for files in `folder`; each document is held in memory. Or its path.
         folder: created if it is missing.
         format: "npy" for `numpy.load(mmap_mode="r")`, "bin" for the ids alone.
@@ -89,7 +90,7 @@ def write_shards(
         shards = write_shards(tokenizer, open_corpus("data/*.jsonl.zst"), "shards", eos=True)
         shards[0]  # the ids of the first document, as a view of the file
     """
-    folder, given = folder_of(folder), corpus_of(corpus)
+    folder, given, tokenizer = folder_of(folder), corpus_of(corpus), opened(tokenizer)
     if resume and overwrite:
         raise ConfigError("resume and overwrite contradict each other", hint="give --resume or --force")
     corpus = without_folder(given, folder)

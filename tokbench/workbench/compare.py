@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.given_tokenizers import all_opened
 from tokbench.core.progress import no_progress, watched
 from tokbench.core.truncation import check_number
 from tokbench.corpus.groups import folder_groups
@@ -19,14 +20,12 @@ from tokbench.evaluation.figures import AGGREGATIONS
 from tokbench.evaluation.holdout import Documents, hold_out
 from tokbench.evaluation.mix import mix_among
 from tokbench.workbench.evaluation_parts import evaluating
-from tokbench.workbench.given_tokenizers import opened
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.given_tokenizers import GivenTokenizer
     from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
     from tokbench.evaluation.alignment import Alignment
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
 def compare(
     corpus: Corpus | str | Path,
     *,
-    tokenizers: Sequence[Tokenizer | str | os.PathLike[str]] = (),
+    tokenizers: Sequence[GivenTokenizer] = (),
     backends: Sequence[str] | None = None,
     vocab_size: int | None = None,
     baseline: str | None = None,
@@ -110,7 +109,7 @@ def compare(
             raise ConfigError(
                 "training in parts is not supported", hint="name the tokenizers to compare with -t"
             )
-        given = opened(tokenizers)
+        given = all_opened(tokenizers)
         means = aggregation == "per_document"
         with evaluating(
             corpus, given, work, means=means, groups_first=mix is not None, progress=progress
@@ -124,7 +123,7 @@ def compare(
             )
     with corpus.in_memory():
         if tokenizers:
-            candidates = [Candidate(tokenizer) for tokenizer in opened(tokenizers)]
+            candidates = [Candidate(tokenizer) for tokenizer in all_opened(tokenizers)]
             scan = CorpusScan(Documents(corpus))
             chosen = mix_of(mix, corpus, scan, progress=progress)
             alignment = alignment_of(corpus, scan, progress=progress)

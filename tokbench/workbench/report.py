@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.given_tokenizers import opened
 from tokbench.core.progress import no_progress
 from tokbench.core.truncation import check_number
 from tokbench.corpus.opening import corpus_of
@@ -15,14 +16,12 @@ from tokbench.evaluation.holdout import Documents
 from tokbench.evaluation.report import report_on
 from tokbench.workbench.compare import alignment_of
 from tokbench.workbench.evaluation_parts import evaluating
-from tokbench.workbench.given_tokenizers import opened
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping
     from pathlib import Path
 
-    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.given_tokenizers import GivenTokenizer
     from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
     from tokbench.evaluation.costs import Model
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 def report(
     corpus: Corpus | str | Path,
     *,
-    tokenizer: Tokenizer | str | os.PathLike[str],
+    tokenizer: GivenTokenizer,
     model: Model | None = None,
     reference_group: str | None = None,
     times: bool = True,
@@ -62,7 +61,7 @@ def report(
     """
     check_number("seed", seed, smallest=0, optional=False)
     corpus = corpus_of(corpus)
-    candidates = [Candidate(opened_tokenizer) for opened_tokenizer in opened([tokenizer])]
+    candidates = [Candidate(opened(tokenizer))]
     run = partial(
         compare_candidates,
         candidates,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core import graphemes
+from tokbench.core.given_tokenizers import all_opened
 from tokbench.core.notebook import ShownInNotebooks
 from tokbench.core.result_json import token_fields, tokenizer_fields
 from tokbench.core.tokens import SpecialPolicy
@@ -14,14 +15,13 @@ from tokbench.errors import ConfigError
 from tokbench.explain.assembling import explain
 from tokbench.workbench.encode import distinct_infos, segment
 from tokbench.workbench.explain_json import steps_fields
-from tokbench.workbench.given_tokenizers import opened
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable
 
+    from tokbench.core.given_tokenizers import GivenTokenizer
     from tokbench.core.graphemes import CutCluster
-    from tokbench.core.interfaces import Tokenizer, TokenizerInfo
+    from tokbench.core.interfaces import TokenizerInfo
     from tokbench.core.sampling import Sampling
     from tokbench.core.tokens import Segmentation
     from tokbench.explain.derivation import Explanation
@@ -118,7 +118,7 @@ class VizResult(ShownInNotebooks):
 
 
 def visualise(
-    tokenizers: Iterable[Tokenizer | str | os.PathLike[str]],
+    tokenizers: Iterable[GivenTokenizer],
     text: str,
     *,
     special: SpecialPolicy = SpecialPolicy.TEXT,
@@ -147,7 +147,7 @@ def visualise(
     """
     if steps and sampling is not None:
         raise ConfigError("a sampled segmentation has no known steps", hint="leave out dropout or the steps")
-    given = opened(tokenizers)
+    given = all_opened(tokenizers)
     views = (
         VizTokenizer(
             info=info,
