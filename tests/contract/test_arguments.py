@@ -151,7 +151,7 @@ def refuse_values_that_are_not_ids(tokenizer: Any) -> None:
         assert_refused(TextError, "a piece must be bytes, not", tokenizer.token_id, given)
     assert_refused(StoreError, "a folder must be given as a path, not int", tokenizer.save, 3)
     with pytest.raises(UnknownIdError):
-        tokenizer.decode([10**6])
+        tokenizer.decode([10**9])
     for errors in ("never heard of", "xmlcharrefreplace", None, 3):
         with pytest.raises(ConfigError, match="errors"):
             tokenizer.decode([72], errors=errors)

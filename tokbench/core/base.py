@@ -164,7 +164,8 @@ class BaseTokenizer(PlainUse, ABC):
     @cached_property
     def _known(self) -> dict[int, bytes]:
         """The bytes of every id in the vocabulary."""
-        tokens = ((id, self.ordinary_bytes(id)) for id in range(self.info.vocab_size))
+        ordinary = (id for id in range(self.info.vocab_size) if id not in self._special_bytes)
+        tokens = ((id, self.ordinary_bytes(id)) for id in ordinary)
         return {id: data for id, data in tokens if data is not None} | self._special_bytes
 
     def _known_bytes(self, id: int, position: int) -> bytes:

@@ -63,7 +63,7 @@ class PlainUse(ChecksArguments):
 
     @cached_property  # not a property: a tokenizer of another package may assign an attribute of this name
     def vocab_size(self: Tokenizer) -> int:
-        """The number of tokens, including special tokens."""
+        """The number of ids, including those of special tokens and ids without a token."""
         return self.info.vocab_size
 
     @cached_property

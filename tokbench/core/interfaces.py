@@ -28,7 +28,7 @@ class TokenizerInfo:
     Attributes:
         name: the name that the user gave.
         backend: the name of the registered backend that created it.
-        vocab_size: the number of tokens, including special tokens.
+        vocab_size: the number of ids, including those of special tokens and ids without a token.
         special_tokens: text → id.
         lossless: whether decode(encode(text)) equals every text, byte for byte.
         kernel: the code that runs it: "native", "python", or a library with its version.

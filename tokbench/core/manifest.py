@@ -25,7 +25,7 @@ class Manifest:
         name: the name that the user gave.
         backend: the registered backend that created it and can load it.
         kernel: the code that ran when it was created: "native", "python", or a library with its version.
-        vocab_size: the number of tokens, including special tokens; every id is below it.
+        vocab_size: the number of ids, including those of special tokens; every id is below it.
         special_tokens: text → id.
         config: the backend's resolved options, plain JSON.
         training: documents, bytes, fingerprint … of the training text, plain JSON; None where unknown.
