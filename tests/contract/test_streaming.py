@@ -78,7 +78,7 @@ def test_streaming_holds_back_only_incomplete_characters(tokenizer: Tokenizer, t
     assert shown + decoder.finish() == tokenizer.decode(ids)
 
 
-def test_ids_may_be_integers_of_numpy(tokenizer: Tokenizer) -> None:
+def test_feed_and_stop_accept_numpy_integers(tokenizer: Tokenizer) -> None:
     ids = tokenizer.encode("some text")
     decoder = StreamingDecoder(tokenizer)
     for integer in (np.uint16, np.int32, np.uint32, np.int64, np.uint64):

@@ -365,7 +365,7 @@ def test_repr_is_one_line_with_name_and_size(tokenizer: Tokenizer) -> None:
     assert tokenizer.vocab_size == tokenizer.info.vocab_size  # type: ignore[attr-defined]
 
 
-def test_as_an_encoding_of_tiktoken_it_gives_the_same_ids_or_is_refused(tokenizer: Tokenizer) -> None:
+def test_to_tiktoken_gives_the_same_ids_or_is_refused(tokenizer: Tokenizer) -> None:
     try:
         encoding = tokenizer.to_tiktoken()  # type: ignore[attr-defined]
     except ConversionError as refused:

@@ -20,7 +20,7 @@ def test_python_examples_run(tmp_path):
     check_page(page, tmp_path)
 
 
-def test_the_capabilities_on_the_pages_exist_with_their_methods():
+def test_documented_capabilities_exist_with_their_methods():
     named = re.findall(
         r"`(Supports\w+)`(?:\s+\(([^)]*)\))?", (DOCS / "python.md").read_text(encoding="utf-8")
     )
@@ -33,7 +33,7 @@ def test_the_capabilities_on_the_pages_exist_with_their_methods():
         assert hasattr(capabilities, name)
 
 
-def test_every_public_name_is_in_the_table():
+def test_table_lists_every_public_name():
     table = (DOCS / "python.md").read_text(encoding="utf-8").partition("\n\nDocstrings")[0]
     named = set(re.findall(r"`(\w+)", table))
     assert not set(tokbench.__all__) - named - {"__version__"}

@@ -35,7 +35,7 @@ def every_error() -> Iterator[TokbenchError]:
 
 
 @pytest.mark.parametrize("error", list(every_error()), ids=lambda error: type(error).__name__)
-def test_an_error_is_copied_with_all_it_says(error: TokbenchError) -> None:
+def test_errors_survive_pickle_and_copy(error: TokbenchError) -> None:
     error.add_note("a note")
     copies = [pickle.loads(pickle.dumps(error, protocol)) for protocol in range(pickle.HIGHEST_PROTOCOL + 1)]
     for found in [*copies, copy.copy(error), copy.deepcopy(error)]:
@@ -47,7 +47,7 @@ def decode_unknown() -> bytes:
     return ByteBackend().train([], ByteBackend.config_type()).decode_bytes([97, 999])
 
 
-def test_an_error_of_a_worker_leaves_the_pool_whole() -> None:
+def test_worker_error_does_not_break_the_pool() -> None:
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         for _ in range(2):
             with pytest.raises(UnknownIdError, match="id 999 at position 1") as told:

@@ -66,7 +66,7 @@ def test_compare_accepts_paths_of_texts_and_tokenizers(path: str, tokenizer: Any
     assert [point.vocab_size for point in points] == [260, 270]
 
 
-def test_tokenizers_are_opened_and_shown_by_any_path(path: str, tokenizer: Any) -> None:
+def test_load_and_visualise_accept_any_path(path: str, tokenizer: Any) -> None:
     tokenizer.save(PurePosixPath("tokenizers/mine"))
     expected = tokenizer.encode(TEXT)
     for given in (
@@ -94,7 +94,7 @@ def test_shards_are_written_and_verified_by_paths(path: str, tokenizer: Any) -> 
     assert Path("again/shard-00000.npy").read_bytes() == Path("shards/shard-00000.npy").read_bytes()
 
 
-def test_shards_are_pickled_without_their_tokens(path: str, tokenizer: Any) -> None:
+def test_pickled_shards_exclude_their_tokens(path: str, tokenizer: Any) -> None:
     shards = tokbench.write_shards(tokenizer, tokbench.open_corpus(path, documents="lines"), "shards")
     ids = [document.tolist() for document in shards]
     assert shards.tokens > 400
@@ -104,13 +104,13 @@ def test_shards_are_pickled_without_their_tokens(path: str, tokenizer: Any) -> N
     assert [document.tolist() for document in copy.copy(shards)] == ids
 
 
-def test_numbers_of_numpy_are_options(path: str) -> None:
+def test_numpy_integers_are_accepted_as_options(path: str) -> None:
     assert tokbench.train(path, vocab_size=np.int64(270), min_frequency=np.uint8(2)).vocab_size == 270
     swept = tokbench.sweep(path, sizes=np.array([260, 270]))  # type: ignore[arg-type]
     assert [point.vocab_size for point in swept.points] == [260, 270]
 
 
-def test_a_role_is_learned_by_its_name(path: str, tokenizer: Any) -> None:
+def test_train_on_accepts_one_role(path: str, tokenizer: Any) -> None:
     messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "No."}]
     source = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
     Path("mine.jinja").write_text(source, encoding="utf-8")
@@ -202,7 +202,7 @@ def test_wrong_type_raises_a_tokbench_error(what: str, path: str, tokenizer: Any
     assert caught.value.message
 
 
-def test_results_in_arrays_are_equal_by_their_values() -> None:
+def test_array_results_compare_by_value() -> None:
     tokenizer = tokbench.train(
         [TEXT], vocab_size=280, special_preset="chatml", roles={"pad": "<|endoftext|>"}
     )
@@ -221,7 +221,7 @@ def test_results_in_arrays_are_equal_by_their_values() -> None:
             hash(one)
 
 
-def test_the_ids_of_many_texts_are_a_sequence(tokenizer: Any) -> None:
+def test_encoded_is_indexed_and_iterated_by_text(tokenizer: Any) -> None:
     texts = ["the cat", "", "sat"]
     encoded = tokenizer.encode_batch(texts)
     assert [ids.tolist() for ids in encoded] == [tokenizer.encode(text) for text in texts]

@@ -65,7 +65,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_backend_that_cannot_be_used_is_an_error_of_ours(name: str) -> None:
+def test_unusable_backend_is_refused_with_the_reason(name: str) -> None:
     target, words = REFUSED[name]
     with pytest.raises(BackendUnavailableError) as refused:
         registry.get_backend(name)
@@ -74,7 +74,7 @@ def test_a_backend_that_cannot_be_used_is_an_error_of_ours(name: str) -> None:
     assert refused.value.hint
 
 
-def test_the_others_are_listed_beside_it() -> None:
+def test_listing_includes_unavailable_backends() -> None:
     listed = {info.name: info for info in list_backends().backends}
     assert listed["bpe"].options
     assert {option.name: option.default for option in listed["good"].options} == {
@@ -87,13 +87,13 @@ def test_the_others_are_listed_beside_it() -> None:
     assert json.loads(json.dumps(list_backends().to_json()))["backends"]
 
 
-def test_doctor_names_it() -> None:
+def test_doctor_reports_unavailable_backends() -> None:
     checks = {check.subject: check for check in examine().checks}
     assert checks["backend good"].passed
     for name, (_, words) in REFUSED.items():
         assert words in checks[f"backend {name}"].found
 
 
-def test_an_option_without_a_default_must_be_given() -> None:
+def test_missing_required_option_is_refused() -> None:
     with pytest.raises(ConfigError, match="the backend 'good' needs the option size"):
         train(["a text"], backend="good")

@@ -11,7 +11,7 @@ class Strict(Toy):
         return super().ordinary_bytes(id)
 
 
-def test_few_and_many_ids_are_decoded_without_asking_for_the_bytes_of_special_tokens() -> None:
+def test_decoding_never_asks_for_the_bytes_of_special_tokens() -> None:
     tokenizer = Strict("a", "b")
     for times in (1, 2000):
         assert tokenizer.decode([0, 1, 2] * times) == f"{UNKNOWN}ab" * times

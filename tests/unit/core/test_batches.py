@@ -138,12 +138,12 @@ def test_invalid_batches_are_refused(tokenizer: Any) -> None:
 @pytest.mark.parametrize(
     ("id", "dtype"), [(70_000, "uint16"), (-1, "uint32"), (2**31, "int32"), (2**63, "int64")]
 )
-def test_ids_of_another_tokenizer_must_fit_into_the_type(tokenizer: Any, id: int, dtype: str) -> None:
+def test_pad_refuses_ids_beyond_the_dtype(tokenizer: Any, id: int, dtype: str) -> None:
     with pytest.raises(ConfigError, match=f"the id {id} of text 1 does not fit into {dtype}"):
         tokenizer.pad([[1, 2], [3, id]], dtype=dtype)
 
 
-def test_numbers_may_be_those_of_numpy(tokenizer: Any) -> None:
+def test_numpy_integers_are_accepted_as_numbers(tokenizer: Any) -> None:
     two = np.int64(2)
     assert tokenizer.batch(["abc"], max_length=two, pad_to=np.uint8(4)).ids.tolist() == [[97, 98, PAD, PAD]]
     assert tokenizer.pad([[1]], to=two, multiple_of=two).ids.tolist() == [[1, PAD]]

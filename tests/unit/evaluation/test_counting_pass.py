@@ -346,7 +346,7 @@ def test_failure_shows_the_surrounding_text() -> None:
     assert failure_of("a.txt", "ab", "abc") == Failure("a.txt", 2, "ab", "abc")
 
 
-def test_ids_outside_the_vocabulary_are_a_fault_of_the_backend() -> None:
+def test_evaluate_refuses_ids_outside_the_vocabulary() -> None:
     wrong = ByteBackend().train([], ByteBackend.config_type())
     wrong.info = replace(wrong.info, vocab_size=99)
     with pytest.raises(ConfigError, match="gives the id 99, outside its vocabulary of 99 tokens"):

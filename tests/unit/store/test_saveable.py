@@ -34,7 +34,7 @@ def names(directory: Path) -> list[str]:
     return sorted(path.name for path in directory.iterdir())
 
 
-def test_ids_outside_the_vocabulary_are_not_saved(tmp_path: Path) -> None:
+def test_save_refuses_ids_outside_the_vocabulary(tmp_path: Path) -> None:
     tokenizer = ByteBackend().train([], ByteBackend.config_type())
     tokenizer.info = replace(tokenizer.info, vocab_size=97)
     with pytest.raises(
