@@ -15,6 +15,7 @@ from tokbench.formats.sentencepiece.model import NORMALIZER_FIELDS, ModelType, p
 from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.libraries.sentencepiece.models import KernelModel, open_model
 from tokbench.opening.added_tokens import extended
+from tokbench.opening.class_roles import CLASS_ROLES, with_class_roles
 from tokbench.opening.contradictions import contradicted_model
 from tokbench.opening.files import read_file
 from tokbench.opening.piece_classes import changed_text, class_of_folder, drops_prefix, spaces_after_tokens
@@ -91,6 +92,9 @@ def open_pieces(
             return _renumbered(tokenizer, table, source=source, engine=engine, reason=reason)
     texts = {piece.text for piece in pieces}
     config = with_extra_ids(source.config, folder=source.files[0].parent, pieces=texts)
+    if source.format is Format.SENTENCEPIECE:
+        usual = CLASS_ROLES.get(class_of_folder(source) or "", {})
+        config = with_class_roles(config, usual, folder=source.files[0].parent, pieces=texts)
     source = replace(source, config=config)
     whole, contradictions = extended(proto, config, pieces=pieces)
     if source.format is Format.SENTENCEPIECE:

@@ -52,12 +52,6 @@ _TEMPLATES = {
 """Class → its templates for one text and for two. What other classes do with bos and eos if the files say nothing
 differs between versions of transformers; the newest ones add nothing.
 """
-_BERT_ENDS = {"cls": "[CLS]", "sep": "[SEP]"}
-_ROLES = {
-    "XLNetTokenizer": {"cls": "<cls>", "sep": "<sep>"},
-    **{name: _BERT_ENDS for name, templates in _TEMPLATES.items() if templates is _BERT},
-}
-"""Class → special tokens of roles that no file defines; for most classes the first and last token of a text."""
 _LANGUAGES = {
     "MBartTokenizer": "en_XX",
     "MBart50Tokenizer": "en_XX",
@@ -83,7 +77,7 @@ def template_beside(
     if single == "A":
         return NOTHING
     ends = {"cls": usual.get("bos", ""), "sep": usual.get("eos", "")}
-    texts = {**usual, **ends, **_ROLES.get(name, {}), **config.roles}
+    texts = {**usual, **ends, **config.roles}
     texts["language"] = _language(name, folder)
     template = template_of(single, pair, texts=texts, ids=ids)
     return NOTHING if template.single == (TemplatePart(0),) else PostProcessing(template=template)

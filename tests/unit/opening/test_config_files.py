@@ -16,6 +16,7 @@ import tokbench
 from tokbench.convert.conversion import Source
 from tokbench.convert.target import target_named
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 from tokbench.opening import known_ranks as known
 
@@ -110,9 +111,13 @@ def test_sentencepiece_model_takes_added_tokens_from_the_configuration(tmp_path:
 def test_t5_sentinels_count_down_to_the_last_id(
     tmp_path: Path, beside: dict[str, Any], sentinels: int
 ) -> None:
-    put(tmp_path, {"spiece.model": written([unknown(), *scored({"▁": -2.0, "hi": -1.0})]), **beside})
+    ends = [ModelPiece(text, 0.0, PieceType.CONTROL) for text in ("<pad>", "</s>")]
+    pieces = [*ends, unknown(), *scored({"▁": -2.0, "hi": -1.0})]
+    put(tmp_path, {"spiece.model": written(pieces), **beside})
     tokenizer: Any = tokbench.load(tmp_path)
-    specials = tokenizer.info.special_tokens
+    specials = {
+        text: id for text, id in tokenizer.info.special_tokens.items() if text not in ("<pad>", "</s>")
+    }
     size = tokenizer.info.vocab_size - sentinels
     assert specials == {f"<extra_id_{number}>": size + sentinels - 1 - number for number in range(sentinels)}
     if sentinels:
