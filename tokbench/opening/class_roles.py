@@ -45,7 +45,12 @@ CLASS_ROLES: Mapping[str, Mapping[str, str]] = {
 
 
 def with_class_roles(
-    config: TokenizerConfig, usual: Mapping[str, str], *, folder: Path, pieces: Collection[str]
+    config: TokenizerConfig,
+    usual: Mapping[str, str],
+    *,
+    folder: Path,
+    pieces: Collection[str],
+    mask_strips: bool = False,
 ) -> TokenizerConfig:
     """Add the roles of a class to the configuration beside a vocabulary, and the tokens that the vocabulary lacks.
 
@@ -55,6 +60,7 @@ def with_class_roles(
         usual: role → text of the special tokens of the class.
         folder: the folder of the vocabulary.
         pieces: the pieces of the vocabulary.
+        mask_strips: whether the mask token of the class takes the white space before it.
     """
     settings = json_beside(folder / "tokenizer_config.json")
     unset = {role for role in usual if f"{role}_token" in settings} | {*config.roles}
@@ -64,5 +70,9 @@ def with_class_roles(
     listed = {token.content for token in config.added_tokens}
     missing = dict.fromkeys(text for text in roles.values() if text not in pieces and text not in listed)
     first = max([len(pieces), *(token.id + 1 for token in config.added_tokens)])
-    added = tuple(AddedToken(id=first + place, content=text) for place, text in enumerate(missing))
+    strips = roles.get("mask") if mask_strips else None
+    added = tuple(
+        AddedToken(id=first + place, content=text, lstrip=text == strips)
+        for place, text in enumerate(missing)
+    )
     return replace(config, roles={**roles, **config.roles}, added_tokens=(*config.added_tokens, *added))

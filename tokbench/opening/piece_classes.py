@@ -13,37 +13,6 @@ if TYPE_CHECKING:
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
     from tokbench.opening.recognition import Source
 
-_CLASS_OF_MODEL_TYPE = {
-    "albert": "AlbertTokenizer",
-    "big_bird": "BigBirdTokenizer",
-    "bigbird_pegasus": "PegasusTokenizer",
-    "camembert": "CamembertTokenizer",
-    "deberta-v2": "DebertaV2Tokenizer",
-    "fnet": "FNetTokenizer",
-    "layoutlmv2": "LayoutLMv2Tokenizer",
-    "longt5": "T5Tokenizer",
-    "mbart": "MBartTokenizer",
-    "mt5": "T5Tokenizer",
-    "nllb-moe": "NllbTokenizer",
-    "pegasus": "PegasusTokenizer",
-    "pegasus_x": "PegasusTokenizer",
-    "plbart": "PLBartTokenizer",
-    "reformer": "ReformerTokenizer",
-    "rembert": "RemBertTokenizer",
-    "seamless_m4t": "SeamlessM4TTokenizer",
-    "seamless_m4t_v2": "SeamlessM4TTokenizer",
-    "siglip": "SiglipTokenizer",
-    "speecht5": "SpeechT5Tokenizer",
-    "switch_transformers": "T5Tokenizer",
-    "t5": "T5Tokenizer",
-    "udop": "UdopTokenizer",
-    "umt5": "T5Tokenizer",
-    "xglm": "XGLMTokenizer",
-    "xlm-roberta": "XLMRobertaTokenizer",
-    "xlm-roberta-xl": "XLMRobertaTokenizer",
-    "xlnet": "XLNetTokenizer",
-}
-"""`model_type` in a `config.json` → the class that transformers uses if none is named."""
 _ALIASES = {"MT5Tokenizer": "T5Tokenizer"}
 """Classes that are the same as another one under a different name."""
 
@@ -55,8 +24,7 @@ def class_of_pieces(folder: Path, config: TokenizerConfig) -> str | None:
         folder: the folder of the model.
         config: the configuration already read from it.
     """
-    named = read_declared(folder, config).class_name
-    name = named or _CLASS_OF_MODEL_TYPE.get(str(json_beside(folder / "config.json").get("model_type")))
+    name = read_declared(folder, config).class_name
     return None if name is None else _ALIASES.get(name, name)
 
 

@@ -12,7 +12,7 @@ from tokbench.errors import ModelFormatError, StoreError
 from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 from tokbench.opening.files import SUFFIXES, is_packed, plain_name, read_file, read_head
 from tokbench.opening.hub_cache import cached_folder, cached_model_name
-from tokbench.opening.tokenizer_classes import json_beside
+from tokbench.opening.tokenizer_classes import class_named_in, refuse_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -117,6 +117,7 @@ def _recognize_folder(folder: Path, *, damaged: Mapping[Path, ModelFormatError] 
                 known[candidate] = error
             else:
                 return Source(recognized.format, folder, recognized.files, damaged=known)
+    _refuse_class(folder)
     if not known:
         raise _no_candidates(folder)
     if len(known) == 1:
@@ -128,8 +129,6 @@ def _recognize_folder(folder: Path, *, damaged: Mapping[Path, ModelFormatError] 
 
 
 def _no_candidates(folder: Path) -> ModelFormatError:
-    if (error := _without_subwords(folder)) is not None:
-        return error
     broken = ", ".join(sorted(path.name for path in folder.iterdir() if _is_broken_link(path)))
     for path in (folder / name for name in _VOCAB_NAMES):
         if path.is_file():
@@ -142,18 +141,18 @@ def _no_candidates(folder: Path) -> ModelFormatError:
     return ModelFormatError(folder, "a folder with a tokenizer", what, hint=hint)
 
 
-def _without_subwords(folder: Path) -> ModelFormatError | None:
-    """Return an error for a folder whose tokenizer class has no subword vocabulary, else None."""
-    name = json_beside(folder / _CONFIG).get("tokenizer_class")
-    units = _CLASSES_WITHOUT_SUBWORDS.get(name) if isinstance(name, str) else None
-    if units is None:
-        return None
-    return ModelFormatError(
-        folder,
-        "a vocabulary of BPE, Unigram or WordPiece",
-        f"a {name}, whose tokens are {units}",
-        hint=_KNOWN_FILES,
-    )
+def _refuse_class(folder: Path) -> None:
+    """Refuse a folder whose class has no subword vocabulary, or rules that no file has. Raises `ModelFormatError`."""
+    name = class_named_in(folder)
+    units = _CLASSES_WITHOUT_SUBWORDS.get(name or "")
+    if units is not None:
+        raise ModelFormatError(
+            folder,
+            "a vocabulary of BPE, Unigram or WordPiece",
+            f"a {name}, whose tokens are {units}",
+            hint=_KNOWN_FILES,
+        )
+    refuse_rules(name, path=folder)
 
 
 def _is_broken_link(path: Path) -> bool:
@@ -350,6 +349,7 @@ _FOLDER_NAMES = (
     MARIAN_SOURCE,
     *_MERGES_NAMES,
     "vocab.txt",
+    "prophetnet.tokenizer",
     "tokenizer.bin",
 )
 _FOLDER_PATTERNS = (
@@ -367,7 +367,13 @@ _CONFIG = "tokenizer_config.json"
 _CLASSES_WITHOUT_SUBWORDS = {
     "ByT5Tokenizer": "bytes",
     "CanineTokenizer": "characters",
+    "DiaTokenizer": "bytes",
+    "JukeboxTokenizer": "letters",
+    "MgpstrTokenizer": "characters",
+    "MyT5Tokenizer": "bytes, rewritten by the morphology of a word",
     "PerceiverTokenizer": "bytes",
+    "Pop2PianoTokenizer": "notes of music",
+    "TransfoXLTokenizer": "words, in a pickle",
     "VitsTokenizer": "letters or phonemes",
     "Wav2Vec2CTCTokenizer": "letters",
     "Wav2Vec2PhonemeCTCTokenizer": "phonemes",

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.errors import ModelFormatError, TokbenchError
 from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.merges_txt import END_OF_WORD
+from tokbench.opening.model_types import CLASS_OF_MODEL_TYPE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,11 +26,13 @@ if TYPE_CHECKING:
 _FLAGS = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
 SAY_NOTHING = {"PreTrainedTokenizer", "TokenizersBackend"}
 _GPT2_ROLES = {"bos": "<|endoftext|>", "eos": "<|endoftext|>", "unk": "<|endoftext|>"}
+_WHISPER_ROLES = {**_GPT2_ROLES, "start": "<|startoftranscript|>", "no_times": "<|notimestamps|>"}
 _QWEN2_ROLES = {"eos": "<|endoftext|>", "unk": "<|endoftext|>", "pad": "<|endoftext|>"}
 _CLIP_ROLES = {"bos": "<|startoftext|>", **_QWEN2_ROLES}
 _BART_SPECIALS = {"cls": "<s>", "sep": "</s>", "unk": "<unk>", "pad": "<pad>", "mask": "<mask>"}
 _BART_ROLES = {"bos": "<s>", "eos": "</s>", **_BART_SPECIALS}
-_BERT_ROLES = {"sep": "[SEP]", "cls": "[CLS]", "unk": "[UNK]", "pad": "[PAD]", "mask": "[MASK]"}
+_BERT_ENDS = {"bos": "[CLS]", "eos": "[SEP]", "cls": "[CLS]", "sep": "[SEP]"}
+_BERT_ROLES = {**_BERT_ENDS, "unk": "[UNK]", "pad": "[PAD]", "mask": "[MASK]"}
 
 _BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
 _BYTES = {**_BYTE_LEVEL, "use_regex": False}
@@ -96,14 +99,20 @@ class TokenizerClass:
     has_unknown: bool = False
     around: tuple[Sequence[str], Sequence[str]] = (("$A",), ("$A", "$B"))
 
+    @property
+    def mask_strips(self) -> bool:
+        """Whether its mask token takes the white space before it."""
+        return self.decoder is _BYTE_LEVEL
+
 
 _BART = ("cls", "$A", "sep"), ("cls", "$A", "sep", "sep", "$B", "sep")
 _BERT = ("cls", "$A", "sep"), ("cls", "$A", "sep", "$B", "sep")
 _CLIP = ("bos", "$A", "eos"), ("bos", "$A", "eos", "eos", "$B", "eos")
+_WHISPER = ("start", "no_times", "$A", "eos"), ("start", "no_times", "$A", "$B", "eos")
 _CLASSES = (
     TokenizerClass("GPT2Tokenizer", _GPT2_ROLES),
     TokenizerClass("CodeGenTokenizer", _GPT2_ROLES),
-    TokenizerClass("WhisperTokenizer", _GPT2_ROLES),
+    TokenizerClass("WhisperTokenizer", _WHISPER_ROLES, around=_WHISPER),
     *(
         TokenizerClass(name, _BART_ROLES, add_prefix_space=name.startswith("Layout"), around=_BART)
         for name in (
@@ -149,45 +158,9 @@ _CLASSES = (
 )
 _BY_NAME = {tokenizer_class.name: tokenizer_class for tokenizer_class in _CLASSES}
 
-_CLASS_OF_MODEL_TYPE = {
-    "gpt2": "GPT2Tokenizer",
-    "gpt_neo": "GPT2Tokenizer",
-    "gptj": "GPT2Tokenizer",
-    "opt": "GPT2Tokenizer",
-    "codegen": "CodeGenTokenizer",
-    "whisper": "WhisperTokenizer",
-    "roberta": "RobertaTokenizer",
-    "bart": "BartTokenizer",
-    "longformer": "LongformerTokenizer",
-    "led": "LEDTokenizer",
-    "mvp": "MvpTokenizer",
-    "layoutlmv3": "LayoutLMv3Tokenizer",
-    "blenderbot": "BlenderbotTokenizer",
-    "deberta": "DebertaTokenizer",
-    "qwen2": "Qwen2Tokenizer",
-    "qwen2_moe": "Qwen2Tokenizer",
-    "qwen3": "Qwen2Tokenizer",
-    "qwen3_moe": "Qwen2Tokenizer",
-    "clip": "CLIPTokenizer",
-    "openai-gpt": "OpenAIGPTTokenizer",
-    "ctrl": "CTRLTokenizer",
-    "flaubert": "FlaubertTokenizer",
-    "xlm": "XLMTokenizer",
-    "biogpt": "BioGptTokenizer",
-    "phobert": "PhobertTokenizer",
-    "luke": "LukeTokenizer",
-    "markuplm": "MarkupLMTokenizer",
-    "esm": "EsmTokenizer",
-    "funnel": "FunnelTokenizer",
-    "mpnet": "MPNetTokenizer",
-    "roformer": "RoFormerTokenizer",
-    "cpmant": "CpmAntTokenizer",
-    "ernie_m": "ErnieMTokenizer",
-}
-"""`model_type` in a `config.json` → the class that transformers uses if none is named."""
-
 _RULE_BASED = {
     "CTRLTokenizer": "cuts words at white space and marks what goes on with '@@'",
+    "BlenderbotSmallTokenizer": "splits words by rules of its own and marks what goes on with '@@'",
     "FlaubertTokenizer": "splits words by the rules of Moses",
     "XLMTokenizer": "splits words by the rules of Moses",
     "BioGptTokenizer": "splits words by the rules of Moses",
@@ -196,11 +169,15 @@ _RULE_BASED = {
     "BertweetTokenizer": "takes tweets apart by rules of their own",
     "EsmTokenizer": "takes each letter of a protein for a token",
     "BertJapaneseTokenizer": "finds words by a dictionary of Japanese",
+    "GPTNeoXJapaneseTokenizer": "takes the longest match at each place, after rules of its own",
+    "GPTSanJapaneseTokenizer": "takes the longest match at each place, after rules of its own",
     "CpmTokenizer": "finds words by a dictionary of Chinese",
     "CpmAntTokenizer": "finds words by a dictionary of Chinese",
     "RoFormerTokenizer": "finds words by a dictionary of Chinese",
     "ErnieMTokenizer": "takes the ids of its pieces from a vocab.txt, by rules of its own",
     "BartphoTokenizer": "takes the ids of its pieces from a dict.txt",
+    "ClvpTokenizer": "spells numbers and abbreviations of English in words",
+    "RagTokenizer": "is two tokenizers in folders of their own",
 }
 
 _KNOWN_MERGES = {
@@ -237,16 +214,25 @@ def read_declared(folder: Path, config: TokenizerConfig) -> Declared:
         folder: the folder of the vocabulary.
         config: the configuration already read from it.
     """
-    model = json_beside(folder / "config.json")
-    name = config.tokenizer_class or model.get("tokenizer_class")
-    if not isinstance(name, str) or name.removesuffix("Fast") in SAY_NOTHING:
-        name = _CLASS_OF_MODEL_TYPE.get(str(model.get("model_type")))
     prefix = json_beside(folder / "tokenizer_config.json").get("add_prefix_space")
     return Declared(
         config=config,
-        class_name=None if name is None else name.removesuffix("Fast"),
+        class_name=class_named_in(folder),
         add_prefix_space=prefix if isinstance(prefix, bool) else None,
     )
+
+
+def class_named_in(folder: Path) -> str | None:
+    """Return the class that the files of a folder name, or that their `model_type` implies, without "Fast", or None."""
+    model = json_beside(folder / "config.json")
+    named = (
+        json_beside(folder / "tokenizer_config.json").get("tokenizer_class"),
+        model.get("tokenizer_class"),
+    )
+    name = next((name for name in named if isinstance(name, str) and name), None)
+    if name is None or name.removesuffix("Fast") in SAY_NOTHING:
+        name = CLASS_OF_MODEL_TYPE.get(str(model.get("model_type")))
+    return None if name is None else name.removesuffix("Fast")
 
 
 def known_class(name: str | None) -> TokenizerClass | None:
@@ -301,7 +287,7 @@ def class_tokenizer_json(
     prefix = (
         tokenizer_class.add_prefix_space if declared.add_prefix_space is None else declared.add_prefix_space
     )
-    mask = roles.get("mask") if tokenizer_class.decoder is _BYTE_LEVEL else None
+    mask = roles.get("mask") if tokenizer_class.mask_strips else None
     ids = {**specials, **{text: vocab[text] for text in roles.values() if text in vocab}}
     beside = {token.content: token.id for token in declared.config.added_tokens}
     return {

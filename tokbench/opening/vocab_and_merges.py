@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from tokbench.core.wording import counted
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.files.untrusted import decode_text
+from tokbench.opening.class_roles import with_class_roles
 from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.known_ranks import likely_pattern
 from tokbench.opening.merges_txt import (
@@ -65,6 +66,18 @@ def open_vocab_and_merges(source: Source, request: OpenRequest) -> Opened:
         vocab, merges, tokenizer_class, request=request, declared=declared, path=merges_path
     )
     specials = _special_tokens(vocab, merges, request, config=source.config)
+    if tokenizer_class is not None and tokenizer_class.name == declared.class_name:
+        config = with_class_roles(
+            source.config,
+            tokenizer_class.roles,
+            folder=merges_path.parent,
+            pieces=vocab,
+            mask_strips=tokenizer_class.mask_strips,
+        )
+        source, declared = (
+            dataclasses.replace(source, config=config),
+            dataclasses.replace(declared, config=config),
+        )
     if tokenizer_class is not None:
         document_of_class = class_tokenizer_json(
             tokenizer_class, vocab, merges, declared=declared, specials=specials
@@ -140,7 +153,7 @@ def _check_reading(
         raise ModelFormatError(path, "merges", "none, where the vocabulary has pieces of several bytes")
     across = [] if suffix else superwords(merges)
     if tokenizer_class is None and request.pattern is None:
-        raise _no_pattern(path, vocab, across)
+        raise _no_pattern(path, vocab, across, class_name=declared.class_name)
     warnings = []
     if across and request.pattern != "none":
         warnings.append(
@@ -161,7 +174,9 @@ def _classes_hint(against: str) -> str:
     return "name the model's tokenizer.json, or its .model file: these two files do not say how it reads text"
 
 
-def _no_pattern(path: Path, vocab: Mapping[str, int], across: Sequence[str]) -> ConfigError:
+def _no_pattern(
+    path: Path, vocab: Mapping[str, int], across: Sequence[str], *, class_name: str | None
+) -> ConfigError:
     if across:
         hint = (
             f"merges cross spaces, as in {across[0]!r}, so none of the named patterns fits: name the "
@@ -174,7 +189,10 @@ def _no_pattern(path: Path, vocab: Mapping[str, int], across: Sequence[str]) -> 
             if likely
             else "--pattern takes a name (gpt2, gpt4, gpt4o, llama3, qwen2) or a regular expression"
         ) + "; so does a tokenizer_config.json beside it that names the tokenizer_class"
-    return ConfigError(f"{path} does not define how to split text, nor does a file beside it", hint=hint)
+    beside = "nor does a file beside it"
+    if class_name is not None:
+        beside = f"and the {class_name} that the files beside it name is not known here"
+    return ConfigError(f"{path} does not define how to split text, {beside}", hint=hint)
 
 
 def _special_tokens(

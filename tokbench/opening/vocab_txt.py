@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.descriptions import PostProcessing
@@ -12,6 +13,7 @@ from tokbench.errors import ModelFormatError
 from tokbench.files.untrusted import decode_text
 from tokbench.formats.post_processors import dump_post_processing
 from tokbench.formats.tokenizer_json import byte_level_document, split_step
+from tokbench.opening.class_roles import with_class_roles
 from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.patterns import known_pattern
 from tokbench.opening.tokenizer_classes import json_beside, read_declared, refuse_rules
@@ -41,9 +43,30 @@ _CLASSES = {
         {"pad": "<pad>", "unk": _UNKNOWN, "cls": "<s>", "sep": "</s>", "mask": "<mask>"},
         ("cls A sep", "cls A sep sep B:1 sep:1"),
     ),
+    "ProphetNetTokenizer": (
+        {"pad": "[PAD]", "unk": _UNKNOWN, "sep": "[SEP]", "x_sep": "[X_SEP]", "mask": "[MASK]"},
+        ("A sep", "A sep B:1 sep:1"),
+    ),
+    "SplinterTokenizer": (
+        {**BERT_ROLES, "question": "[QUESTION]"},
+        ("cls A sep", "cls A question dot sep B:1 sep:1"),
+    ),
+    "TapasTokenizer": ({**BERT_ROLES, "empty": "[EMPTY]"}, _AROUND),
 }
 """Classes whose special tokens differ from BERT's: default roles, which files beside the list override, and templates.
 """
+_LIKE_BERT = {
+    *("BertTokenizer", "ConvBertTokenizer", "DPRContextEncoderTokenizer", "DPRQuestionEncoderTokenizer"),
+    *(
+        "DPRReaderTokenizer",
+        "DistilBertTokenizer",
+        "ElectraTokenizer",
+        "LayoutLMTokenizer",
+        "LayoutLMv2Tokenizer",
+    ),
+    *("LxmertTokenizer", "MobileBertTokenizer", "RealmTokenizer", "RetriBertTokenizer", "RoCBertTokenizer"),
+    *("SqueezeBertTokenizer", *_CLASSES),
+}
 
 
 def byte_level_tokenizer_json(
@@ -159,7 +182,7 @@ def bert_tokenizer_json(
         templates: the templates for one text and for two, in the notation of `written_templates`.
     """
     specials = sorted({text for text in roles.values() if text in vocab}, key=vocab.__getitem__)
-    ends = {roles[role] for template in templates for role in roles_in(template)}
+    ends = {roles.get(role, ".") for template in templates for role in roles_in(template)}
     return {
         "version": "1.0",
         "truncation": None,
@@ -188,10 +211,10 @@ def bert_tokenizer_json(
 def _post_processor(
     vocab: Mapping[str, int], roles: Mapping[str, str], templates: tuple[str, str]
 ) -> dict[str, Any]:
-    ends = {role: [roles[role], vocab[roles[role]]] for role in ("cls", "sep")}
     if templates == _AROUND:
+        ends = {role: [roles[role], vocab[roles[role]]] for role in ("cls", "sep")}
         return {"type": "BertProcessing"} | ends
-    template = template_of(*templates, texts=roles, ids=vocab)
+    template = template_of(*templates, texts={**roles, "dot": "."}, ids=vocab)
     return dump_post_processing(PostProcessing(template=template))["post_processor"]  # type: ignore[no-any-return]
 
 
@@ -208,6 +231,9 @@ def open_vocab_txt(source: Source, request: OpenRequest) -> Opened:
     name = read_declared(path.parent, source.config).class_name
     refuse_rules(name, path=path)
     usual, templates = _CLASSES.get(name or "", (BERT_ROLES, _AROUND))
+    if name is not None:
+        config = with_class_roles(source.config, usual, folder=path.parent, pieces=vocab)
+        source = replace(source, config=config)
     roles = {**usual, **source.config.roles}
     if roles["unk"] not in vocab:
         raise ModelFormatError(
@@ -233,7 +259,7 @@ def open_vocab_txt(source: Source, request: OpenRequest) -> Opened:
         dumped(document),
         source=source,
         request=request,
-        warnings=(*line_warnings, *warning, *_of_slow_classes(path.parent)),
+        warnings=(*line_warnings, *warning, *_of_slow_classes(path.parent), *_of_unknown_class(name)),
     )
 
 
@@ -288,6 +314,12 @@ def _of_slow_classes(folder: Path) -> Iterator[str]:
                 f"tokenizer_config.json says {setting}, which the slow classes of transformers 4 follow, and neither "
                 "their fast classes, nor version 5, nor tokbench: with the slow ones some texts have other ids"
             )
+
+
+def _of_unknown_class(name: str | None) -> Iterator[str]:
+    """Yield a warning if the files name a class that may read a word list differently."""
+    if name is not None and name not in _LIKE_BERT:
+        yield f"the files name a {name}, whose rules are not known here: vocab.txt is read as BERT's classes do"
 
 
 def _lowercase(vocab: Mapping[str, int], *, configured: bool | None) -> tuple[bool, tuple[str, ...]]:

@@ -15,7 +15,7 @@ from tokbench.formats.tokenizer_config.fields import is_id
 from tokbench.libraries.sentencepiece.renumbered import PieceTable
 from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.recognition import MARIAN_SOURCE
-from tokbench.opening.tokenizer_classes import json_beside, read_declared
+from tokbench.opening.tokenizer_classes import class_named_in, json_beside
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -23,12 +23,6 @@ if TYPE_CHECKING:
     from tokbench.opening.recognition import Source
 
 _NAME = "vocab.json"
-_CLASS_OF_MODEL_TYPE = {
-    "marian": "MarianTokenizer",
-    "m2m_100": "M2M100Tokenizer",
-    "speech_to_text": "Speech2TextTokenizer",
-}
-"""`model_type` in a `config.json` → the tokenizer class to use if none is named."""
 _ROLES = {"bos": "<s>", "eos": "</s>", "unk": "<unk>", "pad": "<pad>"}
 _M2M100_LANGUAGES = {
     "m2m100": (
@@ -74,9 +68,7 @@ def _class_of(source: Source) -> str | None:
     folder = source.files[0].parent
     if source.files[0].name == MARIAN_SOURCE:
         return "MarianTokenizer"
-    model = json_beside(folder / "config.json")
-    named = read_declared(folder, source.config).class_name
-    return named or _CLASS_OF_MODEL_TYPE.get(str(model.get("model_type")))
+    return class_named_in(folder)
 
 
 def _marian(source: Source, settings: Mapping[str, Any]) -> PieceTable:

@@ -16,6 +16,7 @@ from tokbench.formats.tokenizer_json import to_byte_level
 from tokbench.opening.open import open_found
 from tokbench.opening.recognition import recognize
 from tokbench.opening.request import Opened, OpenRequest
+from tokbench.opening.tokenizer_classes import known_class
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -142,10 +143,39 @@ def test_roles_flags_and_template_come_from_the_configuration(tmp_path: Path) ->
         special_tokens_map={"mask_token": {"content": "[M]", "lstrip": False}},
     )
     tokenizer: Any = tokbench.load(folder)
-    assert set(tokenizer.info.special_tokens) == {"[M]", "<s>", "</s>"}
+    assert set(tokenizer.info.special_tokens) == {"[M]", "<s>", "</s>", "<unk>", "<pad>"}
     assert tokenizer.encode("low [M]", special=SpecialPolicy.ENCODE) == [258, 32, pieces.index("[M]")]
     start, end = pieces.index("<s>"), pieces.index("</s>")
     assert tokenizer.with_template("low", "low") == [start, 258, end, end, 258, end]
+
+
+def test_a_class_appends_the_special_tokens_that_the_vocabulary_lacks(tmp_path: Path) -> None:
+    tokenizer: Any = tokbench.load(folder_of(tmp_path, config={"model_type": "blenderbot"}))
+    ends = {"bos": 260, "eos": 261, "unk": 262, "pad": 263, "mask": 264}
+    assert tokenizer.role_ids == {**ends, "sep": 261, "cls": 260}
+    assert tokenizer.encode("low <mask>", special=SpecialPolicy.ENCODE) == [258, 264]
+    assert tokenizer.with_template("low") == [258, 261]
+
+
+def test_known_merges_alone_append_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gpt2 = known_class("GPT2Tokenizer")
+    monkeypatch.setattr("tokbench.opening.vocab_and_merges.class_of_merges", lambda merges: gpt2)
+    tokenizer = tokbench.load(folder_of(tmp_path, PIECES[:-1]))
+    assert tokenizer.info.vocab_size == len(PIECES) - 1
+
+
+def test_whisper_begins_with_its_tokens_for_a_transcript(tmp_path: Path) -> None:
+    pieces = [*PIECES, "<|startoftranscript|>", "<|notimestamps|>"]
+    tokenizer: Any = tokbench.load(folder_of(tmp_path, pieces, config={"model_type": "whisper"}))
+    assert tokenizer.with_template("low") == [260, 261, 257, 259]
+
+
+def test_an_unknown_class_is_named(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, tokenizer_config={"tokenizer_class": "TapexTokenizer"})
+    with pytest.raises(
+        ConfigError, match=r"and the TapexTokenizer that the files beside it name is not known"
+    ):
+        tokbench.load(folder)
 
 
 def test_tokenizer_json_with_the_same_pieces_defines_everything(tmp_path: Path) -> None:

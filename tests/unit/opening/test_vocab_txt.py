@@ -188,3 +188,41 @@ def test_settings_of_slow_classes_only_are_reported(tmp_path: Path, setting: dic
     (tmp_path / "tokenizer_config.json").write_text(json.dumps({"do_lower_case": True, **setting}))
     [warning] = opened(tmp_path).warnings
     assert warning.startswith(f"tokenizer_config.json says {next(iter(setting))}, which the slow classes")
+
+
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", "hi"]
+
+
+def of_class(folder: Path, words: list[str], *, name: str = "vocab.txt", **config: Any) -> Any:
+    """Open a word list with the class that a configuration names."""
+    (folder / name).write_text("\n".join(words) + "\n", encoding="utf-8")
+    (folder / "tokenizer_config.json").write_text(
+        json.dumps({"do_lower_case": True, **config}), encoding="utf-8"
+    )
+    return opened(folder)
+
+
+def test_splinter_and_tapas_have_tokens_of_their_own(tmp_path: Path) -> None:
+    splinter: Any = of_class(tmp_path, [*WORDS, "[QUESTION]"], tokenizer_class="SplinterTokenizer").tokenizer
+    assert splinter.encode("hi[QUESTION]", special=SpecialPolicy.ENCODE) == [6, 7]
+    assert splinter.with_template("hi", "hi") == [2, 6, 7, 5, 3, 6, 3]
+    tapas: Any = of_class(tmp_path, [*WORDS, "[EMPTY]"], tokenizer_class="TapasTokenizer").tokenizer
+    assert tapas.encode("[EMPTY]", special=SpecialPolicy.ENCODE) == [7]
+
+
+def test_prophetnet_names_its_list_otherwise_and_only_ends_a_text(tmp_path: Path) -> None:
+    found = of_class(tmp_path, WORDS, name="prophetnet.tokenizer", tokenizer_class="ProphetNetTokenizer")
+    tokenizer: Any = found.tokenizer
+    assert tokenizer.with_template("hi", "hi") == [6, 3, 6, 3]
+    assert found.warnings == ()
+
+
+def test_an_unknown_class_is_warned_of(tmp_path: Path) -> None:
+    found = of_class(tmp_path, WORDS, tokenizer_class="MyTokenizer")
+    assert any("a MyTokenizer, whose rules are not known here" in warning for warning in found.warnings)
+
+
+def test_a_named_class_appends_the_tokens_that_its_list_lacks(tmp_path: Path) -> None:
+    tokenizer: Any = of_class(tmp_path, [*WORDS[:4], "hi"], tokenizer_class="BertTokenizer").tokenizer
+    assert tokenizer.role_ids["mask"] == 5
+    assert tokenizer.encode("hi[MASK]", special=SpecialPolicy.ENCODE) == [4, 5]
