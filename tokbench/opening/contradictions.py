@@ -33,6 +33,9 @@ _ENDS = {
 }
 """Classes of transformers 4 that put bos and eos around a text by settings, not by the file → the default settings."""
 
+_PUBLISHED = ("BaichuanTokenizer", "InternLM2Tokenizer", "InternLMTokenizer")
+"""Classes published with their models that put bos in front of a text by default."""
+
 
 class Contradiction(NamedTuple):
     """A setting whose value differs from the vocabulary's own file.
@@ -113,6 +116,24 @@ def contradicted_ends(
                 f"the {class_name} of transformers 4 puts {text if is_put else 'nothing'} {end} a text, and the "
                 f"template of {name} {text if is_there else 'nothing'}, which is used"
             )
+
+
+def unsaid_begin(config: TokenizerConfig, *, folder: Path, usual: str) -> Iterator[str]:
+    """Yield a sentence if the class of a SentencePiece model begins a text with bos by a default that no file states.
+
+    Args:
+        config: the configuration read from the folder.
+        folder: the folder of the model.
+        usual: the bos of the model, unless the files say otherwise.
+    """
+    name = read_declared(folder, config).class_name or ""
+    begins = name in _PUBLISHED or _ENDS.get(name, (False,))[0]
+    if begins and config.add_bos_token is None:
+        version = "" if name in _PUBLISHED else " of transformers 4"
+        yield (
+            f"no file sets add_bos_token: the {name}{version} puts {config.roles.get('bos', usual)} in front of a text "
+            "by default, which is not done here"
+        )
 
 
 def contradicted_model(*, add_dummy_prefix: bool, folder: Path, name: str) -> Iterator[str]:

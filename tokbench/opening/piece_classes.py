@@ -4,17 +4,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokbench.formats.sentencepiece.pieces import PieceType
+from tokbench.opening.chatglm import CHATGLM, FIRST_MODEL, tokens_of_chatglm3
+from tokbench.opening.class_roles import CLASS_ROLES
 from tokbench.opening.tokenizer_classes import json_beside, read_declared
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from tokbench.formats.sentencepiece.pieces import ModelPiece
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
     from tokbench.opening.recognition import Source
 
 _ALIASES = {"MT5Tokenizer": "T5Tokenizer"}
 """Classes that are the same as another one under a different name."""
+
+_KNOWN = {
+    *CLASS_ROLES,
+    *(
+        CHATGLM,
+        "CodeLlamaTokenizer",
+        "GPTSw3Tokenizer",
+        "GemmaTokenizer",
+        "LlamaTokenizer",
+        "PegasusTokenizer",
+    ),
+    *("PLBartTokenizer", "SeamlessM4TTokenizer", "SiglipTokenizer", "XGLMTokenizer"),
+    *("M2M100Tokenizer", "MarianTokenizer", "Speech2TextTokenizer"),
+    *("BaichuanTokenizer", "InternLM2Tokenizer", "InternLMTokenizer"),
+}
+"""Classes of which all differences to the model are done here, or warned of."""
 
 
 def class_of_pieces(folder: Path, config: TokenizerConfig) -> str | None:
@@ -61,10 +81,17 @@ def changed_text(source: Source) -> Iterator[str]:
             "nothing beside the model lists the ids of its languages and of <mask>, of which versions of a "
             "NllbTokenizer differ: here <mask> is the last, as in the models that were published"
         )
-    if name == "ChatGLMTokenizer" and (folder / "ice_text.model").is_file():
+    if name == CHATGLM and (folder / FIRST_MODEL).is_file():
         yield (
             f"a {name} first spells line ends, tabs and runs of spaces as symbols, which is not done here: it gives "
             "other ids for such texts"
+        )
+    elif name == CHATGLM:
+        yield from tokens_of_chatglm3(source.config)
+    if name not in _KNOWN:
+        yield (
+            f"the files name a {name}, whose rules are not known here: it may change a text, add tokens, or put some "
+            "around a text, and here all that is the model's"
         )
 
 
@@ -72,7 +99,7 @@ _NEW_BEHAVIOR = ("LlamaTokenizer", "T5Tokenizer", "UdopTokenizer")
 """Classes that put no space after an added token if `legacy` is false; Code Llama's never does."""
 
 
-def spaces_after_tokens(source: Source, *, pieces: Collection[str]) -> Iterator[str]:
+def spaces_after_tokens(source: Source, *, pieces: Sequence[ModelPiece]) -> Iterator[str]:
     """Yield a warning if the class of a folder and the model differ in the spaces after added tokens.
 
     The model puts a space in front of a text; a control symbol ends a text, a user-defined symbol is part of it.
@@ -81,17 +108,20 @@ def spaces_after_tokens(source: Source, *, pieces: Collection[str]) -> Iterator[
         source: the model, and what the user named.
         pieces: the pieces of the file, without the added ones.
     """
-    name = class_of_folder(source)
-    added = [token for token in source.config.added_tokens if token.content not in pieces]
-    if name is None or not added:
+    name, config = class_of_folder(source), source.config
+    if name is None:
         return
     says_new = json_beside(source.files[0].parent / "tokenizer_config.json").get("legacy") is False
     is_new = name == "CodeLlamaTokenizer" or (name in _NEW_BEHAVIOR and says_new)
-    differs = next((token.content for token in added if token.special is is_new), None)
-    if differs is not None:
+    own = {piece.text: piece.type for piece in pieces}
+    named = [token.content for token in config.added_tokens if token.special] + [*config.special_texts]
+    controls = [text for text in named if own.get(text) is PieceType.CONTROL] if is_new else []
+    added = [token for token in config.added_tokens if token.content not in own]
+    differing = [*controls, *(token.content for token in added if token.special is is_new)]
+    if differing:
         theirs, ours = ("no space", "one") if is_new else ("a space", "none")
         yield (
-            f"a {name} puts {theirs} in front of what follows an added token such as {differs!r}, and the model "
+            f"a {name} puts {theirs} in front of what follows an added token such as {differing[0]!r}, and the model "
             f"here {ours}: such texts have other ids there"
         )
 

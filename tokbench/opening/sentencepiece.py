@@ -15,8 +15,9 @@ from tokbench.formats.sentencepiece.model import NORMALIZER_FIELDS, ModelType, p
 from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.libraries.sentencepiece.models import KernelModel, open_model
 from tokbench.opening.added_tokens import extended
+from tokbench.opening.chatglm import with_chatglm_tokens
 from tokbench.opening.class_roles import CLASS_ROLES, with_class_roles
-from tokbench.opening.contradictions import contradicted_model
+from tokbench.opening.contradictions import contradicted_model, unsaid_begin
 from tokbench.opening.files import read_file
 from tokbench.opening.piece_classes import changed_text, class_of_folder, drops_prefix, spaces_after_tokens
 from tokbench.opening.piece_documents import document_of_class
@@ -30,10 +31,11 @@ from tokbench.opening.tokenizer_json import open_tokenizer_json
 from tokbench.opening.vocabulary_beside import other_ids, table_beside
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from tokbench.formats.sentencepiece.model import SentencePieceFile
+    from tokbench.formats.sentencepiece.pieces import ModelPiece
     from tokbench.libraries.sentencepiece.renumbered import PieceTable
     from tokbench.opening.recognition import Source
     from tokbench.opening.request import OpenRequest
@@ -93,6 +95,7 @@ def open_pieces(
     texts = {piece.text for piece in pieces}
     config = with_extra_ids(source.config, folder=source.files[0].parent, pieces=texts)
     if source.format is Format.SENTENCEPIECE:
+        config = with_chatglm_tokens(config, name=class_of_folder(source), pieces=texts)
         usual = CLASS_ROLES.get(class_of_folder(source) or "", {})
         config = with_class_roles(config, usual, folder=source.files[0].parent, pieces=texts)
     source = replace(source, config=config)
@@ -124,7 +127,7 @@ def open_pieces(
         find_warnings=lambda: (
             *warnings,
             *contradictions,
-            *_contradicted(source, tokenizer.model, pieces=texts),
+            *_contradicted(source, tokenizer.model, pieces=pieces),
         ),
     )
 
@@ -185,7 +188,7 @@ def _engine(tokenizer: KernelModel, request: OpenRequest) -> tuple[str, str]:
     return "native", f"its {done[tokenizer.model.model_type]}, so that every text has the same ids"
 
 
-def _contradicted(source: Source, model: SentencePieceFile, *, pieces: Collection[str]) -> Iterator[str]:
+def _contradicted(source: Source, model: SentencePieceFile, *, pieces: Sequence[ModelPiece]) -> Iterator[str]:
     """Yield how the files beside a model of some pieces contradict it; other formats define everything themselves."""
     path = source.files[0]
     if source.format is Format.SENTENCEPIECE:
@@ -193,6 +196,8 @@ def _contradicted(source: Source, model: SentencePieceFile, *, pieces: Collectio
         yield from changed_text(source)
         if add_dummy_prefix:
             yield from spaces_after_tokens(source, pieces=pieces)
+        if source.path.is_dir():
+            yield from unsaid_begin(source.config, folder=path.parent, usual=model.trainer["bos_piece"])
         yield from contradicted_model(add_dummy_prefix=add_dummy_prefix, folder=path.parent, name=path.name)
 
 

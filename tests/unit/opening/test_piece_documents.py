@@ -97,7 +97,7 @@ def test_classes_that_change_no_text_have_no_warning(tmp_path: Path) -> None:
 
 def test_chatglm_spells_white_space_as_symbols(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "ChatGLMTokenizer")
-    assert opened(folder).warnings == ()
+    assert not any("line ends" in warning for warning in opened(folder).warnings)
     (folder / NAME).rename(folder / "ice_text.model")
     assert any("line ends, tabs and runs of spaces" in warning for warning in opened(folder).warnings)
 
@@ -115,7 +115,8 @@ def test_llama_omits_the_prefix_space_when_configured(
 ) -> None:
     found = opened(folder_of(tmp_path, "LlamaTokenizer", **settings))
     assert pieces_of(found.tokenizer, "e") == pieces
-    assert bool(found.warnings) == bool(settings["legacy"])
+    said = [warning for warning in found.warnings if "add_prefix_space" in warning]
+    assert bool(said) == bool(settings["legacy"])
 
 
 @pytest.mark.parametrize(
@@ -139,6 +140,57 @@ def test_different_spaces_after_added_tokens_are_reported(
     assert [said in warning for warning in warnings if said] == [True] * (said is not None)
     assert bool(warnings) == bool(said)
     assert not [warning for warning in opened(folder / NAME).warnings if "such as '<tool>'" in warning]
+
+
+@pytest.mark.parametrize("name", ["T5Tokenizer", "LlamaTokenizer"])
+def test_other_spaces_after_tokens_of_the_model_are_warned_of(tmp_path: Path, name: str) -> None:
+    control = ModelPiece("</s>", 0.0, PieceType.CONTROL)
+    settings = {"tokenizer_class": name, "eos_token": "</s>", "extra_ids": 0}
+    said = {}
+    for legacy in (True, False):
+        folder = put(
+            tmp_path / str(legacy),
+            {
+                NAME: written([unknown(), control, *scored({"▁": -2.0})]),
+                "tokenizer_config.json": {**settings, "legacy": legacy},
+            },
+        )
+        said[legacy] = any("an added token such as '</s>'" in warning for warning in opened(folder).warnings)
+    assert said == {True: False, False: True}
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "is_said"),
+    [
+        ("LlamaTokenizer", {}, True),
+        ("LlamaTokenizer", {"add_bos_token": False}, False),
+        ("BaichuanTokenizer", {}, True),
+        ("XLNetTokenizer", {}, False),
+    ],
+)
+def test_a_beginning_by_default_is_warned_of(
+    tmp_path: Path, name: str, settings: dict[str, Any], is_said: bool
+) -> None:
+    folder = folder_of(tmp_path, name, **settings)
+    said = [warning for warning in opened(folder).warnings if "no file sets add_bos_token" in warning]
+    assert bool(said) is is_said
+    assert not any("add_bos_token" in warning for warning in opened(folder / NAME).warnings)
+
+
+def test_a_class_that_is_not_known_is_warned_of(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "MyTokenizer")
+    assert any("a MyTokenizer, whose rules are not known" in warning for warning in opened(folder).warnings)
+
+
+def test_chatglm2_has_tokens_that_no_file_lists_and_begins_with_two_of_them(tmp_path: Path) -> None:
+    found = opened(folder_of(tmp_path, "ChatGLMTokenizer"))
+    tokenizer: Any = found.tokenizer
+    first = len(WORDS) + 1
+    assert tokenizer.info.special_tokens == {
+        text: first + place for place, text in enumerate(("[MASK]", "[gMASK]", "[sMASK]", "sop", "eop"))
+    }
+    assert tokenizer.with_template("e") == [first + 1, first + 3, *tokenizer.encode("e")]
+    assert any("ChatGLM3 has <|system|>" in warning for warning in found.warnings)
 
 
 @pytest.mark.parametrize("name", ["CpmTokenizer", "BartphoTokenizer", "ErnieMTokenizer"])
