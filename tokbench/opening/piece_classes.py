@@ -57,25 +57,19 @@ def class_of_folder(source: Source) -> str | None:
     return class_of_pieces(source.files[0].parent, source.config) if source.path.is_dir() else None
 
 
-_CHANGES = (
-    ("SiglipTokenizer", None, "lower-cases a text and drops its punctuation"),
-    ("GPTSw3Tokenizer", None, "drops what is not printed, and brings a text to NFC"),
-    ("DebertaV2Tokenizer", "split_by_punct", "cuts a text at punctuation"),
-    ("DebertaV2Tokenizer", "do_lower_case", "lower-cases a text"),
-    ("SpeechT5Tokenizer", "normalize", "spells numbers in words"),
-)
-"""Class, the setting by which it changes a text before its model sees it (None for always), and the change in words."""
-
-
 def changed_text(source: Source) -> Iterator[str]:
-    """Yield sentences about text changes that the class of a folder makes first and that are not done here."""
+    """Yield sentences about what the class of a folder does to a text, if that is not done here or not certain."""
     name, folder = class_of_folder(source), source.files[0].parent
     if name is None:
         return
     settings = json_beside(folder / "tokenizer_config.json")
-    for class_name, setting, does in _CHANGES:
-        if class_name == name and (setting is None or settings.get(setting) is True):
-            yield f"a {class_name} first {does}, which is not done here: it gives other ids for such texts"
+    if name == "SpeechT5Tokenizer" and settings.get("normalize") is True:
+        yield f"a {name} first spells numbers in words, which is not done here: it gives other ids for such texts"
+    if name == "DebertaV2Tokenizer" and settings.get("split_by_punct") is True:
+        yield (
+            f"versions of a {name} differ at punctuation, at which they cut a text: here it is cut as by the class in "
+            "Python of transformers 4"
+        )
     if name == "NllbTokenizer" and not source.config.added_tokens:
         yield (
             "nothing beside the model lists the ids of its languages and of <mask>, of which versions of a "
@@ -127,11 +121,12 @@ def spaces_after_tokens(source: Source, *, pieces: Sequence[ModelPiece]) -> Iter
 
 
 def drops_prefix(source: Source) -> bool:
-    """Whether the class of a folder is told to put no space in front of a text, regardless of its model.
+    """Whether the class of a folder puts no space in front of a text, or its own, regardless of its model.
 
-    Versions of transformers differ in the effect of this setting if `legacy` is not false.
+    Versions of transformers differ in the effect of Llama's setting if `legacy` is not false.
     """
-    if class_of_folder(source) != "LlamaTokenizer":
-        return False
+    name = class_of_folder(source)
+    if name != "LlamaTokenizer":
+        return name == "SiglipTokenizer"
     settings = json_beside(source.files[0].parent / "tokenizer_config.json")
     return settings.get("add_prefix_space") is False and settings.get("legacy") is False

@@ -26,7 +26,7 @@ from tokbench.opening.recognition import Format
 from tokbench.opening.request import Composition, Opened
 from tokbench.opening.sentencepiece_template import template_beside
 from tokbench.opening.t5_extra_ids import with_extra_ids
-from tokbench.opening.tokenizer_classes import refuse_rules
+from tokbench.opening.tokenizer_classes import json_beside, refuse_rules
 from tokbench.opening.tokenizer_json import open_tokenizer_json
 from tokbench.opening.vocabulary_beside import other_ids, table_beside
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from tokbench.core.interfaces import Tokenizer
     from tokbench.formats.sentencepiece.model import SentencePieceFile
     from tokbench.formats.sentencepiece.pieces import ModelPiece
     from tokbench.libraries.sentencepiece.renumbered import PieceTable
@@ -118,18 +119,35 @@ def open_pieces(
         tokenizer = open_model(
             whole, name=source.name, path=source.files[0], post_processing=around, engine=request.engine
         )
+    changing = _changing(tokenizer, source)
     return Opened(
-        tokenizer=tokenizer,
+        tokenizer=changing or tokenizer,
         source=source,
         engine=engine,
         reason=reason,
-        compose=lambda: _composition(tokenizer),
+        compose=lambda: _composition(tokenizer, first="" if changing is None else "the rules of its class"),
         find_warnings=lambda: (
             *warnings,
             *contradictions,
             *_contradicted(source, tokenizer.model, pieces=pieces),
         ),
     )
+
+
+def _changing(tokenizer: KernelModel, source: Source) -> Tokenizer | None:
+    """Return the tokenizer of a class that changes texts before its model encodes them; None for other classes."""
+    if source.format is not Format.SENTENCEPIECE or not source.path.is_dir():
+        return None
+    from tokbench.opening.text_rules import rules_of_class
+
+    settings = json_beside(source.files[0].parent / "tokenizer_config.json")
+    unknown = source.config.roles.get("unk", tokenizer.model.trainer["unk_piece"])
+    rules = rules_of_class(class_of_folder(source), settings, unknown=unknown)
+    if rules is None:
+        return None
+    from tokbench.libraries.sentencepiece.changed import ChangedModel
+
+    return ChangedModel(tokenizer, rules)
 
 
 def _renumbered(model: KernelModel, table: PieceTable, *, source: Source, engine: str, reason: str) -> Opened:
@@ -155,10 +173,11 @@ def _renumbered(model: KernelModel, table: PieceTable, *, source: Source, engine
     )
 
 
-def _composition(tokenizer: KernelModel) -> Composition:
-    """Return the components of a model, in words."""
+def _composition(tokenizer: KernelModel, *, first: str = "") -> Composition:
+    """Return the components of a model, in words, with a step before its own normalization, if any."""
     normalizer, trainer = tokenizer.model.normalizer, tokenizer.model.trainer
-    steps = [normalizer["name"] or ("a table" if normalizer["precompiled_charsmap"] else "identity")]
+    steps = [first] if first else []
+    steps += [normalizer["name"] or ("a table" if normalizer["precompiled_charsmap"] else "identity")]
     steps += [
         words
         for name, words in (

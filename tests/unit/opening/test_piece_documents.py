@@ -72,22 +72,11 @@ def test_model_named_by_its_file_changes_no_text(tmp_path: Path) -> None:
     assert pieces_of(found.tokenizer, "É") != ["▁e"]
 
 
-@pytest.mark.parametrize(
-    ("name", "settings", "does"),
-    [
-        ("SiglipTokenizer", {}, "lower-cases a text and drops its punctuation"),
-        ("GPTSw3Tokenizer", {}, "drops what is not printed, and brings a text to NFC"),
-        ("DebertaV2Tokenizer", {"split_by_punct": True}, "cuts a text at punctuation"),
-        ("DebertaV2Tokenizer", {"do_lower_case": True}, "lower-cases a text"),
-    ],
-)
-def test_unsupported_text_changes_are_reported(
-    tmp_path: Path, name: str, settings: dict[str, Any], does: str
-) -> None:
-    folder = folder_of(tmp_path, name, **settings)
-    said = f"a {name} first {does}, which is not done here: it gives other ids for such texts"
-    assert said in opened(folder).warnings
-    assert said not in opened(folder / NAME).warnings
+def test_unsupported_text_changes_are_reported(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "SpeechT5Tokenizer", normalize=True)
+    said = "a SpeechT5Tokenizer first spells numbers in words, which is not done here: it gives other ids"
+    assert any(said in warning for warning in opened(folder).warnings)
+    assert not any(said in warning for warning in opened(folder / NAME).warnings)
 
 
 def test_classes_that_change_no_text_have_no_warning(tmp_path: Path) -> None:
