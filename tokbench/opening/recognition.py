@@ -12,7 +12,7 @@ from tokbench.errors import ModelFormatError, StoreError
 from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 from tokbench.opening.files import SUFFIXES, is_packed, plain_name, read_file, read_head
 from tokbench.opening.hub_cache import cached_folder, cached_model_name
-from tokbench.opening.tokenizer_classes import class_named_in, refuse_rules
+from tokbench.opening.refusals import KNOWN_FILES, is_broken_link, no_candidates, no_partner, refuse_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -82,7 +82,7 @@ def recognize(path: Path) -> Source:
         return Source(Format.SAVED, path, ())
     if path.is_dir():
         return _recognize_folder(cached_folder(path))
-    if _is_broken_link(path):
+    if is_broken_link(path):
         raise StoreError(
             f"{path} is a link to {path.readlink()}, which does not exist", hint="download the file again"
         )
@@ -117,47 +117,15 @@ def _recognize_folder(folder: Path, *, damaged: Mapping[Path, ModelFormatError] 
                 known[candidate] = error
             else:
                 return Source(recognized.format, folder, recognized.files, damaged=known)
-    _refuse_class(folder)
+    refuse_class(folder)
     if not known:
-        raise _no_candidates(folder)
+        raise no_candidates(folder, vocab_names=_VOCAB_NAMES, merges_names=_MERGES_NAMES)
     if len(known) == 1:
         raise next(iter(known.values()))
     wrong = "; ".join(error.message for error in known.values())
     raise ModelFormatError(
         folder, "a whole file of a tokenizer", f"none: {wrong}", hint="download the files again"
     )
-
-
-def _no_candidates(folder: Path) -> ModelFormatError:
-    broken = ", ".join(sorted(path.name for path in folder.iterdir() if _is_broken_link(path)))
-    for path in (folder / name for name in _VOCAB_NAMES):
-        if path.is_file():
-            return _no_partner(path, _MERGES_NAMES)
-    what, hint = "none of its files", _KNOWN_FILES
-    if broken:
-        what = f"links to missing files: {broken}"
-    elif (folder / _CONFIG).is_file():
-        what, hint = "only its configuration", f"get the vocabulary, too; {_KNOWN_FILES}"
-    return ModelFormatError(folder, "a folder with a tokenizer", what, hint=hint)
-
-
-def _refuse_class(folder: Path) -> None:
-    """Refuse a folder whose class has no subword vocabulary, or rules that no file has. Raises `ModelFormatError`."""
-    name = class_named_in(folder)
-    units = _CLASSES_WITHOUT_SUBWORDS.get(name or "")
-    if units is not None:
-        raise ModelFormatError(
-            folder,
-            "a vocabulary of BPE, Unigram or WordPiece",
-            f"a {name}, whose tokens are {units}",
-            hint=_KNOWN_FILES,
-        )
-    refuse_rules(name, path=folder)
-
-
-def _is_broken_link(path: Path) -> bool:
-    """Whether a path is a link to a missing file, as in a cache whose files were deleted."""
-    return path.is_symlink() and not path.exists()
 
 
 def _candidates(folder: Path) -> Iterable[list[Path]]:
@@ -197,7 +165,7 @@ def _recognize_file(path: Path) -> Source:
     if text.startswith(b"{"):
         return _recognize_json(path)
     if text.startswith(b"[") and plain_name(path).suffix == ".json":
-        raise ModelFormatError(path, "a JSON object", "a JSON array", hint=_KNOWN_FILES)
+        raise ModelFormatError(path, "a JSON object", "a JSON array", hint=KNOWN_FILES)
     return _recognize_lines(path, head)
 
 
@@ -236,6 +204,13 @@ def _recognize_lines(path: Path, head: bytes) -> Source:
             "words with counts, as fairseq's dictionaries have them (PhoBERT)",
             hint="they do not say how text becomes such words",
         )
+    if _SCORED_LINES.match(head):
+        raise ModelFormatError(
+            path,
+            "a SentencePiece model",
+            "its pieces and scores as text",
+            hint="name the .model file: it also says how text is split and normalized",
+        )
     if head.startswith(CLIP_LIST):
         return Source(Format.VOCAB_AND_MERGES, path, (path,))
     if head.startswith(b"#version") or _MERGE_LINES.match(head):
@@ -244,7 +219,7 @@ def _recognize_lines(path: Path, head: bytes) -> Source:
         raise ModelFormatError(path, "a SentencePiece model", f"a file that begins {head[:16]!r}")
     if _is_word_list(head):
         return Source(Format.WORDPIECE_VOCAB, path, (path,))
-    raise ModelFormatError(path, "a tokenizer", f"a file that begins {head[:16]!r}", hint=_KNOWN_FILES)
+    raise ModelFormatError(path, "a tokenizer", f"a file that begins {head[:16]!r}", hint=KNOWN_FILES)
 
 
 def _recognize_json(path: Path) -> Source:
@@ -266,7 +241,7 @@ def _recognize_json(path: Path) -> Source:
         )
     if not _VOCAB_JSON.match(data.removeprefix(_BYTE_ORDER_MARK)):
         raise ModelFormatError(
-            path, 'a JSON object with "model": {…}, or of tokens and ids', "neither", hint=_KNOWN_FILES
+            path, 'a JSON object with "model": {…}, or of tokens and ids', "neither", hint=KNOWN_FILES
         )
     return Source(Format.VOCAB_AND_MERGES, path, (path, _sibling(path, _MERGES_NAMES)))
 
@@ -277,13 +252,7 @@ def _sibling(path: Path, names: tuple[str, ...]) -> Path:
         for beside in _packed_or_not(path.parent / name):
             if beside.is_file():
                 return beside
-    raise _no_partner(path, names)
-
-
-def _no_partner(path: Path, names: tuple[str, ...]) -> ModelFormatError:
-    return ModelFormatError(
-        path, f"{' or '.join(names)} beside it", "none", hint="put the two files into one folder"
-    )
+    raise no_partner(path, names)
 
 
 def _partners(name: str) -> Iterator[str]:
@@ -327,6 +296,7 @@ _MERGE_LINES = re.compile(
     rb"(?:[^ \n]+ [^ \n]+(?: [0-9]+\r?)?\n){3}"
 )  # fastBPE appends the count of each merge
 _COUNTED_LINES = re.compile(rb"(?:[^ \n]+ [0-9]+\r?\n){8}")
+_SCORED_LINES = re.compile(rb"(?:[^\t\r\n]+\t-?[0-9.e-]+\r?\n){3}")
 _RWKV_LINES = re.compile(rb"1 '\\x00' 1\r?\n2 '\\x01' 1\r?\n")
 CLIP_LIST = b'"bpe_simple_vocab_16e6.txt#version'
 """First bytes of the only merges file that CLIP was published with."""
@@ -362,28 +332,10 @@ _FOLDER_PATTERNS = (
     "*.spm",
     "*tokenizer*.json",
     "bpe_simple_vocab_*.txt",
+    "*vocab*.txt",
 )
 _CONFIG = "tokenizer_config.json"
-_CLASSES_WITHOUT_SUBWORDS = {
-    "ByT5Tokenizer": "bytes",
-    "CanineTokenizer": "characters",
-    "DiaTokenizer": "bytes",
-    "JukeboxTokenizer": "letters",
-    "MgpstrTokenizer": "characters",
-    "MyT5Tokenizer": "bytes, rewritten by the morphology of a word",
-    "PerceiverTokenizer": "bytes",
-    "Pop2PianoTokenizer": "notes of music",
-    "TransfoXLTokenizer": "words, in a pickle",
-    "VitsTokenizer": "letters or phonemes",
-    "Wav2Vec2CTCTokenizer": "letters",
-    "Wav2Vec2PhonemeCTCTokenizer": "phonemes",
-}
-"""Classes of transformers without a subword vocabulary → the units of their vocabulary."""
-_NOT_A_TOKENIZER = re.compile(rf"{re.escape(_CONFIG)}|vocab.*\.json")
-"""Files that match the folder patterns but hold no tokenizer of their own."""
+_NOT_A_TOKENIZER = re.compile(rf"{re.escape(_CONFIG)}|vocab.*\.json|^mmproj|-(?!0*1-)[0-9]+-of-[0-9]+\.gguf")
+"""Files that match the folder patterns but hold no tokenizer of their own, as GGUF files after the first of several."""
 _GENERIC_NAMES = {name.partition(".")[0] for name in (*_FOLDER_NAMES, *_VOCAB_NAMES, "tokenizer_config.json")}
 """Names up to the first dot, as there are also files such as tokenizer.model.v3."""
-_KNOWN_FILES = (
-    "supported: a saved folder, .tiktoken, tokenizer.json, a SentencePiece .model, vocab.json with merges.txt, "
-    "vocab.txt, .gguf, tekken.json, .tokbin, llama2.c's tokenizer.bin"
-)

@@ -159,6 +159,10 @@ def _check_reading(
         warnings.append(
             f"pieces of several words are made by {counted(len(across), 'merge')}, as {across[0]!r}: is text cut there?"
         )
+    if (path.parent / "dict.txt").is_file():
+        warnings.append(
+            "dict.txt beside it gives the tokens other ids, as models of fairseq know them: it is not used"
+        )
     if missing := 0 if suffix else missing_bytes(vocab):
         warnings.append(f"{missing} of the 256 bytes have no piece: a text loses them")
     return tuple(warnings)

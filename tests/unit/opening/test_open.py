@@ -95,6 +95,37 @@ def test_folder_without_a_complete_tokenizer_is_refused(
         recognize(tmp_path)
 
 
+def test_a_folder_around_that_of_a_tokenizer_names_it(tmp_path: Path) -> None:
+    for name in ("text_encoder", "tokenizer", "tokenizer_2"):
+        (tmp_path / name).mkdir()
+    for name in ("tokenizer", "tokenizer_2"):
+        (tmp_path / name / "merges.txt").write_text("#version: 0.2\n", encoding="utf-8")
+    with pytest.raises(ModelFormatError) as caught:
+        recognize(tmp_path)
+    assert caught.value.hint == "name a folder inside it: tokenizer, tokenizer_2"
+
+
+def test_of_a_gguf_in_several_files_the_first_is_opened(tmp_path: Path) -> None:
+    for name in ("m-00001-of-00002.gguf", "m-00002-of-00002.gguf", "mmproj-m.gguf"):
+        (tmp_path / name).write_bytes(b"GGUF" + b"\0" * 20)
+    source = recognize(tmp_path)
+    assert [path.name for path in source.files] == ["m-00001-of-00002.gguf"]
+    (tmp_path / "other.gguf").write_bytes(b"GGUF" + b"\0" * 20)
+    with pytest.raises(ModelFormatError, match=r"several: m-00001-of-00002\.gguf, other\.gguf"):
+        recognize(tmp_path)
+
+
+def test_a_word_list_of_another_name_is_found_in_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "bert-vocab.txt").write_text("[UNK]\na\n", encoding="utf-8")
+    assert recognize(tmp_path).format is Format.WORDPIECE_VOCAB
+
+
+def test_the_pieces_of_a_model_as_text_name_the_model(tmp_path: Path) -> None:
+    (tmp_path / "m.vocab").write_text("<unk>\t0\n<s>\t0\na\t-1.5e-05\n", encoding="utf-8")
+    with pytest.raises(ModelFormatError, match="its pieces and scores as text"):
+        recognize(tmp_path / "m.vocab")
+
+
 def test_saved_folder_opens(tmp_path: Path) -> None:
     trained = tokbench.train(["low lower lowest"] * 3, vocab_size=262)
     trained.save(tmp_path / "saved")

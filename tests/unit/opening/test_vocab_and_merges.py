@@ -170,6 +170,12 @@ def test_whisper_begins_with_its_tokens_for_a_transcript(tmp_path: Path) -> None
     assert tokenizer.with_template("low") == [260, 261, 257, 259]
 
 
+def test_a_dictionary_of_fairseq_beside_it_is_warned_of(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path)
+    (folder / "dict.txt").write_text("13 850\n262 800\n", encoding="utf-8")
+    assert any("dict.txt beside it gives" in warning for warning in opened(folder, pattern="gpt2").warnings)
+
+
 def test_an_unknown_class_is_named(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, tokenizer_config={"tokenizer_class": "TapexTokenizer"})
     with pytest.raises(

@@ -1,0 +1,93 @@
+"""Errors for folders that hold no tokenizer: what is missing, where it may be, or which class does not need one."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from tokbench.errors import ModelFormatError
+from tokbench.opening.tokenizer_classes import class_named_in, refuse_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+KNOWN_FILES = (
+    "supported: a saved folder, .tiktoken, tokenizer.json, a SentencePiece .model, vocab.json with merges.txt, "
+    "vocab.txt, .gguf, tekken.json, .tokbin, llama2.c's tokenizer.bin"
+)
+_CONFIG = "tokenizer_config.json"
+_CLASSES_WITHOUT_SUBWORDS = {
+    "ByT5Tokenizer": "bytes",
+    "CanineTokenizer": "characters",
+    "DiaTokenizer": "bytes",
+    "JukeboxTokenizer": "letters",
+    "MgpstrTokenizer": "characters",
+    "MyT5Tokenizer": "bytes, rewritten by the morphology of a word",
+    "PerceiverTokenizer": "bytes",
+    "Pop2PianoTokenizer": "notes of music",
+    "TransfoXLTokenizer": "words, in a pickle",
+    "VitsTokenizer": "letters or phonemes",
+    "Wav2Vec2CTCTokenizer": "letters",
+    "Wav2Vec2PhonemeCTCTokenizer": "phonemes",
+}
+"""Classes of transformers without a subword vocabulary → the units of their vocabulary."""
+_TELLING = ("tokenizer.json", "*.model", "*.tiktoken", "merges.txt", "vocab.txt", "tekken.json")
+"""Files by which a folder inside a model's folder is taken for that of its tokenizer."""
+_MAX_FOLDERS = 64
+
+
+def refuse_class(folder: Path) -> None:
+    """Refuse a folder whose class has no subword vocabulary, or rules that no file has. Raises `ModelFormatError`."""
+    name = class_named_in(folder)
+    units = _CLASSES_WITHOUT_SUBWORDS.get(name or "")
+    if units is not None:
+        raise ModelFormatError(
+            folder,
+            "a vocabulary of BPE, Unigram or WordPiece",
+            f"a {name}, whose tokens are {units}",
+            hint=KNOWN_FILES,
+        )
+    refuse_rules(name, path=folder)
+
+
+def no_candidates(
+    folder: Path, *, vocab_names: Sequence[str], merges_names: Sequence[str]
+) -> ModelFormatError:
+    """Return the error for a folder without a file that could be a tokenizer.
+
+    Args:
+        folder: the folder.
+        vocab_names: the names of vocabularies that need merges beside them.
+        merges_names: the names of these merges.
+    """
+    broken = ", ".join(sorted(path.name for path in folder.iterdir() if is_broken_link(path)))
+    for path in (folder / name for name in vocab_names):
+        if path.is_file():
+            return no_partner(path, merges_names)
+    what, hint = "none of its files", KNOWN_FILES
+    if broken:
+        what = f"links to missing files: {broken}"
+    elif inside := _folders_inside(folder):
+        what, hint = "none of its files", f"name a folder inside it: {', '.join(inside)}"
+    elif (folder / _CONFIG).is_file():
+        what, hint = "only its configuration", f"get the vocabulary, too; {KNOWN_FILES}"
+    return ModelFormatError(folder, "a folder with a tokenizer", what, hint=hint)
+
+
+def no_partner(path: Path, names: Sequence[str]) -> ModelFormatError:
+    """Return the error for a vocabulary without merges, or the reverse."""
+    return ModelFormatError(
+        path, f"{' or '.join(names)} beside it", "none", hint="put the two files into one folder"
+    )
+
+
+def is_broken_link(path: Path) -> bool:
+    """Whether a path is a link to a missing file, as in a cache whose files were deleted."""
+    return path.is_symlink() and not path.exists()
+
+
+def _folders_inside(folder: Path) -> list[str]:
+    """Return the names of the folders inside a folder that look like those of tokenizers."""
+    inside = sorted(islice((path for path in folder.iterdir() if path.is_dir()), _MAX_FOLDERS))
+    return [path.name for path in inside if any(next(path.glob(name), None) for name in _TELLING)]
