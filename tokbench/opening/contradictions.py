@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokbench.formats.post_processors import UnknownPostProcessingError, parse_post_processing
-from tokbench.opening.tokenizer_classes import json_beside, read_declared
+from tokbench.opening.tokenizer_classes import class_named_in, json_beside, read_declared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -33,6 +33,8 @@ _ENDS = {
 }
 """Classes of transformers 4 that put bos and eos around a text by settings, not by the file → the default settings."""
 
+_OF_LANGUAGES = ("MBartTokenizer", "MBart50Tokenizer", "NllbTokenizer", "SeamlessM4TTokenizer")
+"""Classes that put the token of the language `src_lang` beside a text."""
 _PUBLISHED = ("BaichuanTokenizer", "InternLM2Tokenizer", "InternLMTokenizer")
 """Classes published with their models that put bos in front of a text by default."""
 
@@ -68,26 +70,33 @@ def contradictions(document: Mapping[str, Any], *, folder: Path) -> Iterator[Con
     configured = json_beside(folder / _CONFIG)
     for normalizer in _steps(document.get("normalizer")):
         if normalizer.get("type") == "BertNormalizer":
+            unset = {"strip_accents": normalizer.get("lowercase")}  # null means as lowercase
             for option, normalizer_option in _BERT.items():
-                yield from _contradiction(configured, option, normalizer.get(normalizer_option))
-    prefixes = [
-        step["add_prefix_space"]
-        for step in _steps(document.get("pre_tokenizer"))
-        if step.get("type") == "ByteLevel" and "add_prefix_space" in step
-    ]
-    if prefixes:
+                own = normalizer.get(normalizer_option)
+                yield from _contradiction(configured, option, unset.get(option) if own is None else own)
+    steps = [step for part in ("normalizer", "pre_tokenizer") for step in _steps(document.get(part))]
+    if prefixes := [is_put for step in steps if (is_put := _prefixes_space(step)) is not None]:
         yield from _contradiction(configured, "add_prefix_space", any(prefixes))
 
 
-def contradicted_tokenizer_json(document: Mapping[str, Any], *, folder: Path, name: str) -> Iterator[str]:
-    """Yield the contradictions as sentences, in which the document is called `name`."""
-    return (contradiction.sentence(name) for contradiction in contradictions(document, folder=folder))
+def _prefixes_space(step: Mapping[str, Any]) -> bool | None:
+    """Return whether a normalizer or pre-tokenizer puts a space in front of a text; None if it is of another kind."""
+    match step.get("type"):
+        case "ByteLevel" if "add_prefix_space" in step:
+            return bool(step["add_prefix_space"])
+        case "Metaspace" if "prepend_scheme" in step:
+            return bool(step["prepend_scheme"] != "never")
+        case "Metaspace":
+            return bool(step.get("add_prefix_space", True))
+        case "Prepend":
+            return True
+    return None
 
 
-def contradicted_ends(
+def contradicted_tokenizer_json(
     document: Mapping[str, Any], *, folder: Path, name: str, config: TokenizerConfig
 ) -> Iterator[str]:
-    """Yield a sentence for each end of a text at which the class writes something else than the template.
+    """Yield a sentence for each contradiction: of a setting, of the language, and at the ends of a text.
 
     Args:
         document: a parsed `tokenizer.json`.
@@ -95,6 +104,15 @@ def contradicted_ends(
         name: its name in the sentences.
         config: the configuration read from the folder.
     """
+    yield from (contradiction.sentence(name) for contradiction in contradictions(document, folder=folder))
+    yield from _contradicted_language(document, folder=folder, name=name)
+    yield from _contradicted_ends(document, folder=folder, name=name, config=config)
+
+
+def _contradicted_ends(
+    document: Mapping[str, Any], *, folder: Path, name: str, config: TokenizerConfig
+) -> Iterator[str]:
+    """Yield a sentence for each end of a text at which the class writes something else than the template."""
     class_name = read_declared(folder, config).class_name or ""
     if class_name not in _ENDS:
         return
@@ -116,6 +134,23 @@ def contradicted_ends(
                 f"the {class_name} of transformers 4 puts {text if is_put else 'nothing'} {end} a text, and the "
                 f"template of {name} {text if is_there else 'nothing'}, which is used"
             )
+
+
+def _contradicted_language(document: Mapping[str, Any], *, folder: Path, name: str) -> Iterator[str]:
+    """Yield a sentence if the class writes the token of another language than the template does."""
+    class_name, said = class_named_in(folder), json_beside(folder / _CONFIG).get("src_lang")
+    if class_name not in _OF_LANGUAGES or not isinstance(said, str):
+        return
+    try:
+        template = parse_post_processing(document).template
+    except UnknownPostProcessingError:
+        return
+    written = {text for part in (() if template is None else template.single) for text in part.tokens}
+    if not written & {said, f"__{said}__"}:
+        yield (
+            f"{_CONFIG} says src_lang={said}, whose token a {class_name} puts beside a text, and the template of "
+            f"{name} has another one, which is used"
+        )
 
 
 def unsaid_begin(config: TokenizerConfig, *, folder: Path, usual: str) -> Iterator[str]:

@@ -42,6 +42,68 @@ def test_contradictory_normalization_is_reported(
     assert (found or "") in "".join(told)
 
 
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_accents_that_a_tokenizer_json_leaves_open_are_stripped_with_the_case(
+    tmp_path: Path, lowercase: bool
+) -> None:
+    document = json.loads(huggingface.wordpiece())
+    document["normalizer"] = {
+        "type": "BertNormalizer",
+        "clean_text": True,
+        "handle_chinese_chars": True,
+        "strip_accents": None,
+        "lowercase": lowercase,
+    }
+    put(tmp_path, {"tokenizer.json": document, "tokenizer_config.json": {"strip_accents": False}})
+    assert any("strip_accents=false" in each for each in opened(tmp_path).warnings) is lowercase
+
+
+@pytest.mark.parametrize(
+    ("part", "step"),
+    [
+        ("normalizer", {"type": "Prepend", "prepend": "▁"}),
+        (
+            "pre_tokenizer",
+            {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first", "split": True},
+        ),
+        ("pre_tokenizer", {"type": "Metaspace", "replacement": "▁", "add_prefix_space": True}),
+    ],
+)
+def test_another_space_in_front_of_pieces_is_reported(
+    tmp_path: Path, part: str, step: dict[str, Any]
+) -> None:
+    document = json.loads(huggingface.unigram()) | {"normalizer": None, "pre_tokenizer": None, part: step}
+    put(tmp_path, {"tokenizer.json": document, "tokenizer_config.json": {"add_prefix_space": False}})
+    said = "add_prefix_space=false, and tokenizer.json true"
+    assert any(said in each for each in opened(tmp_path).warnings)
+    put(tmp_path, {"tokenizer_config.json": {"add_prefix_space": True}})
+    assert not any("add_prefix_space" in each for each in opened(tmp_path).warnings)
+
+
+@pytest.mark.parametrize(
+    ("name", "language", "is_said"),
+    [
+        ("NllbTokenizer", "fra_Latn", True),
+        ("NllbTokenizer", "<s>", False),
+        ("XLMRobertaTokenizer", "fra_Latn", False),
+    ],
+)
+def test_another_language_than_that_of_the_template_is_reported(
+    tmp_path: Path, name: str, language: str, is_said: bool
+) -> None:
+    document = json.loads(huggingface.unigram())
+    token = {"id": "<s>", "type_id": 0}
+    document["post_processor"] = {
+        "type": "TemplateProcessing",
+        "single": [{"SpecialToken": token}, {"Sequence": {"id": "A", "type_id": 0}}],
+        "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}],
+        "special_tokens": {"<s>": {"id": "<s>", "ids": [0], "tokens": ["<s>"]}},
+    }
+    settings = {"tokenizer_class": name, "src_lang": language}
+    put(tmp_path, {"tokenizer.json": document, "tokenizer_config.json": settings})
+    assert any(f"says src_lang={language}" in each for each in opened(tmp_path).warnings) is is_said
+
+
 @pytest.mark.parametrize("name", ["tokenizer.json", "tokenizer.model"])
 def test_contradictory_prefix_space_is_reported(tmp_path: Path, name: str) -> None:
     file = (
