@@ -61,10 +61,14 @@ def changed_text(source: Source) -> Iterator[str]:
     """Yield sentences about what the class of a folder does to a text, if that is not done here or not certain."""
     name, folder = class_of_folder(source), source.files[0].parent
     if name is None:
+        if source.path.is_dir() and (folder / "dict.txt").is_file():
+            yield "dict.txt beside the model gives its pieces other ids, as models of fairseq know them: it is not used"
         return
     settings = json_beside(folder / "tokenizer_config.json")
     if name == "SpeechT5Tokenizer" and settings.get("normalize") is True:
         yield f"a {name} first spells numbers in words, which is not done here: it gives other ids for such texts"
+    if name == "Speech2TextTokenizer" and settings.get("do_lower_case") is True:
+        yield f"a {name} of transformers 4 first lower-cases a text, and version 5 does not, nor is it done here"
     if name == "DebertaV2Tokenizer" and settings.get("split_by_punct") is True:
         yield (
             f"versions of a {name} differ at punctuation, at which they cut a text: here it is cut as by the class in "

@@ -22,7 +22,7 @@ from tokbench.opening.tokenizer_classes import json_beside
 from tokbench.opening.vocab_txt import dumped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tokbench.core.descriptions import PostProcessing
     from tokbench.formats.sentencepiece.model import SentencePieceFile
@@ -34,6 +34,7 @@ _DEFAULTS = {
     "XLNetTokenizer": {"do_lower_case": False, "keep_accents": False},
     "FNetTokenizer": {"do_lower_case": False, "keep_accents": True},
 }
+_MASKS = ("[MASK]", "<mask>")
 _COMMA_COSTS = 100
 """Subtracted from the score of a number with a comma, which makes it worse than its parts."""
 
@@ -78,6 +79,23 @@ def document_of_class(source: Source, model: SentencePieceFile, *, around: PostP
             },
         }
     )
+
+
+def versions_differ(source: Source, pieces: Sequence[ModelPiece]) -> Iterator[str]:
+    """Yield a sentence about the symbols of a model after which versions of its class differ in the spaces.
+
+    Args:
+        source: the path that the user gave.
+        pieces: the pieces of the model.
+    """
+    symbols = [
+        piece.text for piece in pieces if piece.type is PieceType.USER_DEFINED and piece.text not in _MASKS
+    ]
+    if symbols:
+        yield (
+            f"versions of a {class_of_folder(source)} differ in the spaces around the symbols of the model, as "
+            f"{symbols[0]!r}: its class in Python puts none after them, and here there is one, as in its fast classes"
+        )
 
 
 def _added_token(id: int, piece: ModelPiece, flags: Mapping[str, bool]) -> Mapping[str, Any]:

@@ -20,7 +20,7 @@ from tokbench.opening.class_roles import CLASS_ROLES, with_class_roles
 from tokbench.opening.contradictions import contradicted_model, unsaid_begin
 from tokbench.opening.files import read_file
 from tokbench.opening.piece_classes import changed_text, class_of_folder, drops_prefix, spaces_after_tokens
-from tokbench.opening.piece_documents import document_of_class
+from tokbench.opening.piece_documents import document_of_class, versions_differ
 from tokbench.opening.piece_order import in_order, piece_order
 from tokbench.opening.recognition import Format
 from tokbench.opening.request import Composition, Opened
@@ -112,6 +112,7 @@ def open_pieces(
         )
         document = document_of_class(source, tokenizer.model, around=around)
         if document is not None:
+            warnings = (*warnings, *versions_differ(source, pieces))
             return open_tokenizer_json(document, source=source, request=request, warnings=warnings)
     else:
         around = NOTHING
@@ -164,11 +165,14 @@ def _renumbered(model: KernelModel, table: PieceTable, *, source: Source, engine
         reason=reason,
         compose=lambda: replace(_composition(model), model=f"{_composition(model).model}, ids of its class"),
         find_warnings=lambda: (
-            (
-                f"{counted(missing, 'piece')} of {source.files[0].name} {is_or_are(missing)} unknown to the model",
-            )
-            if missing
-            else ()
+            *(
+                (
+                    f"{counted(missing, 'piece')} of {source.files[0].name} {is_or_are(missing)} unknown to the model",
+                )
+                if missing
+                else ()
+            ),
+            *changed_text(source),
         ),
     )
 

@@ -58,6 +58,22 @@ def test_text_is_changed_as_the_class_changes_it(
     assert found.warnings == ()
 
 
+def test_symbols_around_which_versions_of_a_class_differ_are_warned_of(tmp_path: Path) -> None:
+    symbols = [ModelPiece(text, 0.0, PieceType.USER_DEFINED) for text in ("[MASK]", "(")]
+    controls = [ModelPiece(text, 0.0, PieceType.CONTROL) for text in ("<pad>", "[CLS]", "[SEP]")]
+    pieces = [unknown(), *controls, *symbols, *scored({"▁": -2.0})]
+    config = {"tokenizer_class": "AlbertTokenizer"}
+    folder = put(tmp_path, {NAME: written(pieces), "tokenizer_config.json": config})
+    [warning] = opened(folder).warnings
+    assert "symbols of the model, as '('" in warning
+
+
+def test_a_dictionary_of_fairseq_beside_a_model_is_warned_of(tmp_path: Path) -> None:
+    folder = put(tmp_path, {NAME: written([unknown(), *scored({"▁": -2.0})]), "dict.txt": b"hi 12\n"})
+    assert any("dict.txt beside the model gives" in warning for warning in opened(folder).warnings)
+    assert opened(folder / NAME).warnings == ()
+
+
 def test_templates_have_the_type_ids_of_the_class(tmp_path: Path) -> None:
     tokenizer: Any = tokbench.load(folder_of(tmp_path / "xlnet", "XLNetTokenizer"))
     made = tokenizer.model_input("e", "a")

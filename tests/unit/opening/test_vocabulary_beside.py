@@ -63,6 +63,12 @@ def test_speech2text_appends_eos(tmp_path: Path) -> None:
     assert loaded(tmp_path, declared("Speech2TextTokenizer")).with_template("hi") == [5, 4, 2]
 
 
+def test_the_case_that_only_older_classes_of_speech2text_fold_is_warned_of(tmp_path: Path) -> None:
+    beside = declared("Speech2TextTokenizer", do_lower_case=True)
+    made = opened(put(tmp_path, {"m.model": written(HI), "vocab.json": IDS, **beside}))
+    assert any("of transformers 4 first lower-cases a text" in warning for warning in made.warnings)
+
+
 def test_added_tokens_in_the_configuration_are_special(tmp_path: Path) -> None:
     beside = declared("Speech2TextTokenizer", added_tokens_decoder={"12": entry("<x>")})
     assert loaded(tmp_path, beside).encode("hi<x>", special=SpecialPolicy.ENCODE) == [5, 4, 12]
