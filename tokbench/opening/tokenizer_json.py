@@ -342,13 +342,14 @@ def _warnings(document: Mapping[str, Any], kind: str) -> list[str]:
 def _contradicted(document: Mapping[str, Any], source: Source) -> Iterator[str]:
     """Yield how the files beside a `tokenizer.json` contradict it; a document built from other files follows them."""
     from tokbench.opening.contradictions import contradicted_tokenizer_json
+    from tokbench.opening.other_models import other_models
     from tokbench.opening.recognition import Format
 
     path = source.files[0]
     if source.format is Format.TOKENIZER_JSON:
-        yield from contradicted_tokenizer_json(
-            document, folder=path.parent, name=path.name, config=source.config
-        )
+        folder, config = path.parent, source.config
+        yield from contradicted_tokenizer_json(document, folder=folder, name=path.name, config=config)
+        yield from other_models(document, source)
 
 
 def _unreachable(document: Mapping[str, Any]) -> list[str]:

@@ -52,6 +52,11 @@ def table_beside(source: Source) -> PieceTable | None:
     return _TABLES[name](source, json_beside(path.parent / "tokenizer_config.json"))
 
 
+def is_renumbered(source: Source) -> bool:
+    """Whether the class of a folder takes the ids of its pieces from a `vocab.json`."""
+    return _class_of(source) in _TABLES
+
+
 def other_ids(source: Source, pieces: Iterable[str]) -> str | None:
     """Return a sentence if a `vocab.json` beside a model gives other ids, which are not used, else None."""
     path = source.files[0]

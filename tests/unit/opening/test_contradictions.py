@@ -12,6 +12,7 @@ from support.sentencepiece_models import scored, unknown, written
 from support.small_files import opened
 
 import tokbench
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -162,6 +163,33 @@ def test_missing_template_of_a_class_with_bos_is_reported(tmp_path: Path) -> Non
         "the LlamaTokenizer of transformers 4 puts <|begin_of_text|> in front of a text, and the template of "
         "tokenizer.json nothing, which is used"
     )
+
+
+@pytest.mark.parametrize(
+    ("pieces", "beside", "is_said"),
+    [
+        (["▁", "▁a", "b", "c"], {}, False),
+        (["▁a", "▁", "b", "c"], {}, True),
+        (["▁a", "▁", "b"], {"tokenizer_config.json": {"tokenizer_class": "XLMRobertaTokenizer"}}, False),
+        (["▁a", "▁", "b"], {"tokenizer_config.json": {"tokenizer_class": "M2M100Tokenizer"}}, False),
+    ],
+)
+def test_a_model_with_other_ids_is_reported(
+    tmp_path: Path, pieces: list[str], beside: dict[str, Any], is_said: bool
+) -> None:
+    ends = [ModelPiece(text, 0.0, PieceType.CONTROL) for text in ("<s>", "</s>")]
+    vocab = [[text, 0.0] for text in ("<unk>", "<s>", "</s>", "▁", "▁a", "b")]
+    document = json.loads(huggingface.unigram())
+    document["model"] |= {"vocab": vocab, "unk_id": 0}
+    document |= {"added_tokens": [], "post_processor": None}
+    model = written([unknown(), *ends, *scored(dict.fromkeys(pieces, -1.0))])
+    put(tmp_path, {"tokenizer.json": document, "tokenizer.model": model, **beside})
+    assert any("are not of one tokenizer" in each for each in opened(tmp_path).warnings) is is_said
+
+
+def test_a_damaged_model_beside_a_tokenizer_json_is_not_reported(tmp_path: Path) -> None:
+    put(tmp_path, {"tokenizer.json": huggingface.unigram(), "tokenizer.model": b"\n\x0e\n\x05<unk>\xff"})
+    assert opened(tmp_path).warnings == ()
 
 
 def set_fields(path: Path, **fields: Any) -> None:
