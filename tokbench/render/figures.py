@@ -47,8 +47,8 @@ def shown(value: float | None, metric: Metric) -> str:
     return _percent(value) if metric.share else f"{value:,.3f}"
 
 
-def shown_figure(figure: Figure | None, metric: Metric) -> str:
-    """Format a figure with its interval, if it has one; "–" for None.
+def shown_figure(figure: Figure | None, metric: Metric, *, mark: str = "") -> str:
+    """Format a figure with a mark, and with its interval, if it has one; "–" for None.
 
     >>> from tokbench.evaluation.figures import Figure
     >>> from tokbench.metrics.catalogue import METRICS
@@ -58,7 +58,7 @@ def shown_figure(figure: Figure | None, metric: Metric) -> str:
     """
     if figure is None or figure.value is None:
         return NONE
-    text, interval = shown(figure.value, metric), figure.interval
+    text, interval = f"{shown(figure.value, metric)}{mark}", figure.interval
     # An interval may be a point: bytes per token of a byte tokenizer cannot vary.
     if interval is None or interval.low == interval.high:
         return text

@@ -28,6 +28,7 @@ from tokbench.evaluation.units import UnitKeys, aligned_unit
 from tokbench.metrics.bootstrap import resamples
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.fairness import gini
+from tokbench.render.comparison.group_tables import groups_table
 from tokbench.render.comparison.output import comparison_forms, render_comparison
 from tokbench.render.comparison.tables import summary_table
 from tokbench.render.html.tables import figures_table
@@ -315,6 +316,18 @@ def test_language_with_lost_text_is_marked(line: str, otherwise: Literal["nothin
     assert re.search(r"^ de +\d\.\d+\? ±?[\d.…]+ +\d\.\d+ ", shown, re.MULTILINE)
     assert re.search(r"^ en +1\.000 +1\.000 ", shown, re.MULTILINE)
     assert re.search(r"^ Gini +\d\.\d+\? ±?[\d.…]+ +\d\.\d+ ", shown, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["bytes_per_token", "unk_rate"])
+def test_group_with_lost_text_is_marked(name: str) -> None:
+    documents = [*documents_of("aa a", group="known"), *documents_of("ccc c a", group="foreign")]
+    found = compared(Toy("a", " "), Toy("a", " ", otherwise="bytes", name="kept"), documents=documents)
+    table = groups_table(found, METRICS[name])
+    marked = {row[0].text: ["?" in cell.text for cell in row[2:]] for row in table.rows}
+    is_marked = name == "bytes_per_token"  # the share of unknown tokens is what is lost
+    assert marked == {"known": [False, False], "foreign": [is_marked, False]}
+    assert ("cheap because text is lost" in table.caption) == is_marked
+    assert "? more than 1 % unknown or dropped" in printed(found)
 
 
 def test_one_language_with_text_has_no_gini() -> None:

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING
 
 from tokbench.evaluation.evaluated_tokenizer import groups_in_order
 from tokbench.render.comparison.tables import baseline_of, initial_order
-from tokbench.render.figures import LOSSY, MEANING_OF_LOSSY, shown_figure, shown_gini, shown_premium
+from tokbench.render.figures import (
+    LOSSY,
+    MEANING_OF_LOSSY,
+    loses_text,
+    shown_figure,
+    shown_gini,
+    shown_premium,
+)
 from tokbench.render.glyphs import visible
 from tokbench.render.table import Cell, Column, Table, count_column, text_cell, text_column
 
@@ -29,8 +36,12 @@ def groups_table(comparison: Comparison, metric: Metric, groups: Iterable[str] |
     base = baseline_of(comparison)
     names = groups_in_order(base, base.groups if groups is None else groups, metric)
     sizes = comparison.tokenizers[0].evaluation.groups
+    columns = [
+        tuple(_figure_cell(tokenizer, name, metric) for name in names) for tokenizer in comparison.tokenizers
+    ]
+    is_marked = any(LOSSY in cell.text for column in columns for cell in column)
     return Table(
-        f"{metric.title} by group",
+        f"{metric.title} by group{f'; {LOSSY}: {MEANING_OF_LOSSY}' if is_marked else ''}",
         (
             text_column("group", names),
             count_column(
@@ -40,15 +51,8 @@ def groups_table(comparison: Comparison, metric: Metric, groups: Iterable[str] |
                 is_detail=True,
             ),
             *(
-                Column(
-                    visible(tokenizer.name),
-                    tuple(
-                        Cell(shown_figure(figure, metric), figure.value)
-                        for figure in (tokenizer.groups[name][metric.name] for name in names)
-                    ),
-                    first=initial_order(metric),
-                )
-                for tokenizer in comparison.tokenizers
+                Column(visible(tokenizer.name), cells, first=initial_order(metric))
+                for tokenizer, cells in zip(comparison.tokenizers, columns, strict=True)
             ),
         ),
         corner=metric.title,
@@ -96,6 +100,13 @@ def premiums_table(comparison: Comparison) -> Table | None:
 
 def _bars_title(comparison: Comparison) -> str:
     return visible(comparison.baseline) if len(comparison.tokenizers) > 1 else ""
+
+
+def _figure_cell(tokenizer: EvaluatedTokenizer, group: str, metric: Metric) -> Cell:
+    """Format a figure of a group; one that is not a share is marked where lost text makes it look better than it is."""
+    figure = tokenizer.groups[group][metric.name]
+    mark = LOSSY if not metric.share and loses_text(tokenizer, group) else ""
+    return _lossy_cell(shown_figure(figure, metric, mark=mark), figure.value)
 
 
 def _premium_cell(tokenizer: EvaluatedTokenizer, language: str) -> Cell:

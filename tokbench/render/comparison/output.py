@@ -96,16 +96,21 @@ def _print_groups(comparison: Comparison, metric: Metric, *, console: Console) -
     """Print the premiums of languages, and a metric of the other groups."""
     premiums = premiums_table(comparison)
     if premiums is not None:
-        write_table(premiums, bar_width=_BAR_WIDTH, console=console)
-        if any(LOSSY in cell.text for row in premiums.rows for cell in row[1:]):
-            console.print(Text(f"{LOSSY} {MEANING_OF_LOSSY}", style="dim"))
+        _print_marked(premiums, console=console)
     elif comparison.fairness_gap:
         console.print(Text(f"no premium of languages: {comparison.fairness_gap}", style="dim"))
     fair = (tokenizer.fairness for tokenizer in comparison.tokenizers)
     languages = {language for fairness in fair if fairness is not None for language in fairness.premiums}
     groups = [group for group in comparison.tokenizers[0].groups if group not in languages]
     if groups:
-        write_table(groups_table(comparison, metric, groups), bar_width=_BAR_WIDTH, console=console)
+        _print_marked(groups_table(comparison, metric, groups), console=console)
+
+
+def _print_marked(table: Table, *, console: Console) -> None:
+    """Print a table, and the meaning of the mark for lost text if it is used."""
+    write_table(table, bar_width=_BAR_WIDTH, console=console)
+    if any(LOSSY in cell.text for row in table.rows for cell in row[1:]):
+        console.print(Text(f"{LOSSY} {MEANING_OF_LOSSY}", style="dim"))
 
 
 def _training_setup(comparison: Comparison, training_setup: TrainingSetup) -> str:
