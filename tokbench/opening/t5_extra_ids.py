@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tokbench.formats.tokenizer_config.fields import AddedToken
+from tokbench.opening.piece_classes import class_of_pieces
 from tokbench.opening.tokenizer_classes import json_beside
 
 if TYPE_CHECKING:
@@ -45,12 +46,9 @@ def with_extra_ids(config: TokenizerConfig, *, folder: Path, pieces: Collection[
 
 
 def _count(config: TokenizerConfig, folder: Path) -> int:
-    """Return the number of sentinels; 0 for other models than T5, and for an invalid number."""
-    model = json_beside(folder / "config.json")
-    name = config.tokenizer_class or model.get("tokenizer_class")
-    is_t5 = name.removesuffix("Fast") == _CLASS if isinstance(name, str) else model.get("model_type") == "t5"
+    """Return the number of sentinels; 0 for other classes than T5's, and for an invalid number."""
     settings = json_beside(folder / "tokenizer_config.json")
-    if not is_t5 or "added_tokens_decoder" in settings:
+    if class_of_pieces(folder, config) != _CLASS or "added_tokens_decoder" in settings:
         return 0
     count = settings.get("extra_ids", _USUAL)
     return count if type(count) is int and 0 <= count <= _MOST else 0

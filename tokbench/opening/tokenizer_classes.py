@@ -214,21 +214,22 @@ def read_declared(folder: Path, config: TokenizerConfig) -> Declared:
         folder: the folder of the vocabulary.
         config: the configuration already read from it.
     """
-    prefix = json_beside(folder / "tokenizer_config.json").get("add_prefix_space")
+    settings = json_beside(folder / "tokenizer_config.json")
+    prefix = settings.get("add_prefix_space")
     return Declared(
         config=config,
-        class_name=class_named_in(folder),
+        class_name=_class_named(settings, json_beside(folder / "config.json")),
         add_prefix_space=prefix if isinstance(prefix, bool) else None,
     )
 
 
 def class_named_in(folder: Path) -> str | None:
     """Return the class that the files of a folder name, or that their `model_type` implies, without "Fast", or None."""
-    model = json_beside(folder / "config.json")
-    named = (
-        json_beside(folder / "tokenizer_config.json").get("tokenizer_class"),
-        model.get("tokenizer_class"),
-    )
+    return _class_named(json_beside(folder / "tokenizer_config.json"), json_beside(folder / "config.json"))
+
+
+def _class_named(settings: Mapping[str, Any], model: Mapping[str, Any]) -> str | None:
+    named = (settings.get("tokenizer_class"), model.get("tokenizer_class"))
     name = next((name for name in named if isinstance(name, str) and name), None)
     if name is None or name.removesuffix("Fast") in SAY_NOTHING:
         name = CLASS_OF_MODEL_TYPE.get(str(model.get("model_type")))

@@ -101,6 +101,8 @@ def test_sentencepiece_model_takes_added_tokens_from_the_configuration(tmp_path:
         ({"tokenizer_config.json": {"tokenizer_class": "T5Tokenizer", "extra_ids": 2}}, 2),
         ({"tokenizer_config.json": {"tokenizer_class": "T5TokenizerFast"}}, 100),
         ({"config.json": {"model_type": "t5"}}, 100),
+        ({"config.json": {"model_type": "longt5"}}, 100),
+        ({"tokenizer_config.json": {"tokenizer_class": "MT5Tokenizer"}}, 100),
         ({"tokenizer_config.json": {"tokenizer_class": "T5Tokenizer", "extra_ids": 0}}, 0),
         ({"tokenizer_config.json": {"tokenizer_class": "T5Tokenizer", "extra_ids": "2"}}, 0),
         ({"tokenizer_config.json": {"tokenizer_class": "T5Tokenizer", "added_tokens_decoder": {}}}, 0),
