@@ -55,6 +55,7 @@ _CLASSES = {
 }
 """Classes whose special tokens differ from BERT's: default roles, which files beside the list override, and templates.
 """
+_IN_PYTHON = ("ProphetNetTokenizer", "RoCBertTokenizer", "TapasTokenizer")
 _LIKE_BERT = {
     *("BertTokenizer", "ConvBertTokenizer", "DPRContextEncoderTokenizer", "DPRQuestionEncoderTokenizer"),
     *(
@@ -320,6 +321,11 @@ def _of_unknown_class(name: str | None) -> Iterator[str]:
     """Yield a warning if the files name a class that may read a word list differently."""
     if name is not None and name not in _LIKE_BERT:
         yield f"the files name a {name}, whose rules are not known here: vocab.txt is read as BERT's classes do"
+    if name in _IN_PYTHON:
+        yield (
+            f"a {name} is written in Python, and drops characters that Unicode does not assign: here they are kept, as "
+            "by BERT's fast classes"
+        )
 
 
 def _lowercase(vocab: Mapping[str, int], *, configured: bool | None) -> tuple[bool, tuple[str, ...]]:

@@ -76,6 +76,15 @@ def test_the_model_by_its_own_name_takes_a_text_as_it_is(tmp_path: Path) -> None
     assert spelled(found.tokenizer, "hi.") == [("▁hi", "hi"), (".", ".")]
 
 
+def test_siglip_drops_the_space_before_a_special_token_that_begins_a_text(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, "SiglipTokenizer")
+    pieces = [unknown(), *ENDS, *scored(dict.fromkeys(LETTERS, -2.0))]
+    keeping = written(pieces, normalizer={"remove_extra_whitespaces": False})
+    tokenizer = opened(put(folder, {"spiece.model": keeping})).tokenizer
+    assert spelled(tokenizer, " </s>hi") == [("</s>", "</s>"), ("hi", "hi")]
+    assert spelled(tokenizer, " ") == [("▁", "")]
+
+
 def test_it_ends_a_text_as_its_class_does(tmp_path: Path) -> None:
     tokenizer: Any = opened(folder_of(tmp_path, "SiglipTokenizer")).tokenizer
     assert tokenizer.with_template("hi") == [*tokenizer.encode("hi"), 1]
