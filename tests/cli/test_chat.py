@@ -113,6 +113,15 @@ def test_listed_special_token_without_an_id_is_reported(
     assert found["missing_tokens"] == ["<|gone|>"]
 
 
+def test_what_a_template_leaves_out_is_said(chat: Callable[..., Any]) -> None:
+    Path("mine.jinja").write_text("{% for m in messages[1:] %}{{ m.role }}: {{ m.content }}\n{% endfor %}")
+    done = chat("talk.json", "--template", "mine.jinja", "--completion")
+    assert "! the template leaves out the content of message 0 (user)\n" in done.stdout
+    assert "! the template has no generation prompt: --completion changes nothing\n" in done.stdout
+    found = json.loads(chat("talk.json", "--template", "mine.jinja", "--json").stdout)
+    assert (found["left_out"], found["has_prompt"]) == (["messages[0].content"], None)
+
+
 def test_jsonl_has_one_conversation_per_line(chat: Callable[..., Any]) -> None:
     Path("many.jsonl").write_text(
         "\n".join(json.dumps(conversation) for conversation in (TALK, {"messages": EVIL})), encoding="utf-8"

@@ -58,7 +58,7 @@ def _drops(target: LintTarget) -> Iterator[Found]:
             if missing:
                 yield Found(
                     _subject(probe),
-                    f"{shape}: {', '.join(map(quoted, missing))} is not in the text",
+                    f"{shape}: the text lacks {', '.join(map(quoted, missing))}",
                     severity=_GRAVE.get(shape) if probe.is_general else None,
                     details={"shape": shape, "missing": missing},
                 )

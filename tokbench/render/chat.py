@@ -122,6 +122,10 @@ def notes_of(result: ChatResult) -> Iterator[str]:
             f"! the template writes {visible(token)}, which tokenizer_config.json lists and the vocabulary lacks: "
             "it becomes several tokens; add it to the vocabulary's file"
         )
+    for path in result.left_out:
+        yield f"! the template leaves out {_part_in_words(path, result.roles)}"
+    if result.has_prompt is False:
+        yield "! the template has no generation prompt: --completion changes nothing"
     for difference in result.mask_differences:
         where = "in a {% generation %} block alone" if difference.generated else "in a turn alone"
         yield f"mask: {visible(repr(difference.text)):.60} is {where}; what the block says counts"
@@ -147,6 +151,21 @@ def finding_in_words(finding: Finding) -> str:
         f"{owner}{visible(finding.field)}: the text of {visible(finding.token)}{across} stays text "
         f"(characters {finding.start}-{finding.stop} of the rendered text)"
     )
+
+
+def _part_in_words(path: str, roles: Sequence[str]) -> str:
+    """Describe a part of a conversation by its path.
+
+    >>> _part_in_words("messages[1].tool_calls", ["user", "assistant"])
+    'the tool_calls of message 1 (assistant)'
+    >>> _part_in_words("tools", [])
+    'the tools'
+    """
+    owner, _, name = path.rpartition("].")
+    if not owner:
+        return f"the {path}"
+    index = int(owner.partition("[")[2])
+    return f"the {name} of message {index} ({visible(roles[index])})"
 
 
 def _listed(ids: Sequence[int]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import numpy as np
 
 from tokbench.chat.conversation_files import ReadConversation
 from tokbench.chat.encoding import ASSISTANT, EncodedChat, trusted_ranges
-from tokbench.chat.rendered import Rendered
+from tokbench.chat.rendered import COMPUTED, Rendered
 from tokbench.chat.shortening import shortened
 from tokbench.core.guarded import control_tokens
 from tokbench.core.result_json import tokenizer_fields
@@ -78,6 +79,9 @@ class ChatResult:
         seams: where encoding each segment by itself gives other ids; None if that was not requested.
         mask_differences: where `{% generation %}` blocks disagree with the turns; empty without such blocks.
         missing_tokens: texts that the template writes and the tokenizer's files list as special, but without a token.
+        left_out: paths of the parts of the conversation of which the template writes nothing, such as
+            `messages[0].content` or `tools`; empty if it writes text that it computed from unknown parts.
+        has_prompt: whether the template writes the generation prompt; None if that was not requested.
     """
 
     place: str
@@ -90,6 +94,8 @@ class ChatResult:
     seams: tuple[SeamDifference, ...] | None = None
     mask_differences: tuple[MaskDifference, ...] = ()
     missing_tokens: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    has_prompt: bool | None = None
 
     @property
     def tokens_by_role(self) -> dict[str, int]:
@@ -128,6 +134,8 @@ class ChatResult:
             "seams": None if self.seams is None else [asdict(each) for each in self.seams],
             "mask_differences": [asdict(each) for each in self.mask_differences],
             "missing_tokens": list(self.missing_tokens),
+            "left_out": list(self.left_out),
+            "has_prompt": self.has_prompt,
         }
 
     def arrays(self) -> dict[str, Any]:
@@ -237,6 +245,8 @@ def encode_conversations(
             seams=_seam_differences(joint[number], chat) if by_segment else None,
             mask_differences=_mask_differences(chat.rendered, roles, frozenset(train_on)),
             missing_tokens=_missing(chat.rendered, listed),
+            left_out=tuple(_left_out(given[number], rendered[number])),
+            has_prompt=(rendered[number].ends_with_prompt or not template.sources) if prompt else None,
         )
     if failure is not None:
         place = conversations[len(given)].place
@@ -249,6 +259,35 @@ def _missing(rendered: Rendered, listed: Sequence[str]) -> tuple[str, ...]:
         return ()
     own = [rendered.text[start:stop] for start, stop in trusted_ranges(rendered)]
     return tuple(text for text in listed if any(text in part for part in own))
+
+
+def _left_out(conversation: Conversation, rendered: Rendered) -> Iterator[str]:
+    """Yield the paths of the parts of a conversation of which the template writes nothing."""
+    origins = set(rendered.runs.origins)
+    if COMPUTED in origins:
+        return
+    written = {(origin.message, _first_name(origin.field)) for origin in origins if origin.field}
+    for index, message in enumerate(conversation.messages):
+        for name in ("content", "tool_calls"):
+            if _has_text(message.get(name)) and (index, name) not in written:
+                yield f"messages[{index}].{name}"
+    for name in ("tools", "documents"):
+        if getattr(conversation, name) and (None, name) not in written:
+            yield name
+
+
+def _first_name(path: str) -> str:
+    return path.partition(".")[0].partition("[")[0]
+
+
+def _has_text(value: Any) -> bool:
+    """Whether a field of a message has text: any text but white space, which templates strip, or a tool call."""
+    if isinstance(value, str):
+        return bool(value.strip())
+    parts = value if isinstance(value, list | tuple) else []
+    return any(
+        _has_text(part.get("text")) or "function" in part for part in parts if isinstance(part, Mapping)
+    )
 
 
 def _seam_differences(joint: EncodedChat, apart: EncodedChat) -> tuple[SeamDifference, ...]:

@@ -1,10 +1,11 @@
-"""Tests for what `tokbench chat` reports on seams and on masks that disagree."""
+"""Tests for what `tokbench chat` reports on seams, masks that disagree, and what a template leaves out."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import Any
 
+import pytest
 from support.rendering import said
 from support.texts import bundled_texts
 
@@ -60,3 +61,54 @@ def test_tokens_are_counted_by_role() -> None:
     result = encode_conversation(tokenizer(), ChatTemplate("chatml"), TALK, prompt=True)
     assert sum(result.tokens_by_role.values()) == len(result.chat)
     assert list(result.tokens_by_role) == ["user", "assistant", "template"]
+
+
+_TURNS = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ CONTENT }}<|im_end|>\n{% endfor %}"
+_CALL = {"type": "function", "function": {"name": "weather", "arguments": {"city": "Rome"}}}
+_TOOL = {"type": "function", "function": {"name": "weather", "parameters": {"type": "object"}}}
+_CALLS = Conversation(
+    (
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": [{"type": "text", "text": "Rome?"}]},
+        {"role": "assistant", "content": None, "tool_calls": [_CALL]},
+        {"role": "tool", "content": " \n"},
+    ),
+    tools=(_TOOL,),
+)
+
+
+@pytest.mark.parametrize(
+    ("source", "left_out"),
+    [
+        (_TURNS.replace("CONTENT", "m.content|string|upper"), ("messages[2].tool_calls", "tools")),
+        (
+            _TURNS.replace("messages", "messages[1:]").replace("CONTENT", "m.content|string"),
+            ("messages[0].content", "messages[2].tool_calls", "tools"),
+        ),
+        ("{{ tools|tojson }}{{ messages|tojson }}", ()),
+        (
+            "no placeholder at all",
+            ("messages[0].content", "messages[1].content", "messages[2].tool_calls", "tools"),
+        ),
+        ("{{ messages|length }}", ()),  # computed, and nobody knows from what
+    ],
+)
+def test_what_the_template_leaves_out_is_reported(source: str, left_out: tuple[str, ...]) -> None:
+    result = encode_conversation(tokenizer(), ChatTemplate.from_text(source), _CALLS)
+    assert result.left_out == left_out
+    assert result.to_json()["left_out"] == list(left_out)
+
+
+def test_a_built_in_template_leaves_nothing_out() -> None:
+    talk = Conversation(tuple(said(("system", "Be brief."), ("user", "Hi"), ("assistant", "Yes"))))
+    assert encode_conversation(tokenizer(), ChatTemplate("chatml"), talk).left_out == ()
+
+
+def test_a_template_without_a_generation_prompt_is_reported() -> None:
+    turns = _TURNS.replace("CONTENT", "m.content")
+    prompt = "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+    without, having = ChatTemplate.from_text(turns), ChatTemplate.from_text(turns + prompt)
+    assert encode_conversation(tokenizer(), without, TALK).has_prompt is None
+    assert encode_conversation(tokenizer(), without, TALK, prompt=True).has_prompt is False
+    assert encode_conversation(tokenizer(), having, TALK, prompt=True).has_prompt is True
+    assert encode_conversation(tokenizer(), ChatTemplate("chatml"), TALK, prompt=True).has_prompt is True
