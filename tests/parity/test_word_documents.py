@@ -91,7 +91,7 @@ def test_texts_without_unknown_words_run_on_the_kernel(tmp_path: Path, model: di
     assert isinstance(native, NativeDocument)
     for special in SpecialPolicy.TEXT, SpecialPolicy.ENCODE:
         use = native._kernel_use(special)
-        assert use.covers("ab a") and not use.covers("ab cd") and not use.covers("abc")
+        assert use.runs("ab a") and not use.runs("ab cd") and not use.runs("abc")
     assert_same_results(native, library, ["ab a", "a  ab", ""])
     with_token = [library.encode(text, special=SpecialPolicy.ENCODE) for text in ("ab", "[UNK]a")]
     batch = native.encode_batch(["ab", "[UNK]a"], special=SpecialPolicy.ENCODE)

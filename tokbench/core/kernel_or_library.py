@@ -98,23 +98,29 @@ class KernelUse(NamedTuple):
             text; False also where it is not known. It may overlook lone surrogates: the encoder raises for them.
         encode_covered: texts and threads → the result of `encoder.encode_batch` if all of them are covered, for an
             encoder that checks coverage while it encodes; None where they are not covered, or it is not known.
+        refused: an id that the encoder gives where the library may refuse the text: the kernel runs no text that
+            gets it. None if there is no such id.
     """
 
     covers: Callable[[str], bool]
     encoder: KernelEncoder
     covers_all: Callable[[Sequence[str], int], bool] | None = None
     encode_covered: Callable[[list[str], int], Batch | None] | None = None
+    refused: int | None = None
+
+    def runs(self, text: str) -> bool:
+        """Whether the kernel runs a text, which it has to encode if there is an id that is refused."""
+        return self.covers(text) and (self.refused is None or self.refused not in self.encoder.encode(text))
 
     def encoded_at_once(self, texts: Sequence[str], threads: int) -> Batch | None:
-        """Encode the texts if the kernel covers all of them; return None where that is not known at once."""
+        """Encode the texts if the kernel runs all of them; return None where that is not known at once."""
         if not len(texts):
             return None
-        if (
-            self.encode_covered is not None
-            and (encoded := self.encode_covered(list(texts), threads)) is not None
-        ):
-            return encoded
-        return self.encoder.encode_batch(list(texts), threads) if self.runs_all(texts, threads) else None
+        batch = None if self.encode_covered is None else self.encode_covered(list(texts), threads)
+        if batch is None and self.runs_all(texts, threads):
+            batch = self.encoder.encode_batch(list(texts), threads)
+        is_refused = batch is not None and self.refused is not None and (batch[0] == self.refused).any()
+        return None if is_refused else batch
 
     def runs_all(self, texts: Sequence[str], threads: int) -> bool:
         """Whether the kernel covers all of the texts; False also where that is not known at once."""
@@ -219,7 +225,9 @@ class KernelOrLibrary(BaseTokenizer):
         if use is None:
             return super().encode(text, special=special)
         if _is_covered(text, use.covers):
-            return use.encoder.encode(text)
+            ids = use.encoder.encode(text)
+            if use.refused is None or use.refused not in ids:
+                return ids
         return self._library.encode(text, special=special)
 
     def encode_ordinary(self, text: str) -> list[int]:
@@ -227,9 +235,11 @@ class KernelOrLibrary(BaseTokenizer):
         use = self._ordinary_use
         if use is None:
             return super().encode_ordinary(text)
-        return (
-            use.encoder.encode(text) if _is_covered(text, use.covers) else self._library.encode_ordinary(text)
-        )
+        if _is_covered(text, use.covers):
+            ids = use.encoder.encode(text)
+            if use.refused is None or use.refused not in ids:
+                return ids
+        return self._library.encode_ordinary(text)
 
     def encode_batch(
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
@@ -251,7 +261,7 @@ class KernelOrLibrary(BaseTokenizer):
                 return Encoded(*encoded)
             return divided_ids(
                 texts,
-                where=use.covers,
+                where=use.runs,
                 then=lambda texts: Encoded(*use.encoder.encode_batch(list(texts), _num_threads(threads))),
                 otherwise=lambda texts: self._library.encode_batch(texts, special=special, threads=threads),
             )
@@ -267,10 +277,12 @@ class KernelOrLibrary(BaseTokenizer):
         """
         use = self._use_for(special)
         with surrogates_named(texts):
-            is_ours = use is not None and (
-                use.runs_all(texts, _num_threads(threads)) or all(map(use.covers, texts))
-            )
-            if use is not None and is_ours and len(texts):
+            if (
+                use is not None
+                and use.refused is None  # which only encoding finds
+                and len(texts)
+                and (use.runs_all(texts, _num_threads(threads)) or all(map(use.covers, texts)))
+            ):
                 return use.encoder.count_batch(list(texts), _num_threads(threads))
         return self.encode_batch(texts, special=special, threads=threads).counts
 

@@ -31,7 +31,7 @@ from tokbench.opening.word_vocabulary import ScoredPieces
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tokbench.core.encoded import Batch, EncodedSpans
+    from tokbench.core.encoded import EncodedSpans
     from tokbench.native._bpe import (
         PreparedEncoder,
         PreparedWordBpe,
@@ -73,8 +73,7 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
         _ = self._encoder
 
     def _kernel_use(self, special: SpecialPolicy) -> KernelUse:
-        use = self._use_where_all_is_known(special)
-        return use if self._plan.refused is None else without_id(use, self._plan.refused)
+        return self._use_where_all_is_known(special)._replace(refused=self._plan.refused)
 
     def _use_where_all_is_known(self, special: SpecialPolicy) -> KernelUse:
         if special is SpecialPolicy.RAISE:
@@ -217,20 +216,6 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
         missing = vocabulary.missing_bytes
         texts = {character: character + self._plan.normalization(character) for character in characters}
         return {character for character in characters if not missing.isdisjoint(texts[character].encode())}
-
-
-def without_id(use: KernelUse, id: int) -> KernelUse:
-    """Restrict the kernel to texts that do not get this id."""
-
-    def encoded(texts: list[str], threads: int) -> Batch | None:
-        encoded = use.encoded_at_once(texts, threads)
-        return None if encoded is None or (encoded[0] == id).any() else encoded
-
-    return KernelUse(
-        lambda text: use.covers(text) and id not in use.encoder.encode(text),
-        use.encoder,
-        encode_covered=encoded,
-    )
 
 
 def _compiled_encoder(plan: KernelDocument, vocabulary: KernelVocabulary | WordVocabulary) -> _Compiled:

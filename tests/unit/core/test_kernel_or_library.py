@@ -149,6 +149,22 @@ class LooksOnTheWay(SeesAllAtOnce):
         return np.full(sum(map(len, texts)), 3, np.uint32), offsets_of(list(map(len, texts)))
 
 
+class RefusesOnes(SeesAllAtOnce):
+    """A kernel that covers all texts without an exclamation mark, but runs none that gets the id 1."""
+
+    def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
+        use = super()._kernel_use(special)
+        return use and use._replace(covers=covers, refused=1)
+
+
+class RefusesNone(RefusesOnes):
+    """The same with an id that no text gets."""
+
+    def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
+        use = super()._kernel_use(special)
+        return use and use._replace(refused=7)
+
+
 def covers(text: str) -> bool:
     return "!" not in text.encode().decode()
 
@@ -182,6 +198,26 @@ def test_texts_are_checked_during_encoding_and_again_without_marks() -> None:
     assert tokenizer.encode_batch([]).ids.tolist() == []
     with pytest.raises(TextError):
         tokenizer.encode_batch(["ab", "c\ud800"])
+
+
+def test_texts_with_a_refused_id_go_to_the_library() -> None:
+    tokenizer = RefusesOnes()
+    assert [tokenizer.encode(text) for text in ("ab", "", "!")] == [[2, 2], [], [2]]
+    assert tokenizer.encode_ordinary("ab") == [2, 2]
+    assert tokenizer.encode_batch(["ab", ""]).ids.tolist() == [2, 2]
+    assert tokenizer.encode_batch(["ab", "!"]).ids.tolist() == [2, 2, 2]
+    assert tokenizer.count_batch(["ab", "c"]).tolist() == [2, 1]
+    with pytest.raises(TextError):
+        tokenizer.encode("\ud800")
+
+
+def test_texts_without_the_refused_id_are_encoded_once() -> None:
+    tokenizer = RefusesNone()
+    assert tokenizer.encode("ab") == [1, 1]
+    assert tokenizer.encode_ordinary("c") == [1]
+    assert tokenizer.encode_batch(["d", "e"]).ids.tolist() == [1, 1]
+    assert tokenizer.count_batch(["f", "gh"]).tolist() == [1, 2]
+    assert tokenizer.kernel.given == ["ab", "c", "d", "e", "f", "gh"]
 
 
 def test_library_is_not_opened_for_covered_texts() -> None:
