@@ -64,6 +64,18 @@ def test_written_file_and_proof_are_reported(
     assert list(tmp_path.iterdir()) == [tmp_path / "made"]
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([], "--to and --out are required"),
+        (["--to", "tokbin"], "--out is required"),
+        (["--out", "made"], "--to is required"),
+    ],
+)
+def test_missing_options_are_named(run: Callable[..., Any], given: list[str], message: str) -> None:
+    run("convert", *given).refused(2, f"error: {message}", "--to FORMAT --out PATH")
+
+
 def test_json_has_every_field(run: Callable[..., Any], trained: Path, tmp_path: Path) -> None:
     found = run("convert", "-t", trained, "--to", "tokbin", "--out", "mine.tokbin", "--json").good().json
     assert found["schema"] == "tokbench.convert/1"

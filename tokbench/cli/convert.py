@@ -92,9 +92,11 @@ def convert(
             f"{names[0]!r} is an unexpected argument",
             hint=f"-t {names[0]} converts it; --check A B compares two tokenizers",
         )
-    if not check and (to is None or out is None):
+    missing = [option for option, value in (("--to", to), ("--out", out)) if value is None]
+    if not check and missing:
         raise ConfigError(
-            "--to and --out are required", hint="tokbench convert -t NAME --to FORMAT --out PATH"
+            f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} required",
+            hint="tokbench convert -t NAME --to FORMAT --out PATH",
         )
     if to is None or out is None:
         first, second = _opened_both(names, opening, progress=progress)

@@ -52,6 +52,34 @@ def source_named(name: str) -> Any:
     return trained("qwen2") if name == "bpe with nfc" else variant(name)
 
 
+# --- what is said -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("to", ["tokenizers", pytest.param("transformers", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("is_piece", "said"), [(True, "are pieces"), (False, "for texts that you did not")])
+def test_how_the_library_treats_texts_of_special_tokens_is_said(
+    tmp_path: Path, few_texts: None, to: str, is_piece: bool, said: str
+) -> None:
+    """A library's settings do not keep it from finding a special token that is a piece of a Unigram."""
+    del few_texts
+    pieces = [["<unk>", 0.0], ["<", -9.0], *([character, -5.0] for character in "acehist\u2581"), [">", -9.0]]
+    pieces += [["<x>", 0.0]] if is_piece else []
+    id = len(pieces) - 1 if is_piece else len(pieces)
+    source = HuggingFaceTokenizer(
+        huggingface.dump(
+            huggingface.document(
+                {"type": "Unigram", "vocab": pieces, "unk_id": 0},
+                added_tokens=[huggingface.added("<x>", id, special=True)],
+            )
+        ),
+        name="x",
+        backend="x",
+    )
+    [note, *_] = convert(source, to=to, out=tmp_path / "made").notes
+    assert said in note
+    assert ("are pieces" in note) == is_piece
+
+
 # --- what is refused --------------------------------------------------------------------------
 
 REFUSED = [

@@ -15,13 +15,17 @@ from tokbench.core.tokens import ModelInput
 from tokbench.formats.tokenizer_config.fields import config_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 _SPECIAL_NOTE = (
     "tokenizers makes special tokens of their texts in every text, where tokbench encodes them as text; set "
     "encode_special_tokens = True on the opened tokenizer for texts that you did not write yourself: the file "
     "cannot say it"
+)
+_PIECES_NOTE = (
+    "special tokens are pieces of this vocabulary: tokenizers makes them of their texts in every text, whatever its "
+    "settings, where tokbench encodes them as text; remove these texts from what you did not write yourself"
 )
 
 
@@ -32,7 +36,7 @@ def make(source: Source) -> Product:
         files={"": tokenizer_json_of(source, rounding=rounding)},
         open=lambda path: rounding.tolerant(restricted(opened(path), source)),
         notes=(
-            *((_SPECIAL_NOTE,) if source.special_tokens else ()),
+            *special_note(source),
             *kept(done),
             *unwritten(done, config_of(source.tokenizer)),
         ),
@@ -40,6 +44,25 @@ def make(source: Source) -> Product:
         rounding=rounding.accepted,
         post_processing=done,
     )
+
+
+def special_note(source: Source, otherwise: str = _SPECIAL_NOTE) -> tuple[str, ...]:
+    """Say how the library treats the texts of special tokens; nothing for a tokenizer without any.
+
+    Args:
+        source: the tokenizer to convert.
+        otherwise: the note where the library finds special tokens only if its settings say so.
+    """
+    if not source.special_tokens:
+        return ()
+    if isinstance(source.description, HuggingFaceModel):
+        import tokenizers
+
+        library = tokenizers.Tokenizer.from_buffer(source.description.document)
+        library.encode_special_tokens = True
+        if _always_finds_specials(lambda text: library.encode(text, add_special_tokens=False).ids, source):
+            return (_PIECES_NOTE,)
+    return (otherwise,)
 
 
 def tokenizer_json_of(source: Source, *, rounding: Rounding | None = None) -> bytes:
@@ -87,13 +110,20 @@ def restricted(peer: Peer, source: Source) -> Peer:
         peer = replace(
             peer, excluded=excluded, domain=without if peer.domain is None else f"{peer.domain}; {without}"
         )
-    if isinstance(source.description, HuggingFaceModel) and peer.encode is not None:
-        encode = peer.encode
-        if any(id in encode(text) for text, id in source.special_tokens.items()):
-            return replace(
-                peer, encode=None, domain="there, the text of a special token always becomes that token"
-            )
+    if (
+        isinstance(source.description, HuggingFaceModel)
+        and peer.encode is not None
+        and _always_finds_specials(peer.encode, source)
+    ):
+        return replace(
+            peer, encode=None, domain="there, the text of a special token always becomes that token"
+        )
     return peer
+
+
+def _always_finds_specials(encode: Callable[[str], Sequence[int]], source: Source) -> bool:
+    """Whether a library that is told to treat special tokens as text makes them of their texts nevertheless."""
+    return any(id in encode(text) for text, id in source.special_tokens.items())
 
 
 def _excluded(source: Source) -> str:
