@@ -54,14 +54,14 @@ _HUB = {
 }
 """Name → repository on the Hugging Face hub, for models whose tokenizer is stored there."""
 
-_BY_NAME = {name: encoding for encoding, names in _TIKTOKEN.items() for name in names}
+_BY_NAME = {name: encoding for encoding, names in _TIKTOKEN.items() for name in (encoding, *names)}
 
 
 def where_to_get(name: str) -> tuple[str, str] | None:
     """Return the tokenizer of a model, and a hint on how to get it.
 
     Args:
-        name: the user's name for the model; case, "_", " " and missing "-" do not matter.
+        name: a name for the model, or tiktoken's for the tokenizer; case, "_", " " and missing "-" do not matter.
 
     Returns:
         The tokenizer, and a hint; None if no model of that name is known.

@@ -168,9 +168,8 @@ def _unknown_name_error(name: str) -> StoreError:
 
     if (known_model := where_to_get(name)) is not None:
         tokenizer, hint = known_model
-        return StoreError(
-            f"there is no tokenizer {name!r} here: the model of that name has {tokenizer}", hint=hint
-        )
+        used = "" if tokenizer == name.lower() else f": the model of that name uses {tokenizer}"
+        return StoreError(f"there is no tokenizer {name!r} here{used}", hint=hint)
     saved = store.saved_tokenizers(TOKENIZERS)
     known = [*(entry.directory.name for entry in saved if entry.error is None), DEFAULT_NAME]
     close = nearest(name, known) or _similar_path(name)

@@ -28,10 +28,18 @@ def test_model_names_match_in_any_spelling(name: str) -> None:
 
 
 def test_loading_a_model_by_its_name_suggests_its_source() -> None:
-    with pytest.raises(StoreError, match="the model of that name has meta-llama/Meta-Llama-3-8B") as caught:
+    with pytest.raises(StoreError, match="the model of that name uses meta-llama/Meta-Llama-3-8B") as caught:
         tokbench.load("llama-3")
     assert caught.value.hint is not None
     assert caught.value.hint.startswith("-t hf:meta-llama/Meta-Llama-3-8B fetches it")
+
+
+@pytest.mark.parametrize("name", ["gpt2", "cl100k_base", "O200K_base"])
+def test_the_names_of_tiktoken_say_what_to_get_too(name: str) -> None:
+    with pytest.raises(StoreError, match=f"^there is no tokenizer {name!r} here$") as caught:
+        tokbench.load(name)
+    assert caught.value.hint is not None
+    assert caught.value.hint.startswith(f"-t tiktoken:{name.lower()} fetches it")
 
 
 def test_the_nearest_name_is_suggested() -> None:
