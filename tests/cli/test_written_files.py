@@ -47,6 +47,20 @@ def test_input_file_is_not_overwritten(run, texts, command):
 @pytest.mark.parametrize(
     "command",
     [
+        "convert --to tokbin --out -",
+        "prune default --size 1000 --out -",
+        "viz notes.txt --html -",
+        "compare -t default notes.txt --no-times --html -",
+    ],
+)
+def test_a_dash_is_no_file_to_write(run, texts, command):
+    run(*command.split()).refused(2, " - is not stdout", "name a file or folder")
+    assert not (texts / "-").exists()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
         "count sub --json --out sub/notes.txt",
         "count . --json --out sub/notes.txt",
         "count sub/*.txt --json --out sub/notes.txt",

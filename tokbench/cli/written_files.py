@@ -18,13 +18,19 @@ _CORPORA = ("paths", "inputs", "corpus")
 
 
 def refuse_lost_files(options: Mapping[str, Any]) -> None:
-    """Raise `ConfigError`, before any work, if an output file is also an input, or is given twice.
+    """Raise `ConfigError`, before any work, if an output file is also an input, is given twice, or is named `-`.
 
     A command with `--force` says by itself what it replaces. Devices and pipes are written as often as one likes.
 
     Args:
         options: the parameters of a command by their names, with their values.
     """
+    for name in _WRITTEN:
+        if "-" in _texts(options.get(name)):
+            raise ConfigError(
+                f"--{name.replace('_', '-')} - is not stdout: it would write a file named -",
+                hint="name a file or folder",
+            )
     if "force" in options:
         return
     seen: dict[Path, str] = {}
