@@ -100,3 +100,15 @@ def test_candidate_size_is_called_a_maximum_if_not_reached(run, tmp_path) -> Non
 def test_invalid_role_is_refused(run) -> None:
     run("encode", "a", "--role", "pad").refused(2, "--role 'pad' names no token")
     run("encode", "a", "--role", "pad=a", "--role", "pad=b").refused(2, "the role 'pad' is given twice")
+
+
+@pytest.mark.parametrize(
+    ("command", "instead"),
+    [
+        ("prune -t mine --size 1000 --out x", "prune TOKENIZER"),
+        ("extend --tokenizer mine docs --out x", "extend TOKENIZER"),
+        ("migrate -t mine -t other", "migrate OLD NEW"),
+    ],
+)
+def test_a_tokenizer_given_as_an_option_is_an_argument_there(run, command: str, instead: str) -> None:
+    run(*command.split()).refused(2, "No such option", f"Did you mean 'tokbench {instead}'?")

@@ -214,6 +214,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
             "extend tokenizer.json 'data/*.txt' --size 64k --out larger",
             "extend mine --words terms.txt --special '<|tool|>' --out larger",
         ],
+        elsewhere=dict.fromkeys(["-t", "--tokenizer"], "extend TOKENIZER"),
     ),
     "prune": Entry(
         "tokbench.cli.prune",
@@ -225,6 +226,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
             "prune tokenizer.json --corpus 'data/*.txt' --min-count 5 --out used",
             "prune mine --list rare.tsv --out without --json",
         ],
+        elsewhere=dict.fromkeys(["-t", "--tokenizer"], "prune TOKENIZER"),
     ),
     "migrate": Entry(
         "tokbench.cli.migrate",
@@ -235,6 +237,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
             "migrate old/tokenizer.json new.model --corpus data/ --price 2.50",
             "migrate gpt2 mine --out change --json",
         ],
+        elsewhere=dict.fromkeys(["-t", "--tokenizer"], "migrate OLD NEW"),
     ),
     "compare": Entry(
         "tokbench.cli.compare",

@@ -45,7 +45,7 @@ class Entry:
         function: the name of its function there.
         summary: its line in the list of commands.
         examples: command lines, without `tokbench`.
-        elsewhere: options that it does not have → the command that has them, which the error names.
+        elsewhere: options that it does not have → the command to use instead, which the error names.
     """
 
     module: str
@@ -266,7 +266,7 @@ class Command(PlainCommand):
 
 
 def _name_command(error: Any, elsewhere: Mapping[str, str]) -> None:
-    """Name the command that has an unknown option in the error, instead of similar options."""
+    """Name the command to use in the error for an unknown option, instead of similar options."""
     option = getattr(error, "option_name", "")
     if option in elsewhere:
         error.message = f"No such option: {option}. Did you mean 'tokbench {elsewhere[option]}'?"
