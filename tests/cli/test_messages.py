@@ -112,3 +112,14 @@ def test_invalid_role_is_refused(run) -> None:
 )
 def test_a_tokenizer_given_as_an_option_is_an_argument_there(run, command: str, instead: str) -> None:
     run(*command.split()).refused(2, "No such option", f"Did you mean 'tokbench {instead}'?")
+
+
+@pytest.mark.parametrize("command", ["viz", "encode", "count", "explain"])
+def test_a_tokenizer_in_the_place_of_a_text_is_refused(run, trained, tmp_path, command: str) -> None:
+    document = trained / "tokenizer.json"
+    hint = f"-t {document} opens it"
+    run(command, document, "hello").refused(2, f"{document} is a tokenizer, but is given as a text", hint)
+    run(command, "-t", trained, "hello", document).good()
+    run(command, "--text", document, "hello").good()
+    (tmp_path / "other.json").write_text('{"text": "hello"}')
+    run(command, "other.json", "hello").good()

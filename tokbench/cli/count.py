@@ -51,6 +51,8 @@ def count(
     from tokbench.render.count import count_forms, render_count
 
     output = form.output()
+    if tokenizer is None:
+        reading.refuse_tokenizer(inputs)
     if limit is not None and per_line:
         raise ConfigError("--per-line cannot be used with --limit", hint="leave it out")
     opened = opening.open_all(tokenizer, progress=progress)

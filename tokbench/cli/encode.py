@@ -70,6 +70,8 @@ def encode(
     With several tokenizers each line begins with the tokenizer's name and a tab.
     """
     _check_out(out, tokenizer)
+    if tokenizer is None:
+        reading.refuse_tokenizer(inputs)
     sampling = chosen_sampling(dropout, seed)
     shaped = shape.are_given or out is not None
     if sampling is not None and (shaped or shape.as_text):

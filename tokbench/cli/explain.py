@@ -72,6 +72,8 @@ def explain(
         {"TEXT": inputs, "--token": token is not None, "--play": play},
         json=form.json,
     )
+    if tokenizer == DEFAULT:
+        reading.refuse_tokenizer(inputs)
     opened = opening.open(tokenizer, progress=progress)
     if word:
         form.show(explain_words(opened, word), render_words)

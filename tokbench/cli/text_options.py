@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -19,6 +20,7 @@ from tokbench.cli.corpus_options import (
 from tokbench.cli.options import parse_bytes
 from tokbench.core.progress import no_progress
 from tokbench.corpus.inputs import read_inputs, read_text_blocks
+from tokbench.errors import ConfigError, TokbenchError
 from tokbench.render.console import ProgressChoice, showing_progress
 
 if TYPE_CHECKING:
@@ -55,6 +57,21 @@ class TextChoices:
     text_field: TextFieldOption = None
     errors: ErrorsOption = "strict"
     max_document_bytes: MaxDocumentOption = MAX_DOCUMENT
+
+    def refuse_tokenizer(self, arguments: list[str] | None) -> None:
+        """Raise `ConfigError` if the first of several texts is a tokenizer: -t was probably forgotten."""
+        if self.text is not None or not arguments or len(arguments) < 2 or not Path(arguments[0]).exists():
+            return
+        from tokbench.opening.recognition import recognize
+
+        try:
+            recognize(Path(arguments[0]))
+        except TokbenchError:
+            return
+        raise ConfigError(
+            f"{arguments[0]} is a tokenizer, but is given as a text",
+            hint=f"-t {arguments[0]} opens it; --file reads every argument as a file of text",
+        )
 
     def read(self, arguments: list[str] | None, *, progress: Progress | None = None) -> Iterator[TextInput]:
         """Read the texts of arguments, or stdin without any. Raises like `tokbench.corpus.inputs.read_inputs`."""

@@ -62,6 +62,8 @@ def viz(
     from tokbench.render.viz import render_source, render_viz
 
     _check_targets(html=html, svg=svg)
+    if tokenizer is None:
+        reading.refuse_tokenizer(inputs)
     opened = opening.open_all(tokenizer, progress=progress)
     console = make_console(color=color)
     sampling = chosen_sampling(dropout, seed)
