@@ -80,6 +80,23 @@ def test_how_the_library_treats_texts_of_special_tokens_is_said(
     assert ("are pieces" in note) == is_piece
 
 
+@pytest.mark.parametrize(("name", "differs"), [("unigram without bytes", True), ("unigram", False)])
+def test_how_an_unknown_character_is_decoded_is_said(
+    tmp_path: Path, few_texts: None, name: str, differs: bool
+) -> None:
+    import tokenizers
+
+    del few_texts
+    source = source_named(name)
+    notes = convert(source, to="tokenizers", out=tmp_path / "made").notes
+    library = tokenizers.Tokenizer.from_file(str(tmp_path / "made"))
+    found = library.decode(library.encode("漢").ids, skip_special_tokens=False)
+    expected = source.decode(source.encode("漢"))
+    assert (found != expected) == differs
+    said = f"an unknown character is decoded as {found!r} there, and as {expected!r} by the source"
+    assert (said in notes) == differs
+
+
 # --- what is refused --------------------------------------------------------------------------
 
 REFUSED = [

@@ -37,6 +37,7 @@ def make(source: Source) -> Product:
         open=lambda path: rounding.tolerant(restricted(opened(path), source)),
         notes=(
             *special_note(source),
+            *unknown_note(source),
             *kept(done),
             *unwritten(done, config_of(source.tokenizer)),
         ),
@@ -63,6 +64,23 @@ def special_note(source: Source, otherwise: str = _SPECIAL_NOTE) -> tuple[str, .
         if _always_finds_specials(lambda text: library.encode(text, add_special_tokens=False).ids, source):
             return (_PIECES_NOTE,)
     return (otherwise,)
+
+
+def unknown_note(source: Source) -> tuple[str, ...]:
+    """Say how the library decodes the unknown piece of a SentencePiece model, if some text gets it."""
+    if not isinstance(source.description, SentencePieceModel):
+        return ()
+    from tokbench.formats.sentencepiece.model import parse_model
+    from tokbench.formats.sentencepiece.pieces import PieceType
+
+    pieces = parse_model(source.description.proto).pieces
+    if any(piece.type is PieceType.BYTE for piece in pieces):
+        return ()
+    id = next(id for id, piece in enumerate(pieces) if piece.type is PieceType.UNKNOWN)
+    decoded = source.tokenizer.decode([id])
+    return (
+        f"an unknown character is decoded as {pieces[id].text!r} there, and as {decoded!r} by the source",
+    )
 
 
 def tokenizer_json_of(source: Source, *, rounding: Rounding | None = None) -> bytes:

@@ -20,7 +20,13 @@ from tokbench.convert.post_processing import (
 from tokbench.convert.proof import Peer
 from tokbench.convert.proof_inputs import InputCall
 from tokbench.convert.roles import model_config
-from tokbench.convert.targets.tokenizers import restricted, scores_of, special_note, tokenizer_json_of
+from tokbench.convert.targets.tokenizers import (
+    restricted,
+    scores_of,
+    special_note,
+    tokenizer_json_of,
+    unknown_note,
+)
 from tokbench.core.descriptions import HuggingFaceModel, SentencePieceModel
 from tokbench.core.tokens import ModelInput, SpecialPolicy
 from tokbench.errors import BackendUnavailableError
@@ -95,6 +101,7 @@ def _has_token_types(description: Description | None, post_processing: PostProce
 
 def _notes(source: Source, config: TokenizerConfig, done: PostProcessing) -> Iterator[str]:
     yield from special_note(source, _TEXT_NOTE if config.split_special_tokens else _SPECIAL_NOTE)
+    yield from unknown_note(source)
     yield from kept(replace(done, truncation=None, padding=None))
     yield from unwritten(done, config)
     if done.truncation is not None:
