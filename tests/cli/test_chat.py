@@ -113,7 +113,7 @@ def test_listed_special_token_without_an_id_is_reported(
     assert found["missing_tokens"] == ["<|gone|>"]
 
 
-def test_what_a_template_leaves_out_is_said(chat: Callable[..., Any]) -> None:
+def test_parts_left_out_by_a_template_are_reported(chat: Callable[..., Any]) -> None:
     Path("mine.jinja").write_text("{% for m in messages[1:] %}{{ m.role }}: {{ m.content }}\n{% endfor %}")
     done = chat("talk.json", "--template", "mine.jinja", "--completion")
     assert "! the template leaves out the content of message 0 (user)\n" in done.stdout

@@ -110,12 +110,12 @@ def test_invalid_role_is_refused(run) -> None:
         ("migrate -t mine -t other", "migrate OLD NEW"),
     ],
 )
-def test_a_tokenizer_given_as_an_option_is_an_argument_there(run, command: str, instead: str) -> None:
+def test_tokenizer_option_suggests_the_argument(run, command: str, instead: str) -> None:
     run(*command.split()).refused(2, "No such option", f"Did you mean 'tokbench {instead}'?")
 
 
 @pytest.mark.parametrize("command", ["viz", "encode", "count", "explain"])
-def test_a_tokenizer_in_the_place_of_a_text_is_refused(run, trained, tmp_path, command: str) -> None:
+def test_tokenizer_as_the_first_text_is_refused(run, trained, tmp_path, command: str) -> None:
     document = trained / "tokenizer.json"
     hint = f"-t {document} opens it"
     run(command, document, "hello").refused(2, f"{document} is a tokenizer, but is given as a text", hint)

@@ -53,7 +53,7 @@ def test_input_file_is_not_overwritten(run, texts, command):
         "compare -t default notes.txt --no-times --html -",
     ],
 )
-def test_a_dash_is_no_file_to_write(run, texts, command):
+def test_dash_as_an_output_file_is_refused(run, texts, command):
     run(*command.split()).refused(2, " - is not stdout", "name a file or folder")
     assert not (texts / "-").exists()
 

@@ -52,12 +52,12 @@ def source_named(name: str) -> Any:
     return trained("qwen2") if name == "bpe with nfc" else variant(name)
 
 
-# --- what is said -----------------------------------------------------------------------------
+# --- notes ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("to", ["tokenizers", pytest.param("transformers", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("is_piece", "said"), [(True, "are pieces"), (False, "for texts that you did not")])
-def test_how_the_library_treats_texts_of_special_tokens_is_said(
+def test_note_on_special_tokens_in_texts_depends_on_the_library(
     tmp_path: Path, few_texts: None, to: str, is_piece: bool, said: str
 ) -> None:
     """A library's settings do not keep it from finding a special token that is a piece of a Unigram."""
@@ -81,7 +81,7 @@ def test_how_the_library_treats_texts_of_special_tokens_is_said(
 
 
 @pytest.mark.parametrize(("name", "differs"), [("unigram without bytes", True), ("unigram", False)])
-def test_how_an_unknown_character_is_decoded_is_said(
+def test_different_decoding_of_unknown_characters_is_noted(
     tmp_path: Path, few_texts: None, name: str, differs: bool
 ) -> None:
     import tokenizers

@@ -35,7 +35,7 @@ def test_loading_a_model_by_its_name_suggests_its_source() -> None:
 
 
 @pytest.mark.parametrize("name", ["gpt2", "cl100k_base", "O200K_base"])
-def test_the_names_of_tiktoken_say_what_to_get_too(name: str) -> None:
+def test_tiktoken_names_suggest_their_source(name: str) -> None:
     with pytest.raises(StoreError, match=f"^there is no tokenizer {name!r} here$") as caught:
         tokbench.load(name)
     assert caught.value.hint is not None

@@ -93,7 +93,7 @@ _CALLS = Conversation(
         ("{{ messages|length }}", ()),  # computed, and nobody knows from what
     ],
 )
-def test_what_the_template_leaves_out_is_reported(source: str, left_out: tuple[str, ...]) -> None:
+def test_parts_left_out_by_a_template_are_reported(source: str, left_out: tuple[str, ...]) -> None:
     result = encode_conversation(tokenizer(), ChatTemplate.from_text(source), _CALLS)
     assert result.left_out == left_out
     assert result.to_json()["left_out"] == list(left_out)
