@@ -147,7 +147,7 @@ class ChatTemplate:
                 return cls(fitting[0].name, date=date)
             raise TemplateError(
                 f"{tokenizer.info.name} has no chat template, and no built-in one matches its special tokens",
-                hint="name one: a file, or " + ", ".join(each.name for each in all_formats()),
+                hint="name one (--template): a file, or " + ", ".join(each.name for each in all_formats()),
             )
         if name in own:
             return cls._own(tokenizer, f"{called}, {name}", chosen=name, date=date)
