@@ -78,6 +78,15 @@ def test_own_text_is_listed_by_group(run, tmp_path, way, groups):
     assert "licence" not in run("corpus", "data").good().stdout
 
 
+def test_each_file_is_counted_once(run, tmp_path):
+    for name in ("10:00.txt", "10:30.txt"):
+        (tmp_path / name).write_text("text", encoding="utf-8")
+    (tmp_path / "a.jsonl").write_text('{"text": "one"}\n{"text": "два"}\n{"text": "two"}\n', encoding="utf-8")
+    data = run("corpus", ".", "--json").good().json
+    assert {group["group"]: group["files"] for group in data["groups"]} == {"Latin": 3, "Cyrillic": 1}
+    assert data["total"]["files"] == 3
+
+
 def test_records_are_listed_by_group(run, tmp_path):
     records = [{"body": "one", "lang": "en"}, {"body": "zwei", "lang": "de"}, {"body": "two", "lang": "en"}]
     (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, records)), encoding="utf-8")

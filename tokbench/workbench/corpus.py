@@ -41,20 +41,21 @@ class CorpusGroup:
 
 @dataclass(frozen=True, slots=True)
 class CorpusResult:
-    """Figures of a corpus by group."""
+    """Figures of a corpus by group, and the number of its files with a document: a file may be in several groups."""
 
     place: str
     groups: tuple[CorpusGroup, ...]
+    files: int
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON document that `--json` prints."""
-        sums = ("files", "documents", "bytes", "characters", "lines")
+        sums = ("documents", "bytes", "characters", "lines")
         groups = [group.to_json() for group in self.groups]
         return {
             "schema": "tokbench.corpus/1",
             "place": self.place,
             "groups": groups,
-            "total": {name: sum(group[name] for group in groups) for name in sums},
+            "total": {"files": self.files, **{name: sum(group[name] for group in groups) for name in sums}},
         }
 
 
@@ -76,19 +77,19 @@ def describe_bundled_corpus() -> CorpusResult:
         )
         for file in bundled_files()
     )
-    return CorpusResult(place="bundled with tokbench", groups=groups)
+    return CorpusResult(place="bundled with tokbench", groups=groups, files=len(groups))
 
 
 def describe_corpus(corpus: Corpus, *, place: str) -> CorpusResult:
     """Describe a corpus by group, the largest first. Raises `CorpusError`."""
     groups: dict[str, CorpusGroup] = {}
-    files: dict[str, set[str]] = {}
+    files: dict[str, set[object]] = {}
     for document in corpus.documents():
         before = groups.get(document.group) or CorpusGroup(document.group, None, None, 0, 0, 0, 0, 0, None)
-        files.setdefault(document.group, set()).add(document.source.rpartition(":")[0] or document.source)
+        files.setdefault(document.group, set()).add(document.place and document.place[0])
         groups[document.group] = _add_document(before, document, num_files=len(files[document.group]))
     ordered = sorted(groups.values(), key=lambda group: (-group.num_bytes, group.group))
-    return CorpusResult(place=place, groups=tuple(ordered))
+    return CorpusResult(place=place, groups=tuple(ordered), files=len(set().union(*files.values())))
 
 
 def _add_document(group: CorpusGroup, document: Document, *, num_files: int) -> CorpusGroup:
