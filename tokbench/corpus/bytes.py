@@ -10,9 +10,10 @@ import stat
 import sys
 import zlib
 from contextlib import closing
+from functools import partial
 from importlib.util import find_spec
 from threading import Thread
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from tokbench.core.documents import ByteSource
 from tokbench.corpus.file_spans import bounds_of
@@ -37,9 +38,23 @@ _ZSTD_MAX_WINDOW_LOG = 31
 """Large text collections are often compressed with `zstd --long=31`."""
 _ZSTD_STEP = 1024
 """Compressed bytes per step: four can expand to 128 KiB, so this keeps a hostile file's blocks below 32 MiB."""
+_MEMBER_STEP = 1 << 16
+_MEMBER_PIECE = BLOCK_BYTES >> 2
 
 
 _RESTORE = "fetch or write the file again"
+
+
+class _Decompressor(Protocol):
+    """What `bz2.BZ2Decompressor` and `lzma.LZMADecompressor` have in common."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int = ..., /) -> bytes: ...
 
 
 def read_blocks(
@@ -194,11 +209,54 @@ def _decompressed(compression: Compression, stream: BinaryIO) -> Iterator[bytes]
         case "gz":
             return _blocks(gzip.GzipFile(fileobj=stream).read)
         case "bz2":
-            return _blocks(bz2.BZ2File(stream).read)
+            return _in_blocks(_member_pieces(stream, bz2.BZ2Decompressor))
         case "xz":
-            return _blocks(lzma.LZMAFile(stream).read)
+            members = partial(lzma.LZMADecompressor, lzma.FORMAT_XZ)
+            return _in_blocks(_member_pieces(stream, members, padding=b"\0"))
         case "zst":
             return _zstd_blocks(stream)
+
+
+def _member_pieces(
+    stream: BinaryIO, new_member: Callable[[], _Decompressor], *, padding: bytes = b""
+) -> Iterator[bytes]:
+    """Yield the data of all members of a file.
+
+    Python's own readers of .bz2 and .xz end silently at a member whose beginning is damaged, and leave out the rest.
+
+    Args:
+        stream: the compressed bytes.
+        new_member: returns the decompressor of one member.
+        padding: the byte that may be repeated after a member.
+
+    Raises:
+        EOFError: a member is cut off.
+        OSError, lzma.LZMAError: a member is damaged, or something else follows one.
+    """
+    packed = stream.read(_MEMBER_STEP)
+    while packed:
+        member = new_member()
+        while not member.eof:
+            packed = packed or (stream.read(_MEMBER_STEP) if member.needs_input else b"")
+            if not packed and member.needs_input:
+                raise EOFError
+            yield member.decompress(packed, _MEMBER_PIECE)
+            packed = b""
+        packed = member.unused_data.lstrip(padding)
+        while not packed and (read := stream.read(_MEMBER_STEP)):
+            packed = read.lstrip(padding)
+
+
+def _in_blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Join pieces to blocks of about 1 MiB."""
+    block = bytearray()
+    for piece in pieces:
+        block += piece
+        if len(block) >= BLOCK_BYTES:
+            yield bytes(block)
+            block.clear()
+    if block:
+        yield bytes(block)
 
 
 if sys.version_info >= (3, 14):
@@ -217,17 +275,10 @@ else:
     def _zstd_blocks(stream: BinaryIO) -> Iterator[bytes]:
         import zstandard
 
-        block = bytearray()
         try:
-            for piece in _zstd_pieces(stream):
-                block += piece
-                if len(block) >= BLOCK_BYTES:
-                    yield bytes(block)
-                    block.clear()
+            yield from _in_blocks(_zstd_pieces(stream))
         except zstandard.ZstdError as error:
             raise OSError(str(error)) from None
-        if block:
-            yield bytes(block)
 
     def _zstd_pieces(stream: BinaryIO) -> Iterator[bytes]:
         """Yield the data of all frames. Raises EOFError for a truncated frame, which zstandard's reader hides."""

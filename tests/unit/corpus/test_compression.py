@@ -63,6 +63,18 @@ class TestCompression:
         fails("its compressed data is", f"a.{extension}")
 
     @pytest.mark.parametrize("extension", PACKERS)
+    @pytest.mark.parametrize("rest", [b"not a member", b"\0" * 40 + b"not a member"])
+    def test_something_else_after_a_member(self, extension, rest):
+        write(f"a.{extension}", PACKERS[extension](b"one") + rest)
+        fails("its compressed data is damaged", f"a.{extension}")
+
+    @pytest.mark.parametrize("length", [4, 8, 1 << 16])
+    def test_padding_after_the_members_of_an_xz_file(self, length):
+        member = PACKERS["xz"](b"one ")
+        write("a.xz", member + bytes(length) + member + bytes(length))
+        assert list(open_corpus("a.xz")) == ["one one "]
+
+    @pytest.mark.parametrize("extension", PACKERS)
     def test_damaged_file_is_refused(self, extension):
         packed = bytearray(PACKERS[extension](random.Random(1).randbytes(5000).hex().encode()))
         packed[40:80] = bytes(40)
