@@ -124,12 +124,23 @@ def _check_columns(schema: pyarrow.Schema, fields: RecordFields, name: str) -> N
                 f"{name}: there is no column {field!r}",
                 hint=f"its columns are {listed(schema.names)}; choose with --text-field",
             )
+        _check_unique(schema, field, name)
         column = schema.field(field).type
         if not _holds_text(column):
             raise CorpusError(
                 f"{name}: the column {field!r} holds {column}, not text",
                 hint="choose another with --text-field",
             )
+    if fields.group in schema.names:
+        _check_unique(schema, fields.group, name)
+
+
+def _check_unique(schema: pyarrow.Schema, field: str, name: str) -> None:
+    if (number := schema.names.count(field)) > 1:
+        raise CorpusError(
+            f"{name}: {number} columns are named {field!r}",
+            hint="rename all but one of them, or choose another column",
+        )
 
 
 def _holds_text(column: pyarrow.DataType) -> bool:

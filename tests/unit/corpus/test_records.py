@@ -143,6 +143,13 @@ class TestParquet:
         assert groups("a.parquet", group_by="field:year", **options) == ["1", "2"]
         assert groups("a.parquet", group_by="field:content", **options) == ["eins", "un"]
 
+    def test_columns_of_the_same_name(self, pyarrow):
+        table = pyarrow.table([["one"], ["two"], ["en"], ["de"]], names=["text", "text", "lang", "lang"])
+        pyarrow.parquet.write_table(table, "a.parquet")
+        fails("a.parquet: 2 columns are named 'text'", "a.parquet")
+        pyarrow.parquet.write_table(table.select([1, 2, 3]), "a.parquet")
+        fails("a.parquet: 2 columns are named 'lang'", "a.parquet", group_by="field:lang")
+
     def test_invalid_record_is_refused_with_its_position(self, pyarrow):
         self.write(pyarrow, content=["x"], id=[1])
         assert "'content', 'id'" in fails("a.parquet: there is no column 'text'", "a.parquet").hint
