@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tokbench.core.documents import ByteSource, TextIdentity
 from tokbench.core.wording import counted, first_of
-from tokbench.corpus.bytes import bounds_in, line_ends_counted, packed, read_blocks
+from tokbench.corpus.bytes import HEAD_BYTES, bounds_in, line_ends_counted, packed, read_blocks
 from tokbench.corpus.document import MOST_KEPT_BYTES, Bound, Document, DocumentMemory, bounded_blocks
 from tokbench.corpus.fingerprint import Fingerprint, Lines
 from tokbench.corpus.groups import (
@@ -392,6 +392,6 @@ class Corpus:
             return False
         try:
             with file.path.open("rb") as stream:
-                return mark_length(file.name, stream.read(4)) == 0
+                return mark_length(file.name, stream.read(HEAD_BYTES)) == 0
         except OSError as error:
             raise unreadable(file.name, error) from error

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.wording import counted, is_or_are, was_or_were
 from tokbench.corpus.bytes import HEAD_BYTES
 from tokbench.corpus.document import MAX_DOCUMENT_BYTES, TOO_LONG, Bound, utf8_size
+from tokbench.corpus.files import STDIN
 from tokbench.errors import CorpusError
 from tokbench.files.untrusted import compression_of
 
@@ -17,12 +18,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from tokbench.corpus.document import DocumentUnit, ErrorPolicy
+    from tokbench.files.untrusted import Compression
 
 # Under "skip" a bad byte becomes a lone surrogate, which valid UTF-8 never contains, and marks its document.
 _HANDLERS: dict[ErrorPolicy, str] = {"strict": "strict", "replace": "replace", "skip": "surrogateescape"}
 _UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _UTF32_MARKS = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 _LONGEST_MARK = 4
+_FEWEST_UNITS = 8
+_SHARE_OF_ASCII = 0.7
+"""The share of code units below 256 from which a text is taken for UTF-16; the rest may be quotation marks."""
+_UNPACKERS: dict[Compression, str] = {"gz": "gzip", "bz2": "bzip2", "xz": "xz", "zst": "zstd"}
+_TAR_MAGIC, _TAR_MAGIC_OFFSET = b"ustar", 257
 
 
 @dataclass(slots=True)
@@ -96,7 +103,7 @@ class Utf8Stream:
 
 
 def utf8_stream(name: str, blocks: Iterable[bytes]) -> Utf8Stream:
-    """Remove the byte order mark. Raises `CorpusError` for a mark of UTF-16 or UTF-32.
+    """Remove the byte order mark. Raises `CorpusError` for UTF-16, UTF-32 and tar archives.
 
     >>> b"".join(utf8_stream("a.txt", [bytes([0xEF, 0xBB]), bytes([0xBF, 0x41])]).blocks)
     b'A'
@@ -112,19 +119,47 @@ def utf8_stream(name: str, blocks: Iterable[bytes]) -> Utf8Stream:
 def mark_length(name: str, head: bytes) -> int:
     """Return the length of the UTF-8 byte order mark at the beginning of bytes: 3, or 0 for none.
 
+    Args:
+        name: the name in messages.
+        head: the first `HEAD_BYTES` bytes, or all.
+
     Raises:
-        CorpusError: the bytes begin with the mark of UTF-16 or UTF-32.
+        CorpusError: the bytes begin with the mark of UTF-16 or UTF-32, or look like UTF-16 without a mark, or are a
+            tar archive: all of these can be valid UTF-8 with NUL bytes.
     """
     if head.startswith(codecs.BOM_UTF8):
         return len(codecs.BOM_UTF8)
+    file = "FILE" if name == STDIN else name
     # In this order, because the mark of little-endian UTF-32 begins with that of UTF-16.
     for encoding, marks in (("UTF-32", _UTF32_MARKS), ("UTF-16", _UTF16_MARKS)):
         if head.startswith(marks):
             raise CorpusError(
                 f"{name}: not UTF-8: it looks like {encoding} (it starts with {encoding}'s byte order mark)",
-                hint=f"convert it first: iconv -f {encoding} -t UTF-8 {name}",
+                hint=f"convert it first: iconv -f {encoding} -t UTF-8 {file}",
             )
+    if (encoding := _utf16_without_mark(head[:HEAD_BYTES])) is not None:
+        raise CorpusError(
+            f"{name}: it looks like {encoding}: every second byte is 0",
+            hint=f"convert it first: iconv -f {encoding} -t UTF-8 {file}",
+        )
+    if head[_TAR_MAGIC_OFFSET:].startswith(_TAR_MAGIC):
+        raise CorpusError(f"{name}: a tar archive, not a text", hint=f"unpack it first: tar -xf {file}")
     return 0
+
+
+def _utf16_without_mark(head: bytes) -> str | None:
+    """Return the UTF-16 encoding of a text mostly of ASCII without a byte order mark; None for other bytes.
+
+    >>> _utf16_without_mark("a short text".encode("utf-16-le")), _utf16_without_mark(b"a short text")
+    ('UTF-16LE', None)
+    """
+    even, odd = head[::2], head[1::2]
+    if len(odd) < _FEWEST_UNITS:
+        return None
+    zeros_even, zeros_odd = even.count(0) / len(even), odd.count(0) / len(odd)
+    if min(zeros_even, zeros_odd) > 0 or max(zeros_even, zeros_odd) < _SHARE_OF_ASCII:
+        return None
+    return "UTF-16BE" if zeros_even else "UTF-16LE"
 
 
 def decoded(stream: Utf8Stream, *, errors: ErrorPolicy, problems: Problems) -> Iterator[str]:
@@ -227,7 +262,9 @@ def not_utf8(name: str, offset: int, byte: int, *, head: bytes = b"") -> CorpusE
     message = f"{name}: not UTF-8 at byte {offset} (0x{byte:02X})"
     compression = compression_of(head)
     if compression is not None:
-        return CorpusError(f"{message}; it looks compressed", hint=f"rename it to end in .{compression}")
+        unpacker = f"decompress it before the pipe: {_UNPACKERS[compression]} -dc"
+        hint = unpacker if name == STDIN else f"rename it to end in .{compression}"
+        return CorpusError(f"{message}; it looks compressed", hint=hint)
     if b"\0" in head:
         return CorpusError(
             f"{message}; it looks like a binary file", hint="leave it out, or extract its text first"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import tarfile
 
 import pytest
 from support.corpus_files import fails, fingerprint, texts_of, write
@@ -84,6 +85,36 @@ class TestUtf8:
         assert f"iconv -f {encoding}" in error.hint
         with pytest.raises(CorpusError, match="it looks like"):
             list(open_corpus("docs").byte_sources())
+
+    @pytest.mark.parametrize("errors", ["strict", "replace", "skip"])
+    @pytest.mark.parametrize("encoding", ["UTF-16LE", "UTF-16BE"])
+    def test_utf16_without_a_mark(self, encoding, errors):
+        write("docs/a.txt", "“A text,” it said.\n".encode(encoding))
+        error = fails(f"docs/a.txt: it looks like {encoding}", "docs", errors=errors)
+        assert f"iconv -f {encoding}" in error.hint
+        with pytest.raises(CorpusError, match="it looks like"):
+            list(open_corpus("docs").byte_sources())
+
+    def test_text_with_some_nul_bytes_is_not_utf16(self):
+        for text in ("a\0b\0", "name\0" * 20, "\0" * 20, "a\0\0\0" * 20):
+            write("a.txt", text)
+            assert list(open_corpus("a.txt")) == [text]
+
+    @pytest.mark.parametrize("mode", ["w", "w:gz"])
+    def test_tar_archives(self, mode):
+        name = "a.tar.gz" if "gz" in mode else "a.txt"
+        with tarfile.open(name, mode) as archive:
+            archive.addfile(tarfile.TarInfo("b.txt"))
+        error = fails(f"{name}: a tar archive, not a text", name)
+        assert error.hint == f"unpack it first: tar -xf {name}"
+        with pytest.raises(CorpusError, match="a tar archive"):
+            texts_of(open_corpus(name).byte_sources())
+
+    def test_compressed_standard_input(self, stdin):
+        stdin(gzip.compress(b"text"))
+        assert fails("<stdin>: not UTF-8 at byte 1 (0x8B); it looks compressed", "-").hint.endswith(
+            "gzip -dc"
+        )
 
     def test_binary_file_is_refused(self):
         write("a.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR")
