@@ -154,7 +154,7 @@ def tell_problems(corpus: Corpus) -> None:
     if message := str(corpus.problems):
         print(f"note: {message}", file=sys.stderr)
     left_out = corpus.left_out
-    if left_out.binary or left_out.unlisted or left_out.about or left_out.written:
+    if replace(left_out, hidden=0, special=0) != type(left_out)():
         print(f"note: left out of the folders: {left_out}", file=sys.stderr)
 
 

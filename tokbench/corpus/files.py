@@ -111,6 +111,7 @@ class LeftOut:
         special: sockets, pipes, devices, and broken links.
         unlisted: files that the manifest of their folder does not list, including the manifest.
         about: files beside translations that describe them, such as README.md and SOURCE.txt.
+        results: folders below them with saved tokenizers, counted words or shards.
         written: files of the folder to which output is written.
     """
 
@@ -119,6 +120,7 @@ class LeftOut:
     special: int = 0
     unlisted: int = 0
     about: int = 0
+    results: int = 0
     written: int = 0
 
     def __str__(self) -> str:
@@ -128,6 +130,7 @@ class LeftOut:
             "special": self.special,
             f"not listed in {_MANIFEST}": self.unlisted,
             "about the translations (README, LICENSE, SOURCE, …)": self.about,
+            "with results of tokbench (tokenizers, words, shards)": self.results,
             "in the folder that is written": self.written,
         }
         return ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "nothing"
@@ -165,6 +168,7 @@ class _Finder:
         self._special: set[str] = set()
         self._unlisted: set[str] = set()
         self._about: set[str] = set()
+        self._results: set[str] = set()
 
     @cached_property
     def _listings(self) -> Listings:
@@ -267,7 +271,7 @@ class _Finder:
     def _walk(self, root: Path) -> int:
         """Keep the text files below a folder; return their number, including files that were kept before."""
         number = 0
-        for path in files_below(root, skipped=self._hidden):
+        for path in files_below(root, hidden=self._hidden, results=self._results):
             status = status_of(path)
             if status is None or not stat.S_ISREG(status.st_mode):
                 self._special.add(str(path))
@@ -300,6 +304,7 @@ class _Finder:
             special=len(self._special),
             unlisted=len(self._unlisted),
             about=len(self._about),
+            results=len(self._results),
         )
 
     def _nothing(self, message: str) -> CorpusError:

@@ -36,8 +36,8 @@ def open_corpus(
 
     Args:
         paths: files, which are read whatever they are; folders, which are read recursively except for hidden and
-            binary files, and files that a MANIFEST.toml there does not list; patterns (`docs/**/*.md`), which
-            are expanded as in a shell.
+            binary files, files that a MANIFEST.toml there does not list, and folders in them that tokbench has
+            written (tokenizers, words, shards); patterns (`docs/**/*.md`), which are expanded as in a shell.
         documents: how text files are split into documents: the whole "file"; its "lines" without their ends
             ("\n" or "\r\n") and without blank lines; or its "paragraphs" between blank lines.
         text_field: the field of a JSON record, or column of a Parquet file, that contains the text; several

@@ -29,6 +29,8 @@ _ROWS = 256
 """The most rows per batch, if their texts are short."""
 _BATCH_BYTES = 32 << 20
 _SMALL_SHARE = 8
+_COUNTED_WORDS = ["pretoken", "count"]
+"""The columns of the files that `tokbench count-words` writes."""
 _VALUE_BYTES = 64  # per row, besides its text: lengths, levels, page headers
 
 
@@ -120,10 +122,10 @@ def require_pyarrow(name: str) -> None:
 def _check_columns(schema: pyarrow.Schema, fields: RecordFields, name: str) -> None:
     for field in fields.text:
         if field not in schema.names:
-            raise CorpusError(
-                f"{name}: there is no column {field!r}",
-                hint=f"its columns are {listed(schema.names)}; choose with --text-field",
-            )
+            choose = f"its columns are {listed(schema.names)}; choose with --text-field"
+            train = "it has counted words: tokbench train --counts learns from them"
+            hint = train if schema.names == _COUNTED_WORDS else choose
+            raise CorpusError(f"{name}: there is no column {field!r}", hint=hint)
         _check_unique(schema, field, name)
         column = schema.field(field).type
         if not _holds_text(column):

@@ -9,6 +9,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from tokbench.core.wording import near_names
+from tokbench.corpus.results import is_result
 from tokbench.errors import CorpusError
 from tokbench.files.storage.open import is_url
 
@@ -40,8 +41,10 @@ def is_folder(path: Path) -> bool:
     return status is not None and stat.S_ISDIR(status.st_mode)
 
 
-def files_below(root: Path, *, skipped: set[str]) -> Iterator[Path]:
-    """Yield everything but folders below a folder; paths with hidden names are added to `skipped` instead.
+def files_below(root: Path, *, hidden: set[str], results: set[str]) -> Iterator[Path]:
+    """Yield everything but folders below a folder.
+
+    Paths with hidden names are added to `hidden` instead, and folders that tokbench has written to `results`.
 
     Links come after all real entries, so that a file that has both is known by its real path. Each folder is entered
     once, so that circular links end.
@@ -57,9 +60,12 @@ def files_below(root: Path, *, skipped: set[str]) -> Iterator[Path]:
         if (real := path.resolve()) in entered:
             continue
         entered.add(real)
+        if path != root and is_result(path):
+            results.add(str(path))
+            continue
         for entry in _entries(path):
             if _is_hidden(entry.name):
-                skipped.add(entry.path)
+                hidden.add(entry.path)
             elif entry.is_symlink():
                 links.append(path / entry.name)
             elif entry.is_dir():
