@@ -73,7 +73,13 @@ def test_backend_options_are_passed(run, files):
         (["--sizes", "300", "--backend", "bqe"], ["bqe", "bpe"]),
         (["--sizes", "300", "--option", "patern=none"], ["patern", "pattern"]),
         (["--sizes", "300", "--pattern", "("], ["pattern"]),
+        (
+            ["--sizes", "300", "--backend", "wordpiece", "--pattern", "gpt2"],
+            ["'wordpiece' has no option 'pattern'"],
+        ),
+        (["--sizes", "300", "--option", "vocab_size=400"], ["vocab_size is not an option", "--sizes"]),
         (["--sizes", "300", "--threads", "0"], ["--threads"]),
+        (["--sizes", "300", "--threads", "100000000000"], ["--threads", "from 1 to 65536"]),
         (["--sizes", "300", "--vocab-size", "300"], ["--vocab-size is for --superwords", "--sizes"]),
         (["--superwords", "300"], ["needs a vocabulary size", "--vocab-size"]),
         (["--superwords", "300", "--vocab-size", "400", "--sizes", "300"], ["--sizes is for"]),

@@ -118,7 +118,7 @@ def refuse_values_that_are_not_text(tokenizer: Any) -> None:
         ):
             with pytest.raises(ConfigError, match="SpecialPolicy"):
                 call(text, special=policy)
-    for threads in (0, -1, "2"):
+    for threads in (0, -1, 10**11, "2"):
         with pytest.raises(ConfigError, match="threads"):
             tokenizer.encode_batch(["a"], threads=threads)
 

@@ -15,6 +15,7 @@ from tokbench.cli.corpus_options import DocumentChoices, tell_problems
 from tokbench.cli.options import name_option, taking_groups
 from tokbench.cli.output_options import OutputChoices, ProgressOption
 from tokbench.cli.tokenizer_options import OpeningChoices
+from tokbench.core.argument_types import MAX_THREADS
 from tokbench.core.wording import meant
 from tokbench.errors import ConfigError
 from tokbench.render.console import showing_progress
@@ -66,7 +67,10 @@ def bench(
     ] = 5.0,
     runs: Annotated[int, typer.Option(metavar="N", min=1, help="The maximum number of rounds.")] = 5,
     threads: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="The number of threads of a batch, by default all.")
+        int | None,
+        typer.Option(
+            metavar="N", min=1, max=MAX_THREADS, help="The number of threads of a batch, by default all."
+        ),
     ] = None,
     documents: DocumentChoices,
     opening: OpeningChoices,

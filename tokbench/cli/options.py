@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from tokbench.config import whole_number
+from tokbench.core.argument_types import MAX_THREADS
 from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 ThreadsOption = Annotated[
-    int | None, typer.Option(metavar="N", min=1, help="The number of threads, by default all.")
+    int | None,
+    typer.Option(metavar="N", min=1, max=MAX_THREADS, help="The number of threads, by default all."),
 ]
 
 

@@ -25,6 +25,7 @@ from tokbench.cli.options import ThreadsOption, name_option, taking_groups, toke
 from tokbench.cli.output_options import JsonFlag, ProgressOption, ResultChoices
 from tokbench.cli.text_options import DecodeErrorsOption
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, SpecialPolicyOption, TokenizerOption
+from tokbench.core.argument_types import MAX_THREADS
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.core.wording import counted, is_or_are
 from tokbench.errors import ConfigError
@@ -114,7 +115,10 @@ def write(
     threads: Annotated[
         int | None,
         typer.Option(
-            metavar="N", min=1, help="The number of threads, by default all; never changes the result."
+            metavar="N",
+            min=1,
+            max=MAX_THREADS,
+            help="The number of threads, by default all; never changes the result.",
         ),
     ] = None,
     resume: Annotated[

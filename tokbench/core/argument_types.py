@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import SupportsIndex
 
+MAX_THREADS = 1 << 16
+"""The largest number of threads that may be requested."""
+
 _INTEGERS = "iu"
 """The NumPy dtype kinds of integer arrays."""
 
@@ -209,8 +212,10 @@ def _checking_folder(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _check_threads(threads: object) -> None:
-    if threads is not None and (not isinstance(threads, int) or threads < 1):
-        raise ConfigError(f"threads is {threads!r:.40}, where a number from 1 on is needed, or None for all")
+    if threads is not None and (not isinstance(threads, int) or not 1 <= threads <= MAX_THREADS):
+        raise ConfigError(
+            f"threads is {threads!r:.40}, where a number from 1 to {MAX_THREADS} is needed, or None for all"
+        )
 
 
 def _is_integer(id: object) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from tokbench.config import build_config
 from tokbench.core.progress import no_progress
 from tokbench.errors import ConfigError
 from tokbench.evaluation.comparison_json import figure_document
 from tokbench.evaluation.costs import Model, cost_document
-from tokbench.evaluation.sweep import PointEvaluator
+from tokbench.evaluation.sweep import PointEvaluator, training_options
 from tokbench.evaluation.sweep_point import SweptText
 from tokbench.registry import get_backend
 
@@ -81,7 +82,7 @@ def sweep_superwords(
         backend: name of the algorithm.
         options: further options of the algorithm.
         model: the described properties of the model that the tokenizer is for.
-        threads: number of threads for encoding; None uses every processor.
+        threads: number of threads for training and encoding; None uses every processor.
         seed: seed of the resampling.
         progress: called with the amount of work done.
 
@@ -94,12 +95,14 @@ def sweep_superwords(
         raise ConfigError(f"{algorithm.name} learns no superwords", hint="--backend bpe does")
     wanted = [vocab_size, *sorted(set(beginnings) - {vocab_size})]
     configs = [
-        algorithm.config_type(
-            **{
-                **(options or {}),
+        build_config(
+            algorithm.config_type,
+            {
+                **training_options(algorithm, options or {}, threads=threads),
                 "vocab_size": vocab_size,
                 "superwords": None if size == vocab_size else size,
-            }
+            },
+            where=f"the backend {algorithm.name!r}",
         )
         for size in wanted
     ]

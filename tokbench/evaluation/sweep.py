@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
+from tokbench.config import build_config
 from tokbench.core.argument_types import plain_int
 from tokbench.core.descriptions import ByteLevelBpe, DescribesItself, NestsVocabularies
 from tokbench.core.notebook import ShownInNotebooks
@@ -27,7 +28,7 @@ from tokbench.registry import get_backend
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.interfaces import Backend, Tokenizer
     from tokbench.core.progress import Progress
     from tokbench.evaluation.holdout import Holdout
     from tokbench.evaluation.mix import Mix
@@ -103,18 +104,20 @@ def sweep_sizes(
         options: further options of the algorithm.
         model: the described properties of the model; the cost of a size for it decides the recommendation.
         mix: the share of each group in the text that matters to the user; sizes are then chosen by it.
-        threads: number of threads for encoding; None uses every processor.
+        threads: number of threads for training and encoding; None uses every processor.
         seed: seed of the resampling.
         progress: called with the amount of work done.
 
     Raises:
-        ConfigError: there is no size, or an option is invalid.
+        ConfigError: there is no size, `options` contains one, or an option is invalid.
         TrainingError: a size cannot be trained, such as one below the base vocabulary.
     """
     wanted = _whole_sizes(sizes)
     if not wanted:
         raise ConfigError("there are no sizes to sweep", hint="--sizes 1k:64k, or a list such as 1k,8k,32k")
-    train = _Trainer(holdout, backend, dict(options or {}), progress)
+    if "vocab_size" in (options or {}):
+        raise ConfigError("vocab_size is not an option of a sweep", hint="give the sizes with --sizes")
+    train = _Trainer(holdout, backend, options or {}, threads, progress)
     for size in wanted:  # report invalid sizes before the first training
         train.config(size)
     largest = train(wanted[-1])
@@ -261,10 +264,17 @@ def _mix_summary(mix: Mix, points: Sequence[SweepPoint], *, price: float | None)
 class _Trainer:
     """Trains an algorithm at any size, and counts the training runs."""
 
-    def __init__(self, holdout: Holdout, backend: str, options: dict[str, Any], progress: Progress) -> None:
+    def __init__(
+        self,
+        holdout: Holdout,
+        backend: str,
+        options: Mapping[str, Any],
+        threads: int | None,
+        progress: Progress,
+    ) -> None:
         self._holdout = holdout
         self._backend = get_backend(backend)
-        self._options = options
+        self._options = training_options(self._backend, options, threads=threads)
         self._progress = progress
         self.runs = 0
 
@@ -272,7 +282,11 @@ class _Trainer:
         """Return the backend's configuration for a size. Raises `ConfigError`."""
         if "vocab_size" not in {field.name for field in fields(self._backend.config_type)}:
             raise ConfigError(f"{self._backend.name} has one size only", hint="choose another --backend")
-        return self._backend.config_type(**self._options, vocab_size=size)
+        return build_config(
+            self._backend.config_type,
+            {**self._options, "vocab_size": size},
+            where=f"the backend {self._backend.name!r}",
+        )
 
     def __call__(self, size: int) -> Tokenizer:
         config = self.config(size)
@@ -295,6 +309,12 @@ class _Trainer:
                     hint=f"begin with {smallest} or more",
                 )
         return nested or self(size)
+
+
+def training_options(backend: Backend, options: Mapping[str, Any], *, threads: int | None) -> dict[str, Any]:
+    """Return the options of a training, with the number of threads for backends that have such an option."""
+    has_threads = "threads" in {field.name for field in fields(backend.config_type)}
+    return {**({"threads": threads} if has_threads else {}), **options}
 
 
 def nested_merges(tokenizer: Tokenizer) -> list[tuple[int, int]] | None:

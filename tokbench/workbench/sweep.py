@@ -55,7 +55,7 @@ def sweep(
         options: its other options.
         model: facts about the model that the tokenizer is for; its costs decide which size is recommended.
         mix: group, or folder of groups → its share of the bytes of the target text; the mix then decides between sizes.
-        threads: threads for encoding; None uses every processor.
+        threads: threads for training and encoding; None uses every processor.
         seed: selects the held-out tenth, and draws the resamples.
         progress: called with how much of the work is done.
 
@@ -101,7 +101,7 @@ def sweep_superwords(
         backend: the algorithm, trained once for each.
         options: its other options.
         model: facts about the model that the tokenizers are for.
-        threads: threads for encoding; None uses every processor.
+        threads: threads for training and encoding; None uses every processor.
         seed: selects the held-out tenth, and draws the resamples.
         progress: called with how much of the work is done.
 

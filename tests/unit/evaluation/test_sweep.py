@@ -47,6 +47,15 @@ def retrained(holdout: Holdout, size: int, *, backend: str = "bpe", **options: A
     return found.train(holdout.training, found.config_type(vocab_size=size, **options), progress=no_progress)
 
 
+def test_threads_are_those_of_the_training_too(holdout: Holdout) -> None:
+    one, three, own = (
+        sweep_sizes(holdout, [300], threads=threads, options=options).largest
+        for threads, options in ((1, {}), (3, {}), (1, {"threads": 2}))
+    )
+    assert [tokenizer.training.threads for tokenizer in (one, three, own)] == [1, 3, 2]
+    assert sweep_sizes(holdout, [300], backend="char", threads=1).trainings == 1
+
+
 @pytest.mark.parametrize(
     "options",
     [

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.backends.bpe.reference import NUM_BYTES
 from tokbench.backends.bpe.split_patterns import PATTERN_NAMES, resolve_pattern
+from tokbench.core.argument_types import MAX_THREADS
 from tokbench.core.special_tokens import check_special_tokens
 from tokbench.errors import ConfigError
 
@@ -110,7 +111,7 @@ class BpeConfig:
         self._check_superwords()
         self._check_range("min_frequency", self.min_frequency, smallest=1)
         self._check_range("max_token_length", self.max_token_length, smallest=1)
-        self._check_range("threads", self.threads, smallest=1)
+        self._check_range("threads", self.threads, smallest=1, largest=MAX_THREADS)
         self._check_range("seed", self.seed, smallest=0)
         self._check_parity()
 
@@ -167,11 +168,13 @@ class BpeConfig:
                 hint="choose another --pattern for the words, such as llama3",
             )
 
-    def _check_range(self, name: str, value: int | None, *, smallest: int) -> None:
+    def _check_range(
+        self, name: str, value: int | None, *, smallest: int, largest: int = _MAX_INTEGER
+    ) -> None:
         if value is not None and value < smallest:
             raise ConfigError(f"{name} is {value}", hint=f"it must be at least {smallest}")
-        if value is not None and value > _MAX_INTEGER:
-            raise ConfigError(f"{name} is {value}", hint=f"it must be at most {_MAX_INTEGER}")
+        if value is not None and value > largest:
+            raise ConfigError(f"{name} is {value}", hint=f"it must be at most {largest}")
 
 
 def config_as_saved(config: BpeConfig, pattern: SplitPattern) -> Mapping[str, Any]:

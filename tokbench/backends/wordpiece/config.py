@@ -7,6 +7,7 @@ import unicodedata
 from dataclasses import dataclass, field
 
 from tokbench.backends.wordpiece.document import BertRules
+from tokbench.core.argument_types import MAX_THREADS
 from tokbench.core.special_tokens import check_special_tokens
 from tokbench.core.wording import meant
 from tokbench.errors import ConfigError
@@ -86,7 +87,7 @@ class WordPieceConfig:
         self._check_range("max_characters_per_word", self.max_characters_per_word, largest=_MAX_CHARACTERS)
         self._check_range("min_frequency", self.min_frequency)
         self._check_range("limit_alphabet", self.limit_alphabet)
-        self._check_range("threads", self.threads)
+        self._check_range("threads", self.threads, largest=MAX_THREADS)
         self._check_range("seed", self.seed, smallest=0)
         if not self.initial_alphabet.isprintable():  # lone surrogates are not
             raise ConfigError(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tokbench.config import PassesOn
+from tokbench.core.argument_types import MAX_THREADS
 from tokbench.core.special_tokens import check_special_tokens
 from tokbench.core.wording import meant
 from tokbench.errors import ConfigError
@@ -254,7 +255,7 @@ class SentencePieceConfig(PassesOn):
             "max_token_length": (1, 512),
             "max_sentence_length": (1, LONGEST_LINE),
             "input_sentence_size": (0, 1 << 62),
-            "threads": (1, 1 << 30),
+            "threads": (1, MAX_THREADS),
             "seed": (0, 1 << 62),
         }
         for name, (low, high) in ranges.items():
