@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ from tokbench.core.counted_words import WordArrays, WordTotals
 from tokbench.distributed.plan_folder import PLAN_NAME
 from tokbench.errors import CorpusError, ModelFormatError, StoreError
 from tokbench.files.storage.open import place_of
+from tokbench.files.untrusted import decode_text
 from tokbench.words.folder import INDEX_NAME, WordsFolder, open_folder
 from tokbench.words.parquet import open_words_file
 
@@ -102,6 +104,7 @@ def _lines_of(place: Place) -> Iterator[WordArrays]:
             number = 0
             while line := file.readline(_LONGEST_LINE):
                 number += 1
+                line = line.removeprefix(BOM_UTF8) if number == 1 else line
                 if number == 1 and line.rstrip(b"\r\n") == _TITLES:
                     continue
                 batch.append(_word_of(line, place=place, number=number))
@@ -118,7 +121,9 @@ def _word_of(line: bytes, *, place: Place, number: int) -> tuple[bytes, int]:
     word, tab, count = line.removesuffix(b"\n").removesuffix(b"\r").rpartition(b"\t")
     count = count.lstrip(b"0")
     is_count = count.isdigit() and len(count) <= _MAX_DIGITS and int(count) <= _MAX_COUNT
+    name = f"{place}, line {number}"
     if not tab or not word or not is_count:
         shown = ascii(line[:40].decode(errors="replace"))
-        raise ModelFormatError(f"{place}, line {number}", "a word, a tab and a count", shown, hint=_HINT)
+        raise ModelFormatError(name, "a word, a tab and a count", shown, hint=_HINT)
+    decode_text(word, path=name)
     return word, int(count)

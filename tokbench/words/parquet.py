@@ -6,6 +6,7 @@ Every Parquet file with these columns can be read, in any order, also with repea
 from __future__ import annotations
 
 import json
+import re
 from contextlib import ExitStack, contextmanager, suppress
 from importlib.util import find_spec
 from itertools import pairwise
@@ -30,6 +31,7 @@ GROUP_ROWS = 1 << 20
 """The most words of a row group, which readers hold in memory."""
 
 _KEY = b"tokbench"
+_ERRNO = re.compile(r"\[errno \d+\] ", re.IGNORECASE)
 _MOST_GROUP_BYTES = 1 << 30
 _MOST_EXACT = 1 << 53
 _HINT = "it has the columns `pretoken` (binary or string) and `count` (whole numbers)"
@@ -140,7 +142,8 @@ def _full_disk_reported(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        reason = str(error).partition("Detail: ")[2] or str(error)
+        detail = str(error).partition("Detail: ")[2] or str(error)
+        reason = _ERRNO.sub("", detail)
         raise StoreError(
             f"counted words were not written to {path.parent}: {reason}",
             hint="make room there, or name a folder with room in the environment variable TMPDIR",

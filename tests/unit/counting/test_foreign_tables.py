@@ -72,9 +72,10 @@ def test_marker_files_and_partition_folders_are_handled(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 @pytest.mark.parametrize("titles", [b"", b"pretoken\tcount"])
-def test_tab_separated_lines_are_read(tmp_path: Path, end: bytes, titles: bytes) -> None:
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_tab_separated_lines_are_read(tmp_path: Path, end: bytes, titles: bytes, mark: bytes) -> None:
     lines = [titles] * bool(titles) + [b"%s\t%d" % row for row in ROWS[:3]]
-    (tmp_path / "words.tsv").write_bytes(b"".join(line + end for line in lines))
+    (tmp_path / "words.tsv").write_bytes(mark + b"".join(line + end for line in lines))
     assert read(tmp_path / "words.tsv") == SUMS[:2]
 
 
@@ -82,4 +83,10 @@ def test_tab_separated_lines_are_read(tmp_path: Path, end: bytes, titles: bytes)
 def test_line_with_an_invalid_count_is_refused(tmp_path: Path, count: bytes) -> None:
     (tmp_path / "words.tsv").write_bytes(b"a\t00000000000000000000000012\nb\t" + count + b"\n")
     with pytest.raises(ModelFormatError, match=r"words.tsv, line 2.*a word, a tab and a count"):
+        read(tmp_path / "words.tsv")
+
+
+def test_a_line_that_is_not_utf8(tmp_path: Path) -> None:
+    (tmp_path / "words.tsv").write_bytes(b"a\t1\nb\xe9\t2\n")
+    with pytest.raises(ModelFormatError, match=r"words.tsv, line 2: expected UTF-8, found 0xE9 at byte 1"):
         read(tmp_path / "words.tsv")
