@@ -13,7 +13,7 @@ from tokbench.core.argument_types import plain_int
 from tokbench.core.wording import meant
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.files.bundled import configs_directory
-from tokbench.files.untrusted import read_regular
+from tokbench.files.untrusted import decode_text, read_regular, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -58,7 +58,7 @@ def load_preset(name: str) -> Preset:
 
     path = Path(name) if name.endswith(".toml") or "/" in name else configs_directory() / f"{name}.toml"
     try:
-        table = tomllib.loads(read_regular(path, limit=_MAX_PRESET_BYTES).decode())
+        table = tomllib.loads(decode_text(read_regular(path, limit=_MAX_PRESET_BYTES), path=path))
     except FileNotFoundError:
         raise ConfigError(
             f"there is no preset {name!r}",
@@ -68,11 +68,9 @@ def load_preset(name: str) -> Preset:
         ) from None
     except RecursionError:
         raise ConfigError(f"the preset {path} cannot be read: it is nested too deeply") from None
-    except (
-        OSError,
-        ModelFormatError,
-        ValueError,
-    ) as error:  # also raised for numbers with thousands of digits
+    except (OSError, ModelFormatError) as error:
+        raise unreadable("preset", path, error) from None
+    except ValueError as error:  # also raised for numbers with thousands of digits
         raise ConfigError(f"the preset {path} cannot be read: {error}") from None
     _check_keys(table, _PRESET_KEYS, where=f"the preset {path}")
     options = table.get("options", {})
@@ -104,6 +102,25 @@ def build_config(config_type: type[Any], options: Mapping[str, Any], *, where: s
     Raises:
         ConfigError: an option is unknown or missing, or its value has the wrong type.
     """
+    values = _checked(config_type, options, where=where)
+    for field in dataclasses.fields(config_type):
+        is_optional = field.default is not field.default_factory  # both are MISSING where there is no default
+        if field.init and not is_optional and field.name not in values:
+            raise ConfigError(f"{where} needs the option {field.name}", hint=f"--option {field.name}=VALUE")
+    return config_type(**values)
+
+
+def check_options(config_type: type[Any], options: Mapping[str, Any], *, where: str) -> None:
+    """Raise `ConfigError` for options that `build_config` does not take, by their names and types.
+
+    >>> from tokbench.backends.bpe.config import BpeConfig
+    >>> check_options(BpeConfig, {"vocab_size": 300}, where="mine.toml")
+    """
+    _checked(config_type, options, where=where)
+
+
+def _checked(config_type: type[Any], options: Mapping[str, Any], *, where: str) -> dict[str, Any]:
+    """Return the options with tuples in place of lists. Raises `ConfigError`."""
     _check_keys(options, [field.name for field in dataclasses.fields(config_type)], where=where)
     hints = get_type_hints(config_type)
     values = {
@@ -112,11 +129,7 @@ def build_config(config_type: type[Any], options: Mapping[str, Any], *, where: s
     for name, value in values.items():
         if not _fits(value, hints[name]):
             raise ConfigError(f"{where}: {name} is {value!r}, where {_described(hints[name])} is needed")
-    for field in dataclasses.fields(config_type):
-        is_optional = field.default is not field.default_factory  # both are MISSING where there is no default
-        if field.init and not is_optional and field.name not in values:
-            raise ConfigError(f"{where} needs the option {field.name}", hint=f"--option {field.name}=VALUE")
-    return config_type(**values)
+    return values
 
 
 def parse_option(config_type: type[Any], text: str, *, where: str) -> tuple[str, Any]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tokbench.config import build_config, parse_option, parse_options
+from tokbench.config import build_config, load_preset, parse_option, parse_options
 from tokbench.errors import ConfigError, UnknownBackendError
 from tokbench.libraries.sentencepiece.config import UnigramConfig
-from tokbench.workbench.train import parsed_options
+from tokbench.workbench.train import parsed_options, train
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,3 +123,28 @@ def test_options_belong_to_the_chosen_backend() -> None:
         parsed_options(["split_digits=true"])
     with pytest.raises(UnknownBackendError):
         parsed_options(["a=b"], backend="no such")
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("vocab_sise = 300", "the preset {} for bpe has no option 'vocab_sise'"),
+        ('vocab_size = "32k"', "the preset {} for bpe: vocab_size is '32k', where a whole number"),
+        ('special_tokens = "<a>"', "the preset {} for bpe: special_tokens is '<a>', where a list of strings"),
+    ],
+)
+def test_a_wrong_option_of_a_preset_is_said_to_be_there(tmp_path: Path, option: str, message: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(f'backend = "bpe"\n[options]\n{option}\n')
+    with pytest.raises(ConfigError) as caught:
+        train(["text"], preset=str(path))
+    assert caught.value.message.startswith(message.format(path))
+
+
+def test_the_encoding_of_a_preset(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_bytes(b'\xef\xbb\xbfbackend = "bpe"\n[options]\nvocab_size = 300\n')
+    assert load_preset(str(path)).options == {"vocab_size": 300}
+    path.write_bytes(b'backend = "bp\xe9"')
+    with pytest.raises(ConfigError, match="expected UTF-8, found 0xE9 at byte 13"):
+        load_preset(str(path))

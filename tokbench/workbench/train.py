@@ -318,7 +318,7 @@ def _roles(
 def _configured(
     backend: str | None, preset: str | None, options: Mapping[str, Any], *, special_preset: str | None
 ) -> tuple[Backend, Any]:
-    from tokbench.config import build_config, load_preset
+    from tokbench.config import build_config, check_options, load_preset
     from tokbench.core.special_presets import special_preset as preset_named
     from tokbench.core.special_presets import training_options
     from tokbench.registry import get_backend
@@ -336,6 +336,7 @@ def _configured(
             )
         backend, base = loaded.backend, loaded.options
     chosen = get_backend(backend or DEFAULT_BACKEND)
+    check_options(chosen.config_type, base, where=f"the preset {preset} for {chosen.name}")
     if special_preset is not None:
         options = training_options(preset_named(special_preset), chosen.config_type, options)
     return chosen, build_config(chosen.config_type, {**base, **options}, where=f"the backend {chosen.name!r}")
