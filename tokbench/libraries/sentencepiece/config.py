@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -28,6 +29,8 @@ depend on the machine; the number of parts that run at once does."""
 
 LONGEST_LINE = 1 << 16
 """The largest length of a line in bytes; the library's BPE can address no more than 65,536 characters of a word."""
+
+_BYTE_PIECE = re.compile("<0x[0-9A-F]{2}>")
 
 _RENAMED = {
     "vocab_size": "vocab_size",
@@ -221,6 +224,12 @@ class SentencePieceConfig(PassesOn):
             raise ConfigError("a piece is empty", hint="give each one a text, such as <pad>")
         if len({*names}) < len(names):
             raise ConfigError(f"two of the pieces {', '.join(names)} are the same", hint="rename one")
+        for symbol in (*names, *symbols):
+            if self.byte_fallback and _BYTE_PIECE.fullmatch(symbol):
+                raise ConfigError(
+                    f"{symbol!r} is already the piece of a byte",
+                    hint="rename it, or leave out the bytes with --no-byte-fallback",
+                )
         for symbol in symbols:
             if symbol in self.named_ids:
                 raise ConfigError(
