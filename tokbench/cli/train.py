@@ -120,7 +120,12 @@ def train(
         ),
     ] = None,
     special_token: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="Add a special token; repeatable.")
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT",
+            help="A special token; repeatable. They replace those of --preset and of wordpiece, and follow those of "
+            "--special-preset.",
+        ),
     ] = None,
     special_preset: Annotated[
         str | None,

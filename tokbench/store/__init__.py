@@ -108,8 +108,9 @@ def check_place(directory: Path, *, overwrite: bool = False) -> None:
         overwrite: whether to replace an existing folder; only a saved tokenizer or an empty folder is replaced.
 
     Raises:
-        StoreError: the folder exists, or contains files that tokbench did not write.
+        StoreError: the folder exists, contains files that tokbench did not write, or cannot be created.
     """
+    check_parent(directory)
     try:
         if not directory.exists():
             return
@@ -127,6 +128,22 @@ def check_place(directory: Path, *, overwrite: bool = False) -> None:
         raise StoreError(
             f"{directory} will not be replaced: tokbench did not write {first_of(strangers)}",
             hint="move that away, or name another folder with --out",
+        )
+
+
+def check_parent(directory: Path) -> None:
+    """Raise `StoreError` if a folder cannot be created where it is to be."""
+    parent = Path(os.path.realpath(directory)).parent
+    while not os.path.exists(parent):  # noqa: PTH110 -- as below
+        parent = parent.parent
+    if not os.path.isdir(parent):  # noqa: PTH112
+        raise StoreError(
+            f"{directory} cannot be created: a part of its path is a file", hint="--out names another folder"
+        )
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise StoreError(
+            f"{directory} cannot be created: no permission to write to {parent}",
+            hint="let --out name a folder that you may write to",
         )
 
 

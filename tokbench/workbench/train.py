@@ -190,8 +190,7 @@ def train_and_save(
                 learn_within, chosen, IdentifiedDocuments(corpus), memory=memory, min_count=min_count
             )
     check_roles(roles or {}, config)
-    if directory is not None:
-        store.check_place(directory, overwrite=overwrite)
+    _check_target(directory, chosen.name, getattr(config, "vocab_size", None), overwrite=overwrite)
     started = time.perf_counter()
     tokenizer = learn(config, progress=progress)
     merged_roles = _roles(tokenizer, special_preset, roles)
@@ -214,6 +213,17 @@ def train_and_save(
         fingerprint=(manifest.training or {}).get("fingerprint"),
         left_out=manifest.config.get("left_out", {}),
     )
+
+
+def _check_target(directory: Path | None, backend: str, vocab_size: int | None, *, overwrite: bool) -> None:
+    """Raise `StoreError` before the training if the tokenizer could not be saved after it.
+
+    Without a folder and a size the name is not known yet, and the same holds for a training that stops early.
+    """
+    if directory is None and vocab_size is None:
+        store.check_parent(TOKENIZERS / backend)
+    else:
+        store.check_place(directory or TOKENIZERS / f"{backend}-{vocab_size}", overwrite=overwrite)
 
 
 def configured_on_words(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 
 import pytest
 from support.texts import LOW_LOWER
@@ -106,3 +107,20 @@ def test_role_of_an_unknown_special_token_is_refused_before_training(run, text, 
     run(*arguments, "--role", "eos=<|stop|>").refused(
         2, "is not a special token of this training", "--special-token"
     )
+
+
+def test_a_folder_that_exists_is_refused_before_the_training(run, tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("low lower lowest " * 9)
+    run("train", "a.txt", "--vocab-size", "258").good()
+    path.write_bytes(b"\xff")
+    run("train", "a.txt", "--vocab-size", "258").refused(1, "tokenizers/bpe-258 exists", "--force")
+    run("train", "a.txt", "--vocab-size", "259").refused(1, "not UTF-8")
+
+
+def test_a_folder_that_cannot_be_created_is_refused_before_the_training(run, tmp_path, monkeypatch):
+    (tmp_path / "a.txt").write_bytes(b"\xff")
+    monkeypatch.setattr(os, "access", lambda path, mode: str(path) != str(tmp_path))
+    for option in (["--name", "mine"], ["--vocab-size", "300"], [], ["--out", "new/folder"]):
+        run("train", "a.txt", *option).refused(1, "cannot be created: no permission to write to", "may write")
+    assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]
