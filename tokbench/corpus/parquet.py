@@ -133,7 +133,7 @@ def _check_columns(schema: pyarrow.Schema, fields: RecordFields, name: str) -> N
                 f"{name}: the column {field!r} holds {column}, not text",
                 hint="choose another with --text-field",
             )
-    if fields.group in schema.names:
+    if fields.group is not None:
         _check_unique(schema, fields.group, name)
 
 

@@ -137,10 +137,10 @@ def mark_length(name: str, head: bytes) -> int:
                 f"{name}: not UTF-8: it looks like {encoding} (it starts with {encoding}'s byte order mark)",
                 hint=f"convert it first: iconv -f {encoding} -t UTF-8 {file}",
             )
-    if (encoding := _utf16_without_mark(head[:HEAD_BYTES])) is not None:
+    if (unmarked := _utf16_without_mark(head[:HEAD_BYTES])) is not None:
         raise CorpusError(
-            f"{name}: it looks like {encoding}: every second byte is 0",
-            hint=f"convert it first: iconv -f {encoding} -t UTF-8 {file}",
+            f"{name}: it looks like {unmarked}: every second byte is 0",
+            hint=f"convert it first: iconv -f {unmarked} -t UTF-8 {file}",
         )
     if head[_TAR_MAGIC_OFFSET:].startswith(_TAR_MAGIC):
         raise CorpusError(f"{name}: a tar archive, not a text", hint=f"unpack it first: tar -xf {file}")
