@@ -14,6 +14,7 @@ from tokbench.cli.corpus_options import (
     MaxDocumentOption,
     TextFieldOption,
     tell_problems,
+    tell_records,
 )
 from tokbench.cli.options import parse_bytes, taking_groups
 from tokbench.cli.output_options import ResultChoices
@@ -56,6 +57,7 @@ def corpus(
             errors=errors,
             max_document_bytes=parse_bytes(max_document_bytes, option="--max-document-bytes"),
         )
+        tell_records(opened, text_field)
         result = describe_corpus(opened, place=" ".join(paths))
     elif group_by != "auto":
         opened = bundled_corpus(group_by=group_by)

@@ -138,6 +138,7 @@ def chosen_corpus(
         max_document_bytes=most,
     )
     _tell_tokenizers(paths)
+    tell_records(corpus, text_field)
     return corpus if written is None else without_folder(corpus, written)
 
 
@@ -147,6 +148,21 @@ def _tell_tokenizers(paths: list[str]) -> None:
 
     for path in tokenizers_among(paths):
         print(f"note: {path} is a tokenizer, and is read as text here; -t names one", file=sys.stderr)
+
+
+def tell_records(corpus: Corpus, text_field: Sequence[str] | None) -> None:
+    """Report JSON records that are read as text, and a --text-field without effect, on stderr."""
+    from tokbench.corpus.records_as_text import records_as_text
+
+    if found := records_as_text(corpus.files):
+        way = "jq -c '.[]' writes one" if found.is_list else "rename it, or link to it by such a name"
+        print(
+            f"note: {found.file.name} holds JSON records, and is read as text with the names of all fields; "
+            f"only a .jsonl file is read by its field {(text_field or TEXT_FIELD)[0]!r}: {way}",
+            file=sys.stderr,
+        )
+    elif text_field and all(file.kind == "text" for file in corpus.files):
+        print("note: --text-field has no effect: no file is .jsonl or .parquet", file=sys.stderr)
 
 
 def tell_problems(corpus: Corpus) -> None:

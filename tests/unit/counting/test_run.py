@@ -236,8 +236,8 @@ def test_output_words_inside_the_corpus_are_not_counted(tmp_path: Path) -> None:
     counted([tmp_path], tmp_path / "words")
     before = files_of(tmp_path / "words")
     for options in ({"overwrite": True}, {"resume": True}):
-        assert len(open_corpus(tmp_path).files) > 1
-        counted([tmp_path], tmp_path / "words", **options)
+        assert len(open_corpus(tmp_path, tmp_path / "words").files) > 1
+        counted([tmp_path, tmp_path / "words"], tmp_path / "words", **options)
         assert files_of(tmp_path / "words") == before
 
 
@@ -295,7 +295,7 @@ def test_words_of_different_settings_are_not_merged(texts: list[Path], tmp_path:
         (b"the\t0\n", "line 1"),
         (b"the\t-1\n", "line 1"),
         (b"\t4\n", "line 1"),
-        (b"th\xff\t4\n", "not UTF-8"),
+        (b"th\xff\t4\n", "line 1: expected UTF-8"),
     ],
 )
 def test_malformed_lines_are_refused(tmp_path: Path, content: bytes, message: str) -> None:

@@ -182,7 +182,7 @@ def test_output_shards_inside_the_corpus_are_not_read(tmp_path: Path) -> None:
     first = tokbench.write_shards(tokenizer(), corpus, tmp_path / "shards")
     before = files_of(tmp_path / "shards")
     for options in ({"overwrite": True}, {"resume": True}):
-        corpus = tokbench.open_corpus(tmp_path, errors="replace")
+        corpus = tokbench.open_corpus(tmp_path, tmp_path / "shards", errors="replace")
         assert len(corpus.files) > 1
         again = tokbench.write_shards(tokenizer(), corpus, tmp_path / "shards", **options)
         assert files_of(tmp_path / "shards") == before
