@@ -315,3 +315,5 @@ def test_verify_reports_problems(write, run, trained, tmp_path):
     assert run("shards", "verify", "shards").code == 3
     run("shards", "verify", "corpus").refused(1, "no finished shards")
     run("shards", "verify", "missing").refused(1, "missing does not exist")
+    (tmp_path / "a.npy").touch()
+    run("shards", "verify", "a.npy").refused(1, "a.npy is a file, not a folder of shards", "name a folder")

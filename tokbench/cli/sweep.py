@@ -65,8 +65,8 @@ def sweep(
 
     The knee is the first size whose doubling adds less than 5 % bytes per token. The recommended size is the
     smallest whose doubling adds less than 2 % or, with --model-dim, does not lower the compute per byte (fewer
-    tokens against a larger output matrix). None is recommended if the text is too short to fill the vocabulary
-    or does not decode to itself.
+    tokens against a larger output matrix); if every doubling pays, the largest. None is recommended if the text is
+    too short to fill the vocabulary or does not decode to itself.
 
     With --superwords the vocabulary size is fixed, and gains are relative to plain BPE, which is always the last
     point.

@@ -14,7 +14,7 @@ from tokbench.core.progress import files_read, reading_of, total_for
 from tokbench.errors import CorpusError, TrainingError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from tokbench.core.documents import ByteSource, TextIdentity
     from tokbench.core.progress import Progress
@@ -46,6 +46,16 @@ def identity_of(documents: object) -> Callable[[], TextIdentity] | None:
     True
     """
     return documents.identity if isinstance(documents, ByteDocuments) else None
+
+
+def no_text(special_tokens: Collection[str] = ()) -> TrainingError:
+    """Return the error for a training without words; special tokens are cut out of the text.
+
+    >>> no_text().hint, no_text(["<a>"]).hint
+    ('name files with text', 'name files with text, or leave out --special-token')
+    """
+    hint = "name files with text" + (", or leave out --special-token" if special_tokens else "")
+    return TrainingError("there is no text to train on", hint=hint)
 
 
 def early_end(reason: str, *, learned: int, wanted: int, unit: str = "tokens") -> str | None:

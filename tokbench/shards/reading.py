@@ -109,6 +109,10 @@ def _read_index(folder: str, read: Callable[[str], bytes], *, is_folder: Callabl
             ) from None
         hint = "`tokbench shards write PATH --out DIR` writes them; --resume continues an interrupted run"
         raise StoreError(f"{folder} holds no finished shards: it has no {INDEX_NAME}", hint=hint) from None
+    except NotADirectoryError:
+        raise StoreError(
+            f"{folder} is a file, not a folder of shards", hint="name a folder of `tokbench shards write`"
+        ) from None
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror or error}") from error
     if not is_of_parts(data):

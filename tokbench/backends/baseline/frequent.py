@@ -23,9 +23,9 @@ from tokbench.core.interfaces import TokenizerInfo, TrainingRecord
 from tokbench.core.progress import no_progress, reading_of
 from tokbench.core.special_tokens import SpecialTokenFinder, check_special_tokens
 from tokbench.core.tokens import Span, SpecialPolicy, Token, TokenKind
-from tokbench.core.training import DEFAULT_WORDS, early_end, identity_of, refuse_one_text
+from tokbench.core.training import DEFAULT_WORDS, early_end, identity_of, no_text, refuse_one_text
 from tokbench.core.wording import counted
-from tokbench.errors import ConfigError, ModelFormatError, TrainingError
+from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.store.saveable import SaveableTokenizer
 
 if TYPE_CHECKING:
@@ -282,7 +282,7 @@ class _FrequentBackend(Generic[_Tokenizer]):
         started = time.perf_counter()
         counts, num_documents, num_bytes = self._count(documents, config, progress=progress)
         if not counts:
-            raise TrainingError("there is no text to train on", hint="name files with text")
+            raise no_text()
         specials = config.all_special_tokens
         size = config.vocab_size or self._default_size
         frequent = [part for part, count in counts.items() if count >= config.min_frequency]
@@ -306,7 +306,7 @@ class _FrequentBackend(Generic[_Tokenizer]):
                 kernel=self.kernel,
                 requested_vocab_size=config.vocab_size,
                 stopped_early=early_end(
-                    f"the text has no more that occurs {counted(config.min_frequency, 'time')} or more",
+                    f"no other {self._unit} occur {counted(config.min_frequency, 'time')} or more",
                     learned=len(parts),
                     wanted=config.vocab_size or 0,
                 ),

@@ -33,10 +33,10 @@ from tokbench.backends.bpe.reference import NUM_BYTES, SUPERWORDS_PATTERN, Merge
 from tokbench.backends.bpe.split_patterns import resolve_pattern
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.core.interfaces import TrainingRecord
-from tokbench.core.training import early_end, fitted_size, identity_of, limits_reported
+from tokbench.core.training import early_end, fitted_size, identity_of, limits_reported, no_text
 from tokbench.core.word_input import add_words, check_counted, with_words
 from tokbench.core.wording import counted
-from tokbench.errors import ConfigError, TrainingError
+from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -130,9 +130,7 @@ def merged(
     with limits_reported():
         counter.finish()
     if not counter.pretokens:
-        raise TrainingError(
-            "there is no text to train on", hint="name files with text, or leave out --special-token"
-        )
+        raise no_text(config.special_tokens)
 
     reserved = NUM_BYTES + len(config.special_tokens)
     vocab_size = config.vocab_size or fitted_size(counter.distinct_pretokens)

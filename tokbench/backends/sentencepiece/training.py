@@ -18,9 +18,8 @@ from tokbench.backends.sentencepiece.scripts import script_arrays
 from tokbench.backends.sentencepiece.vocabulary import model_bytes, symbols_of
 from tokbench.core.interfaces import TrainingRecord
 from tokbench.core.progress import known_bytes
-from tokbench.core.training import fitted_size, limits_reported, refuse_one_text
+from tokbench.core.training import fitted_size, limits_reported, no_text, refuse_one_text
 from tokbench.core.word_input import add_words, too_much, with_words
-from tokbench.errors import TrainingError
 from tokbench.libraries.sentencepiece.trained import trained_tokenizer
 from tokbench.libraries.sentencepiece.training import too_large, too_small
 from tokbench.libraries.sentencepiece.training_lines import Lines, drawn
@@ -146,9 +145,7 @@ def _learn_pieces(
         times = f"{codes.sum() / MOST_CODES:.1f} times the characters that can be learned from"
         raise too_much(codes, most=MOST_CODES, message=f"the distinct words have {times}", hint=hint)
     if text.is_blank:
-        raise TrainingError(
-            "there is no text to train on", hint="name files with text, or leave out --special-token"
-        )
+        raise no_text(config.special_tokens)
     needed = config.reserved + text.alphabet
     vocab_size = config.vocab_size or fitted_size(distinct, reserved=needed + 1)
     if vocab_size < needed:

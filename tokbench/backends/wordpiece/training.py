@@ -11,7 +11,7 @@ from tokbench.backends.wordpiece.kernel import current_kernel
 from tokbench.backends.wordpiece.tokenizer import WordPieceTokenizer, dump_document
 from tokbench.backends.wordpiece.words import NormalWordCounting, threads_of
 from tokbench.core.interfaces import TrainingRecord
-from tokbench.core.training import early_end, fitted_size, identity_of, limits_reported
+from tokbench.core.training import early_end, fitted_size, identity_of, limits_reported, no_text
 from tokbench.core.word_input import add_words, check_counted, merger_room, with_words
 from tokbench.core.wording import counted
 from tokbench.errors import TrainingError
@@ -87,7 +87,7 @@ def _learn_pieces(
     kernel, threads = current_kernel(), threads_of(config)
     started = time.perf_counter()
     if not counter.distinct_words:
-        raise TrainingError("there is no text to train on", hint="name files with text")
+        raise no_text()
     too_long = counter.too_long + too_long_before
 
     letters, inside = _alphabet(counter, config)

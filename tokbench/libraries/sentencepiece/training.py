@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING
 from tokbench.core.interfaces import TrainingRecord
 from tokbench.core.progress import reading_of
 from tokbench.core.python_processes import module_environment
-from tokbench.core.training import fitted_size, refuse_one_text
+from tokbench.core.training import fitted_size, no_text, refuse_one_text
 from tokbench.errors import BackendUnavailableError, TrainingError
 from tokbench.libraries.sentencepiece.config import NUM_BYTES, UnigramConfig
 from tokbench.libraries.sentencepiece.tokenizer import library
@@ -154,9 +154,7 @@ def _train_in_worker(
         any_line = worker.feed(json.dumps(job).encode(), lines)
         read = time.perf_counter()
         if not any_line:
-            raise TrainingError(
-                "there is no text to train on", hint="name files with text, or leave out --special-token"
-            )
+            raise no_text(config.special_tokens)
         answer, code = worker.answer(progress)
     if code == 0:
         return answer, read
