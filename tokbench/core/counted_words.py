@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
+from tokbench.errors import TrainingError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
@@ -85,6 +87,23 @@ class WordArrays(NamedTuple):
         np.cumsum(sizes[kept], out=offsets[1:])
         data = self.data[self.offsets[0] : self.offsets[-1]][np.repeat(kept, sizes)]
         return WordArrays(data, offsets, self.counts[kept])
+
+
+def frequent_words(batches: Iterable[WordArrays], *, min_count: int) -> Iterator[WordArrays]:
+    """Yield the words that occur at least `min_count` times, without empty batches.
+
+    Raises:
+        TrainingError: there are words, and none of them is that frequent.
+    """
+    any_word = any_kept = False
+    for words in batches:
+        kept = words.at_least(min_count)
+        any_word = any_word or len(words.counts) > 0
+        if len(kept.counts):
+            any_kept = True
+            yield kept
+    if any_word and not any_kept:
+        raise TrainingError(f"no word occurs {min_count:,} times or more", hint="give a lower --min-count")
 
 
 class WordCounter(Protocol):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.counted_words import PART_SEED, PARTS, WordArrays, WordTotals
+from tokbench.core.counted_words import PART_SEED, PARTS, WordArrays, WordTotals, frequent_words
 from tokbench.core.training import identity_of
 from tokbench.counting.joining import summing_counter
 from tokbench.counting.spill import Spill
@@ -66,7 +66,10 @@ class SpilledWords:
         return {"min_count": self.min_count} if self.min_count > 1 else None
 
     def arrays(self) -> Iterator[WordArrays]:
-        """Yield all sufficiently frequent words, part by part."""
+        """Yield all sufficiently frequent words, part by part. Raises `TrainingError` if there are none."""
+        return frequent_words(self._all_words(), min_count=self.min_count)
+
+    def _all_words(self) -> Iterator[WordArrays]:
         with open_words_file(place_of(self.path)) as file:
             for part in range(PARTS):
                 counter = summing_counter()
@@ -74,9 +77,7 @@ class SpilledWords:
                     [group for group, hash_part in enumerate(self.parts) if hash_part == part]
                 ):
                     counter.add_arrays(*words)
-                kept = WordArrays(*counter.arrays()).at_least(self.min_count)
-                if len(kept.counts):
-                    yield kept
+                yield WordArrays(*counter.arrays())
 
 
 @contextmanager

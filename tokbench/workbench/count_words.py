@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.config import build_config
-from tokbench.core.counted_words import TrainsOnWords, WordArrays, WordTotals
+from tokbench.core.counted_words import TrainsOnWords, WordArrays, WordTotals, frequent_words
 from tokbench.core.progress import no_progress
 from tokbench.corpus.text import Problems
 from tokbench.corpus.written_folder import without_folder
@@ -260,11 +260,8 @@ class TrainingWords:
         return {**self._record, "min_count": self.min_count}
 
     def arrays(self) -> Iterator[WordArrays]:
-        """Yield the words that are frequent enough, in batches."""
-        for words in self._whole.arrays():
-            kept = words.at_least(self.min_count)
-            if len(kept.counts):
-                yield kept
+        """Yield the words that are frequent enough, in batches. Raises `TrainingError` if there are none."""
+        return frequent_words(self._whole.arrays(), min_count=self.min_count)
 
 
 def training_words(name: str, *, min_count: int = 1) -> TrainingWords:

@@ -159,3 +159,29 @@ def test_words_counted_by_other_programs_train_alike(texts: list[Path], tmp_path
     merge_words([str(tsv)], out=str(tmp_path / "merged"))
     merged = [item for words in training_words(str(tmp_path / "merged")).arrays() for item in words.items()]
     assert merged == [item for item in items if b"\n" not in item[0] and not item[0].endswith(b"\r")]
+
+
+@pytest.mark.parametrize("backend", ["bpe", "wordpiece", "unigram"])
+def test_training_without_a_frequent_word_is_refused(texts: list[Path], tmp_path: Path, backend: str) -> None:
+    counted(texts, tmp_path / "words", backend=backend)
+    most = max(
+        count for words in training_words(str(tmp_path / "words")).arrays() for _, count in words.items()
+    )
+    train_and_save(
+        training_words(str(tmp_path / "words"), min_count=most), directory=tmp_path / "a", options={}
+    )
+    for words, given in (
+        (training_words(str(tmp_path / "words"), min_count=most + 1), {}),
+        (open_corpus(*texts), {"memory": 10**9, "min_count": most + 1}),
+    ):
+        if given and backend != "bpe":
+            continue
+        with pytest.raises(TrainingError, match=f"no word occurs {most + 1:,} times or more"):
+            train_and_save(words, directory=tmp_path / "b", options={}, **given)
+    assert not (tmp_path / "b").exists()
+
+
+def test_words_of_which_none_is_left_are_no_text(texts: list[Path], tmp_path: Path) -> None:
+    counted(texts, tmp_path / "words", min_count=10**9)
+    with pytest.raises(TrainingError, match="there is no text to train on"):
+        train_and_save(training_words(str(tmp_path / "words")), directory=tmp_path / "a", options={})

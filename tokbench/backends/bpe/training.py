@@ -129,7 +129,7 @@ def merged(
     started = time.perf_counter()
     with limits_reported():
         counter.finish()
-    if not counter.pretokens:
+    if not counter.distinct_pretokens:  # words that are too rare are counted among the pre-tokens
         raise no_text(config.special_tokens)
 
     reserved = NUM_BYTES + len(config.special_tokens)
