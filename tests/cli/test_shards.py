@@ -223,6 +223,8 @@ def test_documents_are_read_back(write, run, trained):
     assert run("shards", "read", "shards", "-t", trained, "--document", "3:99").good().lines == LINES[3:]
     for wrong in ("5", "2:2", "-1", "x", "1:"):
         run("shards", "read", "shards", "-t", trained, f"--document={wrong}").refused(2, "--document")
+    backwards = run("shards", "read", "shards", "-t", trained, "--document", "3:1")
+    backwards.refused(2, "--document 3:1 names no document", "10:20 is 10 to 19")
 
 
 def test_json_of_read_encodes_to_the_same_ids(write, run, trained, tmp_path):

@@ -82,6 +82,7 @@ def test_backend_options_are_passed(run, files):
         (["--sizes", "300", "--threads", "100000000000"], ["--threads", "from 1 to 65536"]),
         (["--sizes", "300", "--vocab-size", "300"], ["--vocab-size is for --superwords", "--sizes"]),
         (["--superwords", "300"], ["needs a vocabulary size", "--vocab-size"]),
+        (["--superwords", "2k:1k", "--vocab-size", "4k"], ["--superwords '2k:1k' runs backwards"]),
         (["--superwords", "300", "--vocab-size", "400", "--sizes", "300"], ["--sizes is for"]),
         (["--superwords", "300", "--vocab-size", "400", "--mix", "en=1"], ["--mix is for"]),
         (["--superwords", "300", "--html", "page.html"], ["--html is for"]),

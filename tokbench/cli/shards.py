@@ -387,7 +387,7 @@ def _numbers(document: str | None, shards: Shards) -> range:
     numbers = range(first, first + 1 if match[2] is None else min(int(match[2]), len(shards)))
     if first >= len(shards) or not numbers:
         raise ConfigError(
-            f"--document {document} is out of range",
-            hint=f"there {is_or_are(len(shards))} {counted(len(shards), 'document')}, from 0",
+            f"--document {document} names no document",
+            hint=f"there {is_or_are(len(shards))} {counted(len(shards), 'document')}, from 0; 10:20 is 10 to 19",
         )
     return numbers

@@ -94,7 +94,7 @@ def sweep(
     if superwords is not None:
         if vocab_size is None:
             raise ConfigError("--superwords needs a vocabulary size", hint="add --vocab-size 8k")
-        beginnings = None if superwords == "auto" else parse_sizes(superwords)
+        beginnings = None if superwords == "auto" else parse_sizes(superwords, option="--superwords")
         with showing_progress(progress) as report:
             report("reading", 0, None, "files")
             corpus = documents.corpus(group_by=group_by)

@@ -149,7 +149,7 @@ def compare_largest(found: Sweep, corpus: Corpus, *, seed: int = 0) -> Compariso
     )
 
 
-def parse_sizes(text: str) -> tuple[int, ...]:
+def parse_sizes(text: str, *, option: str = "--sizes") -> tuple[int, ...]:
     """Parse vocabulary sizes: "1k:64k" doubles from the first to the last, "1k,5k,20k" is a list.
 
     Raises:
@@ -163,7 +163,7 @@ def parse_sizes(text: str) -> tuple[int, ...]:
         return tuple(_size(part) for part in text.split(","))
     low, high = _size(first), _size(last)
     if low > high:
-        raise ConfigError(f"--sizes {text!r} runs backwards", hint="write the smaller one first, as 1k:64k")
+        raise ConfigError(f"{option} {text!r} runs backwards", hint="write the smaller one first, as 1k:64k")
     sizes = [low]
     while sizes[-1] * 2 < high:
         sizes.append(sizes[-1] * 2)
