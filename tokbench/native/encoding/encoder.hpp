@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "chunks.hpp"
+#include "common/fork_safe_mutex.hpp"
 #include "common/threads.hpp"
 #include "common/unmarked.hpp"
 #include "joining.hpp"
@@ -231,7 +232,7 @@ class Encoder {
   // For BPE: encoding this many units without the completed tables takes 0.01 s longer; building the tables takes 0.1 s.
   static constexpr std::size_t kUnitsBeforeTables = std::size_t{1} << 18;
 
-  mutable std::mutex mutex_;  // guards all mutable members
+  mutable ForkSafeMutex mutex_;  // guards all mutable members
   mutable std::shared_ptr<const Model> model_;
   mutable bool is_complete_ = false;
   mutable std::size_t num_units_ = 0;  // units encoded before the model was completed

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <utility>
 
+#include "common/fork_safe_mutex.hpp"
 #include "word_store.hpp"
 
 namespace tokbench {
@@ -52,7 +53,7 @@ class SharedWords {
     generation_.store(++lease_.generation, std::memory_order_relaxed);
   }
 
-  mutable std::mutex mutex_;
+  mutable ForkSafeMutex mutex_;
   Lease lease_{std::make_shared<WordStore>(), nullptr, 0};
   std::atomic<std::uint64_t> generation_{0};  // lease_.generation, readable without the lock
 };
