@@ -61,7 +61,8 @@ def _training_rows(result: TrainResult) -> Iterable[tuple[str, Text]]:
         yield "first", _pieces(result.first_learned)
     if result.last_learned:
         yield "last", _pieces(result.last_learned)
-    yield "saved in", Text(visible(str(result.directory)), style="bold")
+    same = " (unchanged: the same tokenizer was already there)" if result.unchanged else ""
+    yield "saved in", Text.assemble((visible(str(result.directory)), "bold"), same)
 
 
 def _time(result: TrainResult) -> str:

@@ -7,6 +7,7 @@ error.
 
 from __future__ import annotations
 
+import filecmp
 import os
 import stat
 from dataclasses import dataclass, replace
@@ -35,6 +36,7 @@ __all__ = [
     "SavedTokenizer",
     "SelfTestSample",
     "check_place",
+    "contain_the_same",
     "is_saved_tokenizer",
     "map_files",
     "read_files",
@@ -129,6 +131,24 @@ def check_place(directory: Path, *, overwrite: bool = False) -> None:
             f"{directory} will not be replaced: tokbench did not write {first_of(strangers)}",
             hint="move that away, or name another folder with --out",
         )
+
+
+def contain_the_same(one: Path, other: Path) -> bool:
+    """Whether two folders contain files of the same names and contents, and nothing else.
+
+    >>> contain_the_same(Path("no/such/folder"), Path("no/such/folder"))
+    False
+    """
+    try:
+        files, others = (
+            {entry.name: entry for entry in folder.iterdir() if entry.name not in _DESKTOP_FILES}
+            for folder in (one, other)
+        )
+        return files.keys() == others.keys() and all(
+            filecmp.cmp(path, others[name], shallow=False) for name, path in files.items()
+        )
+    except OSError:
+        return False
 
 
 def check_parent(directory: Path) -> None:

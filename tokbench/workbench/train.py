@@ -7,6 +7,8 @@ import os
 import time
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
 
 from tokbench import store
@@ -21,7 +23,6 @@ from tokbench.workbench.open import TOKENIZERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
 
     from tokbench.core.convenience import OpenedTokenizer
     from tokbench.core.interfaces import Backend, Tokenizer, TokenizerInfo
@@ -32,7 +33,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TrainResult:
-    """A trained and saved tokenizer."""
+    """A trained and saved tokenizer.
+
+    Attributes:
+        info: what it is.
+        training: the record of the training.
+        directory: the folder that it is saved in.
+        first_learned: the first tokens that were learned.
+        last_learned: the last ones.
+        saving_seconds: wall seconds that saving took.
+        fingerprint: the identity of the training text; None if it is not known.
+        left_out: files that could not be written → the reason.
+        unchanged: whether the folder already contained this tokenizer, the same to the byte, and was left as it is.
+    """
 
     info: TokenizerInfo
     training: TrainingRecord
@@ -42,6 +55,7 @@ class TrainResult:
     saving_seconds: float
     fingerprint: str | None
     left_out: Mapping[str, str]
+    unchanged: bool
 
     @property
     def seconds(self) -> float:
@@ -68,6 +82,7 @@ class TrainResult:
             "schema": "tokbench.train/1",
             **tokenizer_fields(self.info),
             "directory": str(self.directory),
+            "unchanged": self.unchanged,
             "left_out": dict(self.left_out),
             "special_tokens": dict(self.info.special_tokens),
             "requested_vocab_size": training.requested_vocab_size,
@@ -154,6 +169,9 @@ def train_and_save(
 ) -> TrainResult:
     """Train a tokenizer on a corpus and save it, by default as `tokenizers/<backend>-<size>`.
 
+    Without a folder of the caller's choice, the same tokenizer that is already there is left as it is, so that the
+    same training can be run again.
+
     Args:
         corpus: the text, or its word counts as `tokbench.workbench.count_words.training_words` opens them.
         backend: as for `train`.
@@ -169,7 +187,8 @@ def train_and_save(
         progress: called with how much of the work is done.
 
     Raises:
-        StoreError: the folder exists or cannot be written; checked before training where possible.
+        StoreError: the folder exists with other contents, or cannot be written; checked before training where
+            possible.
         ConfigError: as `train`; also for an unknown role.
         UnknownBackendError, CorpusError, TrainingError: as `train`.
     """
@@ -199,7 +218,9 @@ def train_and_save(
     training = _training_record(tokenizer, seconds=trained - started)
     progress("saving", 0, None, "bytes")
     target = directory or TOKENIZERS / f"{chosen.name}-{tokenizer.info.vocab_size}"
-    tokenizer.save(target, overwrite=overwrite)
+    unchanged = directory is None and not overwrite and _is_saved_in(target, tokenizer)
+    if not unchanged:
+        tokenizer.save(target, overwrite=overwrite)
     saving_seconds = time.perf_counter() - trained
     learned = training.learned_ids
     manifest = store.read_manifest(target)
@@ -212,6 +233,7 @@ def train_and_save(
         saving_seconds=saving_seconds,
         fingerprint=(manifest.training or {}).get("fingerprint"),
         left_out=manifest.config.get("left_out", {}),
+        unchanged=unchanged,
     )
 
 
@@ -224,6 +246,16 @@ def _check_target(directory: Path | None, backend: str, vocab_size: int | None, 
         store.check_parent(TOKENIZERS / backend)
     else:
         store.check_place(directory or TOKENIZERS / f"{backend}-{vocab_size}", overwrite=overwrite)
+
+
+def _is_saved_in(directory: Path, tokenizer: Tokenizer) -> bool:
+    """Whether a folder already contains what saving the tokenizer there would write."""
+    if not store.is_saved_tokenizer(directory):
+        return False
+    with TemporaryDirectory() as folder:
+        again = Path(folder) / directory.name
+        tokenizer.save(again)
+        return store.contain_the_same(again, directory)
 
 
 def configured_on_words(

@@ -109,6 +109,23 @@ def test_role_of_an_unknown_special_token_is_refused_before_training(run, text, 
     )
 
 
+def test_same_training_leaves_the_saved_tokenizer(run, train, tmp_path):
+    (tmp_path / "a.txt").write_text("abc abd " * 20, encoding="utf-8")
+    assert train("a.txt")["unchanged"] is False
+    assert train("a.txt")["unchanged"] is True
+    assert "(unchanged: the same tokenizer was already there)" in run("train", "a.txt").good().stdout
+    assert train("a.txt", "--force")["unchanged"] is False
+    assert train("a.txt", "--name", "mine")["unchanged"] is False
+    run("train", "a.txt", "--name", "mine").refused(1, "tokenizers/mine exists", "--force replaces it")
+
+
+def test_other_training_of_the_same_name_is_refused(run, train, tmp_path):
+    (tmp_path / "a.txt").write_text("abc abd " * 20, encoding="utf-8")
+    folder = train("a.txt")["directory"]
+    (tmp_path / "a.txt").write_text("abc abe " * 20, encoding="utf-8")
+    run("train", "a.txt").refused(1, f"{folder} exists", "--force replaces it")
+
+
 def test_a_folder_that_exists_is_refused_before_the_training(run, tmp_path):
     path = tmp_path / "a.txt"
     path.write_text("low lower lowest " * 9)

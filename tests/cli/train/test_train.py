@@ -24,6 +24,7 @@ KEYS = [
     "vocab_size",
     "kernel",
     "directory",
+    "unchanged",
     "left_out",
     "special_tokens",
     "requested_vocab_size",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from tokbench.errors import ModelFormatError, StoreError
 from tokbench.store import (
     MANIFEST_NAME,
     check_place,
+    contain_the_same,
     is_saved_tokenizer,
     read_files,
     read_manifest,
@@ -91,6 +93,32 @@ def test_saved_tokenizer_is_not_replaced_by_default(saved: Path) -> None:
         write(saved, manifest=MANIFEST, files={})
     assert caught.value.hint == "--force replaces it; --out names another folder"
     assert names(saved.parent) == ["bytes"]
+
+
+def test_folders_with_the_same_files_contain_the_same(saved: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(saved, other)
+    (other / ".DS_Store").touch()
+    assert contain_the_same(saved, other)
+
+
+@pytest.mark.parametrize(
+    "change", ["other contents", "one file more", "one file less", "a folder in its place"]
+)
+def test_folders_with_other_files_do_not_contain_the_same(saved: Path, tmp_path: Path, change: str) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(saved, other)
+    file = other / "tokenizer.json"
+    if change == "other contents":
+        file.write_bytes(file.read_bytes()[::-1])
+    elif change == "one file more":
+        (other / "notes.txt").touch()
+    else:
+        file.unlink()
+    if change == "a folder in its place":
+        file.mkdir()
+    assert not contain_the_same(saved, other)
+    assert not contain_the_same(other, saved)
 
 
 def test_empty_folder_is_not_replaced_by_default(tmp_path: Path) -> None:
