@@ -53,6 +53,11 @@ class BpeDocument:
             whole_tokens_first=self.whole_tokens_first,
         )
 
+    @property
+    def kept(self) -> frozenset[int]:
+        """The ids that are never removed."""
+        return self.parts.kept
+
     @cached_property
     def token_bytes(self) -> Mapping[int, bytes]:
         """Id → bytes of the ordinary tokens, without added tokens and unspelled pieces."""

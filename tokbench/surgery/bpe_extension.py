@@ -3,60 +3,45 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tokbench.errors import ConfigError
 from tokbench.formats.tokenizer_json import check_no_pretoken, to_byte_level
 from tokbench.surgery.bpe_document import read_bpe
-from tokbench.surgery.contents import Contents
 from tokbench.surgery.counted_pretokens import CountedPretokens, count_pretokens, pretoken_bytes, split_of
 from tokbench.surgery.documents import added_outside, extended_document
-from tokbench.surgery.extended_tokenizer import extend_tokenizer
-from tokbench.surgery.extension_proofs import Coarser, check_texts
+from tokbench.surgery.extended_tokenizer import Extension
+from tokbench.surgery.extension_proofs import Coarser
 from tokbench.surgery.growth import Vocabulary, grow, made_of, unchanged_words
-from tokbench.surgery.library_proofs import WITH_RANKS, prove_in_libraries
-from tokbench.surgery.model_files import DOCUMENT_NAME
 from tokbench.surgery.proofs import SegmentationProof, wrong
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
-    from tokbench.opening.request import Opened
     from tokbench.surgery.contents import Algorithm
-    from tokbench.surgery.extended_tokenizer import ExtendedTokenizer
     from tokbench.surgery.growth import NewToken
-    from tokbench.surgery.library_proofs import LibraryProofs
 
 
 @dataclass
-class BpeExtension:
-    """A byte-level BPE to extend; see `extending.Extension`.
+class BpeExtension(Extension):
+    """A byte-level BPE to extend."""
 
-    Attributes:
-        opened: the tokenizer.
-        document: the tokenizer as a parsed `tokenizer.json`.
-    """
-
-    opened: Opened
-    document: Mapping[str, Any]
     _new: list[NewToken] = field(default_factory=list)
     _counted: CountedPretokens = field(default_factory=lambda: CountedPretokens.once([]))
-
     algorithm: ClassVar[Algorithm] = "bpe"
 
     def __post_init__(self) -> None:
         bpe = read_bpe(self.document, path=self.opened.source.path)
-        self._grown = self._vocabulary = Vocabulary.of(bpe, size=self._first_id)
+        self._grown = self._vocabulary = Vocabulary.of(bpe, size=self.first_id)
 
     @property
     def tokens(self) -> Sequence[bytes]:
         """The bytes of the new tokens."""
-        return self._grown.tokens[self._first_id :]
+        return self._grown.tokens[self.first_id :]
 
     def take_words(self, words: Sequence[str], *, threads: int | None) -> list[str]:
         """Make each word one token by the merges that it needs; return notes about words that stay several tokens."""
@@ -97,42 +82,36 @@ class BpeExtension:
             progress=progress,
         )
 
-    def extend(
-        self,
-        special_tokens: Sequence[str],
-        *,
-        name: str,
-        texts: Sequence[str],
-        threads: int | None,
-        seed: int,
-        progress: Progress,
-    ) -> ExtendedTokenizer:
-        """Create the files, and prove them."""
-        first, new = self._first_id, self._new
+    def changed(self, special_tokens: Mapping[str, int]) -> Mapping[str, Any]:
+        """Append the new tokens with their merges, and the special tokens."""
         spelled = [to_byte_level(token) for token in self._grown.tokens]
-        specials = {text: id for id, text in enumerate(special_tokens, first + len(new))}
         if self.document["model"].get("ignore_merges"):
-            check_no_pretoken([*added_outside(self.document), *specials])
-        document = extended_document(
+            check_no_pretoken([*added_outside(self.document), *special_tokens])
+        return extended_document(
             self.document,
-            {spelled[id]: id for id in range(first, len(spelled))},
-            merges=[(spelled[left], spelled[right]) for left, right, _ in new],
-            special_tokens=specials,
-        )
-        return extend_tokenizer(
-            self.opened,
-            Contents(self.algorithm, document, "BPE"),
-            DOCUMENT_NAME,
-            size=first + len(new) + len(specials),
-            name=name,
-            made_of=made_of(new, first_id=first),
-            check=partial(self._check, texts=texts, threads=threads),
-            prove=partial(self._prove, seed=seed, progress=progress),
+            {spelled[id]: id for id in range(self.first_id, len(spelled))},
+            merges=[(spelled[left], spelled[right]) for left, right, _ in self._new],
+            special_tokens=special_tokens,
         )
 
-    @property
-    def _first_id(self) -> int:
-        return self.opened.tokenizer.info.vocab_size
+    def made_of(self) -> Mapping[int, Sequence[int]]:
+        """Map each new id to the old ids that spell it, in order."""
+        return made_of(self._new, first_id=self.first_id)
+
+    def rule(self, new: Tokenizer) -> Coarser:
+        """Return the rule that texts have no new token boundaries."""
+        return Coarser(self.opened.tokenizer, new)
+
+    def check(self, new: Tokenizer, *, texts: Sequence[str], threads: int | None) -> SegmentationProof:
+        """Check that texts and counted pre-tokens have no new token boundaries."""
+        proof = super().check(new, texts=texts, threads=threads)
+        words = self._counted.words
+        if not words:
+            return proof
+        unchanged = unchanged_words(self._vocabulary, self._grown, words, threads=threads)
+        if unchanged is None:
+            raise wrong("a word would get new token boundaries")
+        return SegmentationProof(len(texts), unchanged=unchanged, changed=len(words) - unchanged)
 
     @cached_property
     def _split(self) -> Any:
@@ -165,19 +144,3 @@ class BpeExtension:
         growth = grow(self._grown, words, num_tokens=num_tokens, **options)
         self._new.extend(growth.tokens)
         self._grown = self._grown.grown(growth.tokens)
-
-    def _check(self, new: Tokenizer, *, texts: Sequence[str], threads: int | None) -> SegmentationProof:
-        """Check that texts and counted pre-tokens have no new token boundaries."""
-        old = self.opened.tokenizer
-        proof = check_texts(texts, tokenizers=(old, new), rule=Coarser(old, new), threads=threads)
-        words = self._counted.words
-        if not words:
-            return proof
-        unchanged = unchanged_words(self._vocabulary, self._grown, words, threads=threads)
-        if unchanged is None:
-            raise wrong("a word would get new token boundaries")
-        return SegmentationProof(len(texts), unchanged=unchanged, changed=len(words) - unchanged)
-
-    def _prove(self, new: Tokenizer, path: Path, *, seed: int, progress: Progress) -> LibraryProofs:
-        with_ranks = self.opened.source.format in WITH_RANKS
-        return prove_in_libraries(new, path, with_ranks=with_ranks, seed=seed, progress=progress)

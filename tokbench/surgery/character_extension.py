@@ -11,7 +11,7 @@ from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.opening.native_bpe import merge_pairs
 from tokbench.surgery.character_merges import merged_texts
 from tokbench.surgery.documents import extended_document
-from tokbench.surgery.extension_proofs import Coarser, check_texts
+from tokbench.surgery.extension_proofs import Coarser
 from tokbench.surgery.growing_pieces import MergedPieces, by_pair, by_text
 from tokbench.surgery.models import scores_below
 from tokbench.surgery.piece_extension import PieceExtension
@@ -19,25 +19,18 @@ from tokbench.surgery.piece_learning import PieceLearner
 from tokbench.surgery.piece_words import normalizer_of, words_of_document, words_of_model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from tokbench.core.interfaces import Tokenizer
-    from tokbench.core.progress import Progress
     from tokbench.surgery.contents import Algorithm, Content
     from tokbench.surgery.piece_words import PieceWords
-    from tokbench.surgery.proofs import SegmentationProof
 
 
 @dataclass
-class CharacterExtension(PieceExtension):
+class CharacterExtension(PieceExtension[MergedPieces]):
     """A BPE over characters to extend."""
 
     algorithm: ClassVar[Algorithm] = "character_bpe"
-
-    @cached_property
-    def pieces(self) -> MergedPieces:
-        """Its pieces, including the new ones."""
-        return self.new_pieces()
 
     @cached_property
     def words(self) -> PieceWords:
@@ -45,13 +38,6 @@ class CharacterExtension(PieceExtension):
         if isinstance(self.content, bytes) and self.model is not None:
             return words_of_model(self.model, normalizer_of(self.content))
         return words_of_document(self.document, self._texts)
-
-    @cached_property
-    def ids(self) -> Mapping[str, int]:
-        """Piece → id."""
-        if self.model is not None:
-            return {piece.text: id for id, piece in enumerate(self.model.pieces)}
-        return dict(self.document["model"]["vocab"])
 
     def new_pieces(self) -> MergedPieces:
         """Return its pieces without any new ones."""
@@ -65,18 +51,6 @@ class CharacterExtension(PieceExtension):
         """Its pieces with their scores, or its merges."""
         return self._pairs if self.model is None else self.model.pieces
 
-    def words_of(self, line: str) -> list[str]:
-        """Split a line into words."""
-        return self.words.of_line(line)
-
-    def count_words(self, texts: Iterable[str], *, threads: int | None, progress: Progress) -> Counter[str]:
-        """Count words, across which nothing merges."""
-        return self.words.count(texts, threads=threads, progress=progress)
-
-    def may_be_piece(self, text: str) -> bool:
-        """Whether the tokenizer's training would have allowed a piece."""
-        return self.words.allows(text)
-
     def take(self, words: Sequence[str]) -> list[str]:
         """Add the pieces that merging the words requires, and return them."""
         learner = PieceLearner(
@@ -87,8 +61,9 @@ class CharacterExtension(PieceExtension):
         )
         return learner.learn(None)
 
-    def changed(self, pieces: Mapping[str, int], special_tokens: Mapping[str, int]) -> Content:
+    def appended(self, special_tokens: Mapping[str, int]) -> Content:
         """Append new pieces with scores below all others, or with merges after all others."""
+        pieces = self.new_ids
         if self.model is not None:
             scores = scores_below(self.model.pieces, number=len(pieces))
             found = zip(pieces, scores, strict=True)
@@ -98,11 +73,9 @@ class CharacterExtension(PieceExtension):
         merges = [parts[text] for text in pieces if text in parts]
         return extended_document(self.document, pieces, merges=merges, special_tokens=special_tokens)
 
-    def check(self, new: Tokenizer, *, texts: Sequence[str], threads: int | None) -> SegmentationProof:
-        """Check that texts have no new token boundaries."""
-        old = self.opened.tokenizer
-        rule = Coarser(old, new, unknown=self.unknown_id)
-        return check_texts(texts, tokenizers=(old, new), rule=rule, threads=threads)
+    def rule(self, new: Tokenizer) -> Coarser:
+        """Return the rule that texts have no new token boundaries."""
+        return Coarser(self.opened.tokenizer, new, unknown=self.unknown_id)
 
     @property
     def _merged(self) -> list[ModelPiece]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from tokbench.convert.conversion import Source
+from tokbench.convert.targets.tokenizers import tokenizer_json_of
 from tokbench.core.descriptions import DescribesItself, SentencePieceModel
 from tokbench.formats.sentencepiece.model import ModelType, parse_model
 from tokbench.libraries.huggingface.tokenizer_json import model_type
 from tokbench.lint.reachability.steps import DocumentSteps
-from tokbench.surgery.pruned_tokenizer import document_of
+from tokbench.opening.recognition import Format
 
 if TYPE_CHECKING:
+    from tokbench.core.interfaces import Tokenizer
     from tokbench.opening.request import Opened
 
 Algorithm = Literal["bpe", "character_bpe", "unigram", "wordpiece"]
@@ -38,7 +41,7 @@ def contents_of(opened: Opened) -> Contents:
     Raises:
         ConversionError: no `tokenizer.json` gives the same ids.
     """
-    described = opened.tokenizer.description() if isinstance(opened.tokenizer, DescribesItself) else None
+    described = source_of(opened.tokenizer).description
     if isinstance(described, SentencePieceModel):
         kind = parse_model(described.proto).model_type
         if kind in _MODEL_ALGORITHMS:
@@ -49,3 +52,37 @@ def contents_of(opened: Opened) -> Contents:
         is_of_bytes = DocumentSteps(document).is_byte_level
         return Contents("bpe" if is_of_bytes else "character_bpe", document, name)
     return Contents(_DOCUMENT_ALGORITHMS.get(name), document, name)
+
+
+def document_of(opened: Opened) -> dict[str, Any]:
+    """Return a tokenizer as a parsed `tokenizer.json`: its own file, or the result of a conversion.
+
+    Raises:
+        ConversionError: no `tokenizer.json` gives the same ids.
+    """
+    from tokbench.opening.added_tokens import without_empty
+    from tokbench.opening.files import parse_json, read_file
+
+    if opened.source.format is Format.TOKENIZER_JSON:
+        path = opened.source.files[0]
+        data = read_file(path)
+        data, document = without_empty(data, parse_json(data, path=path))
+        return _with_ids_in_use(dict(document), data)
+    return dict(parse_json(tokenizer_json_of(source_of(opened.tokenizer)), path=opened.source.path))
+
+
+def _with_ids_in_use(document: dict[str, Any], data: bytes) -> dict[str, Any]:
+    """Set the ids of added tokens to the library's, which prefers ids of the vocabulary to those in `added_tokens`."""
+    if not document.get("added_tokens"):
+        return document
+    from tokenizers import Tokenizer
+
+    library = Tokenizer.from_buffer(data)
+    added = [{**token, "id": library.token_to_id(token["content"])} for token in document["added_tokens"]]
+    return {**document, "added_tokens": added}
+
+
+def source_of(tokenizer: Tokenizer) -> Source:
+    """Return a tokenizer as a `Source` for conversions."""
+    described = tokenizer.description() if isinstance(tokenizer, DescribesItself) else None
+    return Source(tokenizer=tokenizer, description=described)

@@ -1,30 +1,29 @@
-"""An extended tokenizer: its files, reopened from a temporary folder and proved before anything is written."""
+"""A tokenizer to extend by tokens, and the result: its files, proved before anything is written."""
 
 from __future__ import annotations
 
-import tempfile
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from tokbench.files.atomic import write_folder
-from tokbench.opening.open import open_path
-from tokbench.opening.request import OpenRequest
-from tokbench.surgery.configuration import files_beside
-from tokbench.surgery.documents import dumped
+from tokbench.surgery.configuration import reopened
+from tokbench.surgery.contents import Contents
+from tokbench.surgery.extension_proofs import check_texts
 from tokbench.surgery.id_map import IdMap, InitialRows
-from tokbench.surgery.model_files import DOCUMENT_NAME, RANKS_NAME, WORD_LIST_NAME
+from tokbench.surgery.library_proofs import prove_in_libraries
 from tokbench.surgery.proofs import wrong
 from tokbench.surgery.shared_tokens import tokens_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from tokbench.convert.proof import ProofResult
     from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.progress import Progress
+    from tokbench.corpus import Corpus
     from tokbench.opening.request import Opened
-    from tokbench.surgery.contents import Contents
-    from tokbench.surgery.library_proofs import LibraryProofs
+    from tokbench.surgery.contents import Algorithm, Content
+    from tokbench.surgery.extension_proofs import Rule
     from tokbench.surgery.proofs import SegmentationProof
 
 
@@ -74,55 +73,127 @@ class ExtendedTokenizer:
     notes: tuple[str, ...]
 
 
-def extend_tokenizer(
-    opened: Opened,
-    contents: Contents,
-    file_name: str,
-    *,
-    size: int,
-    name: str,
-    made_of: Mapping[int, Sequence[int]],
-    check: Callable[[Tokenizer], SegmentationProof],
-    prove: Callable[[Tokenizer, Path], LibraryProofs],
-) -> ExtendedTokenizer:
-    """Create the files of an extended tokenizer, and prove them.
+@dataclass
+class Extension(ABC):
+    """A tokenizer to extend: first with given words as tokens, then with learned tokens.
 
-    Args:
-        opened: the old tokenizer.
-        contents: the content with the tokens of the new tokenizer.
-        file_name: name of the file with this content.
-        size: size of the new vocabulary.
-        name: name of the new tokenizer.
-        made_of: new id → the old ids that spell it.
-        check: checks the new tokenizer on texts; raises `SurgeryError`.
-        prove: compares the new tokenizer with its file in libraries; raises `ProofError`.
-
-    Raises:
-        SurgeryError: a check fails; `ProofError` if a library gives other ids.
+    Attributes:
+        opened: the tokenizer.
+        content: the content with its tokens: a serialized `ModelProto`, or a parsed `tokenizer.json`.
+        algorithm: the tokenizer's algorithm.
     """
-    old, files = opened.tokenizer, {file_name: dumped(contents.content)}
-    id_map = IdMap.of_pairs(((id, id) for id, _ in tokens_of(old)), sizes=(old.info.vocab_size, size))
-    with tempfile.TemporaryDirectory(prefix="tokbench-") as folder:
-        bare, trial = (Path(folder) / place / name for place in ("bare", "whole"))
-        for place in (bare, trial):
-            place.parent.mkdir()
-        write_folder(bare, files, replace=False)
-        files |= files_beside(old, open_path(bare / file_name, OpenRequest()).tokenizer, id_map)
-        write_folder(trial, files, replace=False)
-        made = open_path(trial / file_name, OpenRequest())
-        kept = _check_tokens(old, made.tokenizer, id_map)
-        segmentations = check(made.tokenizer)
-        proved = prove(made.tokenizer, trial / file_name)
-    beside = (
-        (DOCUMENT_NAME, proved.document),
-        (WORD_LIST_NAME, proved.word_list),
-        (RANKS_NAME, proved.ranks),
-    )
-    files |= {file: data for file, data in beside if data is not None}
-    proofs = ExtensionProofs(kept, segmentations, proved.encodings)
-    return ExtendedTokenizer(
-        made, contents, files, id_map, InitialRows.of(id_map, made_of), proofs, proved.notes
-    )
+
+    opened: Opened
+    content: Content
+    algorithm: ClassVar[Algorithm]
+
+    @property
+    @abstractmethod
+    def tokens(self) -> Sequence[bytes]:
+        """The bytes of the added tokens, in the order of their ids."""
+
+    @property
+    def first_id(self) -> int:
+        """The id of the first new token."""
+        return self.opened.tokenizer.info.vocab_size
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        """The tokenizer as a parsed `tokenizer.json`; it must be one."""
+        assert not isinstance(self.content, bytes)
+        return self.content
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks for the user about the algorithm, one sentence each."""
+        return ()
+
+    @abstractmethod
+    def take_words(self, words: Sequence[str], *, threads: int | None) -> list[str]:
+        """Make each word one token, with the intermediate tokens that it needs; return notes, one sentence each.
+
+        Raises:
+            ConfigError: a text is not a single word.
+        """
+
+    @abstractmethod
+    def count(self, corpus: Corpus, *, threads: int | None, progress: Progress) -> int | None:
+        """Count the words of a corpus to learn from; return its bytes, if known. Raises `CorpusError`."""
+
+    @abstractmethod
+    def learn(
+        self,
+        num_tokens: int,
+        *,
+        min_frequency: int,
+        max_token_length: int | None,
+        threads: int | None,
+        progress: Progress,
+    ) -> None:
+        """Learn tokens from the counts; fewer than `num_tokens` if no more are worth adding."""
+
+    @abstractmethod
+    def changed(self, special_tokens: Mapping[str, int]) -> Content:
+        """Return the content with the new tokens and special tokens. Raises `ConfigError`, `SurgeryError`."""
+
+    @abstractmethod
+    def made_of(self) -> Mapping[int, Sequence[int]]:
+        """Map each new id to the old ids that spell it, in order."""
+
+    @abstractmethod
+    def rule(self, new: Tokenizer) -> Rule:
+        """Return the rule for texts whose ids an extension changes."""
+
+    def check(self, new: Tokenizer, *, texts: Sequence[str], threads: int | None) -> SegmentationProof:
+        """Check the algorithm's guarantees on texts. Raises `SurgeryError`."""
+        tokenizers = self.opened.tokenizer, new
+        return check_texts(texts, tokenizers=tokenizers, rule=self.rule(new), threads=threads)
+
+    def extend(
+        self,
+        special_tokens: Sequence[str],
+        *,
+        name: str,
+        texts: Sequence[str],
+        threads: int | None,
+        seed: int,
+        progress: Progress,
+    ) -> ExtendedTokenizer:
+        """Create the files of the extended tokenizer, and prove them.
+
+        Args:
+            special_tokens: special tokens to append last.
+            name: name of the extended tokenizer.
+            texts: texts on which the algorithm's guarantees are checked.
+            threads: number of threads for encoding them.
+            seed: seed of the generated texts for the comparison with libraries.
+            progress: called with the amount of work done.
+
+        Raises:
+            SurgeryError: a check fails; `ProofError` if a library gives other ids.
+            ConfigError: a special token exists already.
+        """
+        old, first_special = self.opened.tokenizer, self.first_id + len(self.tokens)
+        specials = {text: id for id, text in enumerate(special_tokens, first_special)}
+        content = self.changed(specials)
+        sizes = self.first_id, first_special + len(specials)
+        id_map = IdMap.of_pairs(((id, id) for id, _ in tokens_of(old)), sizes=sizes)
+        with reopened(content, self.opened, id_map, name=name) as trial:
+            new = trial.opened.tokenizer
+            kept = _check_tokens(old, new, id_map)
+            segmentations = self.check(new, texts=texts, threads=threads)
+            proved = prove_in_libraries(
+                trial, self.algorithm, self.opened.source.format, seed=seed, progress=progress
+            )
+        return ExtendedTokenizer(
+            opened=trial.opened,
+            contents=Contents(self.algorithm, content, self.algorithm),
+            files=trial.files | proved.files,
+            id_map=id_map,
+            rows=InitialRows.of(id_map, self.made_of()),
+            proofs=ExtensionProofs(kept, segmentations, proved.encodings),
+            notes=(*self.notes, *proved.notes),
+        )
 
 
 def _check_tokens(old: Tokenizer, new: Tokenizer, id_map: IdMap) -> int:

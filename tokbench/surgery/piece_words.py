@@ -213,6 +213,16 @@ class MatchedWords:
         """Split a text into words."""
         return [word for part in self._parts(text) for word in self._pretokens(part)]
 
+    def of_line(self, line: str) -> list[str]:
+        """Split a line into words; a line with the prefix stands for a piece inside words."""
+        prefix = self._document["model"].get("continuing_subword_prefix", "##")
+        mark = prefix if line.startswith(prefix) and line != prefix else ""
+        return [mark + word for word in self.of_text(line.removeprefix(mark))]
+
+    def allows(self, piece: str) -> bool:
+        """Whether a text is not in the vocabulary yet."""
+        return piece not in self._document["model"]["vocab"]
+
     def count(self, texts: Iterable[str], *, threads: int | None, progress: Progress) -> Counter[str]:
         """Count the words of texts, except words that are too long to be matched. Raises `CorpusError`."""
         counting = self._kernel_counting()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tokbench.errors import SurgeryError
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.surgery.documents import added_outside, extended_document
-from tokbench.surgery.extension_proofs import LikelierByNewPieces, OnlyByNewPieces, check_texts
+from tokbench.surgery.extension_proofs import LikelierByNewPieces, OnlyByNewPieces
 from tokbench.surgery.growing_pieces import ScoredGrowing
 from tokbench.surgery.piece_extension import PieceExtension
 from tokbench.surgery.piece_learning import UNKNOWN
@@ -18,14 +18,13 @@ from tokbench.surgery.piece_words import normalizer_of, words_of_document, words
 from tokbench.surgery.scored_pieces import pieces_of_document, pieces_of_model
 
 if TYPE_CHECKING:
-    from collections import Counter
     from collections.abc import Iterable, Mapping, Sequence
 
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
+    from tokbench.corpus import Corpus
     from tokbench.surgery.contents import Algorithm, Content
     from tokbench.surgery.piece_words import PieceWords
-    from tokbench.surgery.proofs import SegmentationProof
     from tokbench.surgery.scored_pieces import ScoredPieces
 
 _BELOW = 1.0
@@ -33,7 +32,7 @@ _BELOW = 1.0
 
 
 @dataclass
-class UnigramExtension(PieceExtension):
+class UnigramExtension(PieceExtension[ScoredGrowing]):
     """A Unigram to extend."""
 
     algorithm: ClassVar[Algorithm] = "unigram"
@@ -44,23 +43,11 @@ class UnigramExtension(PieceExtension):
         return pieces_of_document(self.document) if self.model is None else pieces_of_model(self.model)
 
     @cached_property
-    def pieces(self) -> ScoredGrowing:
-        """Its pieces, including the new ones."""
-        return self.new_pieces()
-
-    @cached_property
     def words(self) -> PieceWords:
         """Its splitting of text into words."""
         if isinstance(self.content, bytes) and self.model is not None:
             return words_of_model(self.model, normalizer_of(self.content))
         return words_of_document(self.document, self.scored.texts.values())
-
-    @cached_property
-    def ids(self) -> Mapping[str, int]:
-        """Piece → id."""
-        if self.model is not None:
-            return {piece.text: id for id, piece in enumerate(self.model.pieces)}
-        return {text: id for id, (text, _) in enumerate(self.document["model"]["vocab"])}
 
     def new_pieces(self) -> ScoredGrowing:
         """Return its pieces without any new ones."""
@@ -72,20 +59,11 @@ class UnigramExtension(PieceExtension):
         """Its pieces with their scores, special ones included."""
         return self.document["model"]["vocab"] if self.model is None else self.model.pieces
 
-    def words_of(self, line: str) -> list[str]:
-        """Split a line into words."""
-        return self.words.of_line(line)
-
-    def count_words(self, texts: Iterable[str], *, threads: int | None, progress: Progress) -> Counter[str]:
+    def count(self, corpus: Corpus, *, threads: int | None, progress: Progress) -> None:
         """Count words, and set the total number of parts, by which the votes for new pieces are divided."""
-        words = self.words.count(texts, threads=threads, progress=progress)
+        super().count(corpus, threads=threads, progress=progress)
         cut = self.pieces.cut
-        self.pieces.total = max(1, sum(count * len(cut(word)) for word, count in words.items()))
-        return words
-
-    def may_be_piece(self, text: str) -> bool:
-        """Whether the tokenizer's training would have allowed a piece."""
-        return self.words.allows(text)
+        self.pieces.total = max(1, sum(count * len(cut(word)) for word, count in self._counted.items()))
 
     def take(self, words: Sequence[str]) -> list[str]:
         """Add words as pieces, shorter ones first since they may be parts of others, and return the new pieces."""
@@ -94,38 +72,25 @@ class UnigramExtension(PieceExtension):
                 self.pieces.add_word(word)
         return list(self.pieces.new)
 
-    def changed(self, pieces: Mapping[str, int], special_tokens: Mapping[str, int]) -> Content:
+    def appended(self, special_tokens: Mapping[str, int]) -> Content:
         """Append the new pieces with their scores."""
-        scores = self.pieces.new
-        if self.model is None:
-            held = self._placeholders(pieces)
-            return extended_document(
-                self.document,
-                {**held, **pieces},
-                scores=scores | self._placeholder_scores(held),
-                special_tokens=special_tokens,
-            )
-        made = [ModelPiece(text, scores[text], PieceType.NORMAL) for text in pieces]
-        return self.extended_model(made, special_tokens)
-
-    def check(self, new: Tokenizer, *, texts: Sequence[str], threads: int | None) -> SegmentationProof:
-        """Check that texts change only by new pieces, and that their sums of scores do not fall."""
-        old = self.opened.tokenizer
-        changes = OnlyByNewPieces(old, new, first_id=self.first_id, unknown=self.unknown_id)
-        learned = {id: self.pieces.new[piece] for id, piece in enumerate(self._new, self.first_id)}
-        known = {**self.scored.scores, **learned}
-        scores = [known.get(id) for id in range(new.info.vocab_size)]
-        rule = LikelierByNewPieces(changes, scores)
-        return check_texts(texts, tokenizers=(old, new), rule=rule, threads=threads)
-
-    def _placeholders(self, pieces: Mapping[str, int]) -> dict[str, int]:
-        """Return the added tokens that need placeholders before new pieces: those outside the vocabulary."""
+        pieces, scores = self.new_ids, self.pieces.new
+        if self.model is not None:
+            made = [ModelPiece(text, scores[text], PieceType.NORMAL) for text in pieces]
+            return self.extended_model(made, special_tokens)
+        # Added tokens outside the vocabulary need placeholders before new pieces.
         outside = added_outside(self.document) if pieces else {}
-        return dict(sorted(outside.items(), key=lambda item: item[1]))
+        held = dict(sorted(outside.items(), key=lambda item: item[1]))
+        if held:
+            scores = scores | dict.fromkeys(held, unused_score(held, self.pieces))
+        return extended_document(self.document, held | pieces, scores=scores, special_tokens=special_tokens)
 
-    def _placeholder_scores(self, held: Mapping[str, int]) -> dict[str, float]:
-        """Return scores so low that no text is segmented into the placeholders. Raises `SurgeryError`."""
-        return dict.fromkeys(held, unused_score(held, self.pieces)) if held else {}
+    def rule(self, new: Tokenizer) -> LikelierByNewPieces:
+        """Return the rule that texts change only by new pieces, and that their sums of scores do not fall."""
+        changes = OnlyByNewPieces(self.opened.tokenizer, new, first_id=self.first_id, unknown=self.unknown_id)
+        learned = {id: self.pieces.new[piece] for piece, id in self.new_ids.items()}
+        known = {**self.scored.scores, **learned}
+        return LikelierByNewPieces(changes, [known.get(id) for id in range(new.info.vocab_size)])
 
 
 def unused_score(texts: Iterable[str], pieces: ScoredGrowing) -> float:

@@ -14,9 +14,9 @@ from tokbench.core.special_tokens import check_special_tokens
 from tokbench.core.wording import counted
 from tokbench.corpus import bundled_corpus
 from tokbench.errors import ConfigError
+from tokbench.lint.corpus_counts import count_corpus
 from tokbench.surgery.extending import extension_of
 from tokbench.surgery.model_files import check_place
-from tokbench.surgery.token_usage import count_usage
 from tokbench.workbench.changed_vocabulary import MOST_PARTS, Clock, samples, write_changed
 
 if TYPE_CHECKING:
@@ -286,7 +286,7 @@ def grow(
 def count_tokens(corpus: Corpus, *tokenizers: Tokenizer, threads: int | None) -> Iterator[int]:
     """Yield the number of tokens of a text under each tokenizer. Raises `TextError`, `CorpusError`."""
     for tokenizer in tokenizers:
-        yield sum(count_usage(tokenizer, corpus, threads=threads).frequencies.values())
+        yield count_corpus(tokenizer, corpus, threads=threads).tokens
 
 
 def _note_on_fewer(found: int, wanted: int, additions: Additions, algorithm: Algorithm) -> list[str]:

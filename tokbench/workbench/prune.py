@@ -16,9 +16,8 @@ from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.holdout import Documents
 from tokbench.surgery.id_map import IdMap, InitialRows
 from tokbench.surgery.model_files import check_place
-from tokbench.surgery.pruning import pruning_of
+from tokbench.surgery.pruning import TokenUsage, pruning_of
 from tokbench.surgery.selection import of_scripts
-from tokbench.surgery.token_usage import TokenUsage
 from tokbench.workbench.changed_vocabulary import Clock, samples, write_changed
 from tokbench.workbench.compare import alignment_of
 
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from tokbench.opening.request import OpenRequest
     from tokbench.surgery.contents import Algorithm
     from tokbench.surgery.leaves import Removal
-    from tokbench.surgery.pruned_tokenizer import PruningProofs
+    from tokbench.surgery.pruning import PruningProofs
     from tokbench.workbench.changed_vocabulary import ChangedVocabulary
 
 FIGURES = ("bytes_per_token", "tokens_per_word", "vocab_utilization", "renyi_efficiency")
@@ -166,7 +165,7 @@ def prune(
     clock = Clock()
     opened = find_and_open(name, request or OpenRequest(), progress=progress)
     pruning = pruning_of(opened)
-    selected = choice.selected(pruning.token_bytes)
+    selected = choice.selected(pruning.vocabulary.token_bytes)
     clock.lap("opening")
     text = corpus or bundled_corpus()
     with text.in_memory():
@@ -207,7 +206,7 @@ def prune(
             seconds=clock.laps,
         ),
         algorithm=pruning.algorithm,
-        kept=len(pruning.kept),
+        kept=len(pruning.vocabulary.kept),
         removal=removal,
         comparison=comparison,
         proofs=pruned.proofs,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from tokbench.opening.request import OpenRequest
     from tokbench.surgery.contents import Algorithm
     from tokbench.surgery.extended_tokenizer import ExtendedTokenizer, ExtensionProofs
-    from tokbench.surgery.pruned_tokenizer import PruningProofs
+    from tokbench.surgery.pruning import PruningProofs
     from tokbench.workbench.changed_vocabulary import ChangedVocabulary
     from tokbench.workbench.extend import Additions
 

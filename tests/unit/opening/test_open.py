@@ -14,7 +14,7 @@ from tokbench.errors import ConfigError, ModelFormatError, UnknownIdError
 from tokbench.opening.native_document import NativeDocument
 from tokbench.opening.patterns import known_pattern
 from tokbench.opening.recognition import Format, recognize
-from tokbench.surgery.pruned_tokenizer import document_of
+from tokbench.surgery.contents import document_of
 
 if TYPE_CHECKING:
     from pathlib import Path
