@@ -100,27 +100,8 @@ def _plain_words(target: LintTarget) -> Iterator[Found]:
             )
 
 
-_MARKUP = frozenset(
-    f"{opening}{name}>"
-    for opening in ("<", "</")
-    for name in (
-        "s",
-        "b",
-        "i",
-        "u",
-        "p",
-        "q",
-        "a",
-        "br",
-        "hr",
-        "em",
-        "code",
-        "pre",
-        "mark",
-        "summary",
-        "title",
-    )
-)
+_TAGS = ["s", "b", "i", "u", "p", "q", "a", "br", "hr", "em", "code", "pre", "mark", "summary", "title"]
+_MARKUP = frozenset(f"{opening}{tag}>" for opening in ("<", "</") for tag in _TAGS)
 
 
 def _byte_characters(target: LintTarget) -> Iterator[Found]:

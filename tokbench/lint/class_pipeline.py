@@ -29,13 +29,8 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
     from tokbench.lint.target import LintTarget
 
-BYTE_LEVEL, WORD_PIECE, UNIGRAM, SENTENCEPIECE_BPE, WORD_END_BPE = (
-    "byte-level BPE",
-    "WordPiece",
-    "Unigram",
-    "BPE with ▁",
-    "BPE with ends of words",
-)
+BYTE_LEVEL, WORD_PIECE, UNIGRAM = "byte-level BPE", "WordPiece", "Unigram"
+SENTENCEPIECE_BPE, WORD_END_BPE = "BPE with ▁", "BPE with ends of words"
 _BERTS = (
     *(
         "Bert",
@@ -185,14 +180,13 @@ def _as_written_today(document: Mapping[str, Any]) -> Mapping[str, Any]:
 def _bert(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return BERT's normalizer and pre-tokenizer with the settings of tokenizer_config.json."""
     lowercase, chinese = config.get("do_lower_case", True), config.get("tokenize_chinese_chars", True)
+    strip = config.get("strip_accents")
     return {
         "normalizer": {
             "type": "BertNormalizer",
             "clean_text": True,
             "handle_chinese_chars": bool(chinese),
-            "strip_accents": config.get("strip_accents")
-            if isinstance(config.get("strip_accents"), bool)
-            else None,
+            "strip_accents": strip if isinstance(strip, bool) else None,
             "lowercase": bool(lowercase),
         },
         "pre_tokenizer": {"type": "BertPreTokenizer"},

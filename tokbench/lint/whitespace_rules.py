@@ -17,20 +17,8 @@ if TYPE_CHECKING:
     from tokbench.lint.target import LintTarget
 
 _BETWEEN = (
-    "",
-    " ",
-    "  ",
-    "   ",
-    "    ",
-    "\n",
-    "\n\n",
-    "\t",
-    "\t\t",
-    "\r\n",
-    " \n",
-    "\n ",
-    "\n    ",
-    "\u00a0",
+    *("", " ", "  ", "   ", "    ", "\n", "\n\n", "\t", "\t\t"),
+    *("\r\n", " \n", "\n ", "\n    ", "\u00a0"),
 )
 _PROBES = (
     *(f"a{space}b" for space in _BETWEEN),
@@ -48,23 +36,16 @@ def _lost_white_space(target: LintTarget) -> Iterator[Found]:
     if _back(target, "ab") != "ab":
         name = target.opened.source.config.tokenizer_class
         mends = kind_of_class(name) == WORD_END_BPE
+        mended = f"; {name} of transformers removes the end-of-word suffixes, which the file does not"
         yield Found(
             subject="every text",
             evidence=f'even "ab", without white space, decodes to {quoted(_back(target, "ab"))}'
-            + (
-                f"; {name} of transformers removes the end-of-word suffixes, which the file does not"
-                if mends
-                else ""
-            ),
+            + (mended if mends else ""),
             remedy="Give the file the decoder that belongs to its model.",
             severity=Severity.NOTE if mends else None,
         )
         return
-    lost = []
-    for text in _PROBES:
-        back = _back(target, text)
-        if back != text:
-            lost.append((text, back))
+    lost = [(text, back) for text in _PROBES if (back := _back(target, text)) != text]
     if lost:
         yield Found(
             subject=f"{len(lost)} of {len(_PROBES)} texts with white space",

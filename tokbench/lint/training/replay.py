@@ -12,12 +12,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from tokbench.core.progress import no_progress
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tokbench.core.progress import Progress
     from tokbench.lint.training.words import Word
 
 Pair = tuple[int, int]
@@ -53,7 +50,6 @@ def replay(
     *,
     sizes: Mapping[int, int],
     longest: int | None = None,
-    progress: Progress = no_progress,
 ) -> Iterator[Turn]:
     """Yield each merge at its turn; a merge is applied when the next one is requested.
 
@@ -65,7 +61,6 @@ def replay(
         merges: the merges in the order in which they were learned.
         sizes: id → length of the token.
         longest: maximum length of a token that a candidate pair may form; None for no limit.
-        progress: called with the number of merges done.
 
     >>> [turn.best_count for turn in replay({(97, 97, 98): 2}, [(97, 97, 256), (256, 98, 257)], sizes={})]
     [2, 2]
@@ -79,9 +74,6 @@ def replay(
         if best is not None and not turn.is_best:
             state.passed_over.add(best)
         state.apply(*merge)
-        if rank % 512 == 0:
-            progress("replaying", rank, len(merges), "merges")
-    progress("replaying", len(merges), len(merges), "merges")
 
 
 class _State:
