@@ -188,8 +188,8 @@ def compare_candidates(
         facts = cast("CorpusFacts", documents)
         all_counted = count(names, candidates, means=means, progress=progress)
     else:
-        scan = _scan_of(cast("Iterable[Document]", documents))
-        facts = scan
+        given = cast("Iterable[Document]", documents)
+        facts = scan = given if isinstance(given, CorpusScan) else CorpusScan(given)
         if any(knows_training_text(candidate.tokenizer) for candidate in candidates):
             scan.note_lines()
         all_counted = count_candidates(
@@ -296,10 +296,6 @@ def _mix_summary(mix: Mix, evaluated: Sequence[EvaluatedTokenizer], *, price: fl
         if tokenizer.mixed is not None
     ]
     return cheapest(mix, alternatives, price=price) if len(alternatives) > 1 else iter(())
-
-
-def _scan_of(documents: Iterable[Document]) -> CorpusScan:
-    return documents if isinstance(documents, CorpusScan) else CorpusScan(documents)
 
 
 def _loading_seconds(tokenizer: Tokenizer) -> float | None:

@@ -98,8 +98,8 @@ def best_of(evaluated: Sequence[EvaluatedTokenizer], metric: Metric) -> str | No
 
 def differ(one: EvaluatedTokenizer, other: EvaluatedTokenizer, metric: Metric) -> bool:
     """Whether two tokenizers can be distinguished by a metric; False if there is no interval."""
-    resampled, others = one.aggregate.resampled(metric), other.aggregate.resampled(metric)
-    return resampled is not None and others is not None and resampled.differs_from(others)
+    resampled = one.aggregate.resampled(metric)
+    return resampled is not None and resampled.differs_from(other.aggregate.resampled(metric))
 
 
 def in_order(evaluated: EvaluatedTokenizer, groups: Iterable[str], metric: Metric) -> list[str]:

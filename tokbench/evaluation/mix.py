@@ -256,10 +256,10 @@ def cheapest(mix: Mix, alternatives: Sequence[Alternative], *, price: float | No
     if not others:
         yield sentence
         return
-    same = [alternative.name for _, alternative in others if not _differ(best, alternative)]
-    if best.mixed.resampled is None:
+    drawn = best.mixed.resampled
+    if drawn is None:
         yield (f"{sentence}; no interval: a part was drawn in fewer than {FEWEST_UNITS} units")
-    elif same:
+    elif same := [other.name for _, other in others if not drawn.differs_from(other.mixed.resampled)]:
         yield f"{sentence}; no significant difference to {listed(same)} on this text"
     else:
         second, following = others[0]
@@ -275,11 +275,6 @@ def _less(best: Alternative, following: Alternative, share: float) -> str:
     digits = change_digits(share, found.interval)
     between = f"{-found.interval.high * 100:z.{digits}f}…{-found.interval.low * 100:z.{digits}f}"
     return f"{share * 100:.{digits}f} % ({between}) less"
-
-
-def _differ(one: Alternative, other: Alternative) -> bool:
-    mine, others = one.mixed.resampled, other.mixed.resampled
-    return mine is not None and others is not None and mine.differs_from(others)
 
 
 def _estimate(mix: Mix, evaluation: Evaluation) -> float | None:

@@ -187,12 +187,7 @@ def report_document(report: Report, *, metrics: Sequence[Metric] | None = None) 
         "vocabulary_usage": [asdict(part) for part in report.vocabulary_usage],
         "intermediate_tokens": report.intermediate_tokens,
         "numbers": [
-            {
-                "digits": row.digits,
-                "or_more": row.or_more,
-                "numbers": row.numbers,
-                "tokens": row.tokens,
-            }
+            {"digits": row.digits, "or_more": row.or_more, "numbers": row.numbers, "tokens": row.tokens}
             for row in report.numbers
         ],
         "worst_words": {
@@ -208,11 +203,7 @@ def report_document(report: Report, *, metrics: Sequence[Metric] | None = None) 
 
 
 def _use(use: Use) -> dict[str, Any]:
-    return {
-        "id": use.id,
-        **token_fields(use.piece),
-        "count": use.count,
-    }
+    return {"id": use.id, **token_fields(use.piece), "count": use.count}
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 PER_GROUP = 3
 MOST = 120
+"""Maximum number of lines in total; with too many groups, some get fewer lines or none."""
 LONGEST = 300
 """Maximum number of characters of a sample; the rest of the line is cut off."""
 
@@ -78,9 +79,6 @@ def draw_samples(
     documents: Iterable[Document],
     tokenizers: Sequence[Tokenizer],
     *,
-    per_group: int = PER_GROUP,
-    most: int = MOST,
-    longest: int = LONGEST,
     seed: int = 0,
 ) -> tuple[Sample, ...]:
     """Draw lines from documents and segment them with every tokenizer.
@@ -91,9 +89,6 @@ def draw_samples(
     Args:
         documents: read once, as a stream.
         tokenizers: the tokenizers.
-        per_group: maximum number of lines per group.
-        most: maximum number of lines in total; with too many groups, some get fewer lines or none.
-        longest: maximum number of characters of a sample.
         seed: seed of the choice.
 
     Returns:
@@ -106,12 +101,12 @@ def draw_samples(
     numbers: dict[str, int] = {}
     for document in documents:
         first = numbers.get(document.group, 0)
-        lines = list(_lines_to_draw(document, first, longest=longest, seed=seed))
+        lines = list(_lines_to_draw(document, first, seed=seed))
         numbers[document.group] = first + document.text.count("\n") + 1
         kept = drawn.setdefault(document.group, [])
-        kept[:] = heapq.nsmallest(per_group, [*kept, *lines])
+        kept[:] = heapq.nsmallest(PER_GROUP, [*kept, *lines])
     chosen = heapq.nsmallest(
-        most,
+        MOST,
         (
             (position, _priority(group, seed=seed), group, line)
             for group, lines in drawn.items()
@@ -126,11 +121,11 @@ def draw_samples(
     )
 
 
-def _lines_to_draw(document: Document, first: int, *, longest: int, seed: int) -> Iterator[_Line]:
+def _lines_to_draw(document: Document, first: int, *, seed: int) -> Iterator[_Line]:
     """Yield the non-blank lines of a document, whose first line has the number `first`."""
     lines = document.text.split("\n")
     for position, line in enumerate(lines):
-        text = _beginning(line.removesuffix("\r"), longest)
+        text = _beginning(line.removesuffix("\r"), LONGEST)
         if not text.isspace() and text:
             number = first + position
             source = document.source if len(lines) == 1 else f"{document.source}, line {position + 1}"

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
-    from tokbench.evaluation.fairness import Fairness
     from tokbench.evaluation.figures import Aggregate
     from tokbench.evaluation.lost_characters import Cause
     from tokbench.metrics.metric import Metric, Tally
@@ -141,12 +140,17 @@ def _languages(evaluated: Sequence[EvaluatedTokenizer]) -> Iterator[str]:
     (name, found, gini), *others = sorted(known, key=lambda entry: entry[2])
     tied = [name, *(other for other, _, value in others if value == gini)]
     others = others[len(tied) - 1 :]
-    even = [other for other, fairness, _ in others if not _differ_in_gini(found, fairness)]
+    drawn = found.resampled.get("gini")
+    even = [
+        other
+        for other, fairness, _ in others
+        if drawn is None or not drawn.differs_from(fairness.resampled.get("gini"))
+    ]
     serve = "serves" if len(tied) == 1 else "serve"
     who = f"{among(len(lossless), len(evaluated))}{listed(tied)} {serve} the languages most evenly (Gini {gini:.3f})"
     if not others:
         who = f"the languages have a Gini of {gini:.3f} under {listed(tied)}"
-    elif "gini" not in found.resampled:
+    elif drawn is None:
         who += f", without an interval, which needs {FEWEST_UNITS} complete lines"
     elif even:
         who += f", without a significant difference to {listed(even)}"
@@ -154,8 +158,3 @@ def _languages(evaluated: Sequence[EvaluatedTokenizer]) -> Iterator[str]:
         f"{who}: {found.worst_language} needs the most tokens, {found.max_premium or 0:.2f} times those of "
         f"{found.reference}"
     )
-
-
-def _differ_in_gini(one: Fairness, other: Fairness) -> bool:
-    resampled, others = one.resampled.get("gini"), other.resampled.get("gini")
-    return resampled is not None and others is not None and resampled.differs_from(others)

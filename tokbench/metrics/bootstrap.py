@@ -161,9 +161,9 @@ class Resampled:
             self, estimate=self.estimate / other.estimate - 1, values=self.values / other.values - 1
         )
 
-    def differs_from(self, other: Resampled) -> bool:
-        """Whether the interval of the difference excludes 0."""
-        return not self.minus(other).interval.spans_zero
+    def differs_from(self, other: Resampled | None) -> bool:
+        """Whether the interval of the difference excludes 0; False if the other figure has no interval."""
+        return other is not None and not self.minus(other).interval.spans_zero
 
 
 def jackknife_interval(values: NDArray[np.float64], *, estimate: float) -> Interval:
