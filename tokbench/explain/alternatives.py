@@ -45,13 +45,7 @@ _MEANINGS = {
     r"\s": "one character of white space",
     r"[ \t][ \t]+": "an indentation",
     r"\t": "a tab",
-    r"'s": "a contraction",
-    r"'t": "a contraction",
-    r"'re": "a contraction",
-    r"'ve": "a contraction",
-    r"'m": "a contraction",
-    r"'ll": "a contraction",
-    r"'d": "a contraction",
+    **dict.fromkeys(("'s", "'t", "'re", "'ve", "'m", "'ll", "'d"), "a contraction"),
     r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?": (
         "a word that ends in small letters"
     ),

@@ -41,12 +41,12 @@ def explain(tokenizer: Tokenizer, text: str, *, special: SpecialPolicy = Special
     derivation = derivation_of(tokenizer, segmentation)
     found = [token.id for token in segmentation.tokens]
     if derivation.ids != found:
+        other = "other tokens"
+        if len(derivation.ids) != len(found):
+            other = f"{len(derivation.ids)} tokens instead of its {len(found)}"
         raise ConfigError(
             f"{tokenizer.info.name!r} does something to this text that cannot be explained step by step: "
-            f"the steps known here give {len(derivation.ids)} tokens instead of its {len(found)}"
-            if len(derivation.ids) != len(found)
-            else f"{tokenizer.info.name!r} does something to this text that cannot be explained step by step: "
-            "the steps known here give other tokens",
+            f"the steps known here give {other}",
             hint="`tokbench viz` shows its tokens; please report the tokenizer and the text",
         )
     return Explanation(

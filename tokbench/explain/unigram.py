@@ -26,6 +26,7 @@ _NEVER = -math.inf
 _LONG_PART = 24
 """Length in characters from which a part ends at any possible cut point, for scripts without spaces."""
 NUM_PATHS = 5
+"""Number of segmentations that a trace lists."""
 _ROUNDING = 2**-23
 """Relative rounding error of a single-precision number."""
 
@@ -208,7 +209,6 @@ def trace_lattice(
     *,
     tokens_of: TokensOf,
     pieces: Sequence[str] | None = None,
-    num_paths: int = NUM_PATHS,
 ) -> LatticeTrace:
     """Trace Unigram's choice of a segmentation.
 
@@ -218,9 +218,8 @@ def trace_lattice(
         tokens_of: converts edges to their tokens and, for each token but the first, the cause of the boundary before
             it, or the position of that boundary.
         pieces: the library's choice, whose rounding errors decide between equally good segmentations.
-        num_paths: number of segmentations to list.
     """
-    return _trace(text, lattice, _chosen(lattice, pieces), tokens_of=tokens_of, num_paths=num_paths)
+    return _trace(text, lattice, _chosen(lattice, pieces), tokens_of=tokens_of)
 
 
 def trace_parts(
@@ -229,7 +228,6 @@ def trace_parts(
     *,
     tokens_of: TokensOf,
     pieces: Sequence[str] | None = None,
-    num_paths: int = NUM_PATHS,
 ) -> Iterator[tuple[int, LatticeTrace]]:
     """Trace Unigram's choice in each part of a text that no piece crosses; yield the start of the part and its trace.
 
@@ -250,7 +248,7 @@ def trace_parts(
         if key not in known:
             edges = lattice.edges[bisect_left(starts, start) : bisect_left(starts, stop)]
             part = Lattice(stop - start, tuple(_shifted(edge, -start) for edge in edges))
-            known[key] = _trace(key[0], part, path, tokens_of=tokens_of, num_paths=num_paths)
+            known[key] = _trace(key[0], part, path, tokens_of=tokens_of)
         yield start, known[key]
 
 
@@ -291,9 +289,7 @@ def _shifted(edge: Edge, by: int) -> Edge:
     return edge._replace(start=edge.start + by, stop=edge.stop + by)
 
 
-def _trace(
-    text: str, lattice: Lattice, chosen: Sequence[Edge], *, tokens_of: TokensOf, num_paths: int
-) -> LatticeTrace:
+def _trace(text: str, lattice: Lattice, chosen: Sequence[Edge], *, tokens_of: TokensOf) -> LatticeTrace:
     found = sums(lattice)
     probabilities = boundary_probabilities(found)
     crossing = without_boundary(lattice)
@@ -313,7 +309,7 @@ def _trace(
     return LatticeTrace(
         text=text,
         edges=lattice.edges,
-        paths=_listed_paths(lattice, tuple(chosen), found.total, num_paths),
+        paths=_listed_paths(lattice, tuple(chosen), found.total),
         boundaries=probabilities,
         tokens=tokens,
         causes=tuple(map(cause, places)),
@@ -331,11 +327,11 @@ def _chosen(lattice: Lattice, pieces: Sequence[str] | None) -> list[Edge]:
     return theirs if lacking <= _ROUNDING * scale * len(best) else best
 
 
-def _listed_paths(lattice: Lattice, chosen: tuple[Edge, ...], total: float, n: int) -> tuple[Path, ...]:
+def _listed_paths(lattice: Lattice, chosen: tuple[Edge, ...], total: float) -> tuple[Path, ...]:
     """Return the best segmentations with the chosen one first, which a tie or rounding may have placed later."""
-    listed = best_paths(lattice, n)
+    listed = best_paths(lattice, NUM_PATHS)
     others = [(edges, score) for edges, score in listed if edges != chosen]
-    paths = [(chosen, sum(edge.score for edge in chosen)), *others][:n]
+    paths = [(chosen, sum(edge.score for edge in chosen)), *others][:NUM_PATHS]
     return tuple(Path(edges, score, math.exp(score - total)) for edges, score in paths)
 
 

@@ -132,15 +132,14 @@ def _several(word: str, tokens: tuple[Symbol, ...], step: ExplainedStep) -> Word
             return WordAnswer(word, tokens, sentence, change, merges=merges)
         case LongestMatchTrace():
             piece = step.pretoken.text
-            return WordAnswer(
-                word, tokens, sentence, f"the piece {quoted(piece)} in the vocabulary", piece=piece
-            )
+            change = f"the piece {quoted(piece)} in the vocabulary"
+            return WordAnswer(word, tokens, sentence, change, piece=piece)
         case LatticeTrace(text=text, edges=edges, paths=paths):
-            is_whole = [
+            whole = (
                 edge for edge in edges if edge.stop - edge.start == len(text) and edge.piece.id is not None
-            ]
-            best = paths[0].score
-            had = f", which has {is_whole[0].score:.2f}" if is_whole else ", a new piece"
+            )
+            best, own = paths[0].score, next(whole, None)
+            had = ", a new piece" if own is None else f", which has {own.score:.2f}"
             change = f"a score above {best:.2f} for {quoted(text)}{had}"
             return WordAnswer(word, tokens, sentence, change, piece=text, score=best)
         case LookupTrace():

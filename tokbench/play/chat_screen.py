@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from io import StringIO
+from typing import TYPE_CHECKING, ClassVar, Literal
 
+from rich.console import Console
 from rich.text import Text
 from textual.binding import Binding
 from textual.containers import VerticalScroll
@@ -11,12 +13,13 @@ from textual.screen import Screen
 from textual.widgets import Footer, Static
 
 from tokbench.play.background import Background
-from tokbench.play.capture import captured
 from tokbench.play.chat_view import encode_chat
 from tokbench.play.rule import Rule
 from tokbench.render.chat import render_chat
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from tokbench.play.columns import OpenTokenizer
     from tokbench.workbench.chat import ChatResult
 
+_SYSTEMS: Mapping[str, Literal["256", "truecolor"]] = {"256": "256", "truecolor": "truecolor"}
 _HOW = "a line `user: Hi` begins a message; JSON works too"
 
 
@@ -74,7 +78,7 @@ class ChatScreen(Screen[None]):
         self._result = result
         self.query_one("#chat-rule", Rule).say(_HOW)
         width = max(self.query_one("#chat").size.width - 2, 20)
-        drawn = captured(lambda console: render_chat(result, console=console), self.app.console, width=width)
+        drawn = _captured(lambda console: render_chat(result, console=console), self.app.console, width=width)
         self.query_one("#conversation", Static).update(drawn)
 
     def _tell(self, error: TokbenchError) -> None:
@@ -82,3 +86,28 @@ class ChatScreen(Screen[None]):
             self.query_one("#chat-rule", Rule).say(_HOW)
             hint = f"\n{error.hint}" if error.hint else ""
             self.query_one("#conversation", Static).update(Text(error.message + hint))
+
+
+def _captured(render: Callable[[Console], None], like: Console, *, width: int) -> Text:
+    """Return the output of a renderer as styled text.
+
+    Args:
+        render: writes to a console.
+        like: the console whose colours are used.
+        width: available columns.
+    """
+    written = StringIO()
+    system = None if like.no_color else like.color_system
+    console = Console(
+        file=written,
+        width=width,
+        force_terminal=True,
+        color_system=None if system is None else _SYSTEMS.get(system, "standard"),
+        no_color=like.no_color,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        legacy_windows=False,
+    )
+    render(console)
+    return Text.from_ansi(written.getvalue())
