@@ -12,6 +12,11 @@ if TYPE_CHECKING:
     from tokbench.core.descriptions import TokenFlags
 
 
+def cannot_run(what: str, why: str) -> PageError:
+    """Return the error for a model that the page has no encoder for."""
+    return PageError(f"the page cannot run this {what}: {why}", hint="`tokbench play` in the terminal can")
+
+
 def special_fields(tokens: Mapping[str, int], flags: Mapping[str, TokenFlags]) -> list[list[Any]]:
     """Return the fields of special tokens; a token without flags strips no white space."""
     return [

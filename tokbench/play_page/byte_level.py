@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from tokbench.errors import PageError
-from tokbench.play_page.added_tokens import special_fields
+from tokbench.play_page.added_tokens import cannot_run, special_fields
 from tokbench.play_page.regexes import javascript_regex
 
 if TYPE_CHECKING:
@@ -28,9 +27,9 @@ def byte_level_data(bpe: ByteLevelBpe) -> dict[str, Any]:
     tokens = bpe.tokens
     known = {token for token in tokens if token is not None}
     if missing := [byte for byte in range(256) if bytes([byte]) not in known]:
-        raise _unsupported(f"it has no token for the byte {missing[0]:02X}")
+        raise cannot_run("BPE", f"it has no token for the byte {missing[0]:02X}")
     if len(tokens) > _MOST_IDS:
-        raise _unsupported(f"it has more than {_MOST_IDS:,} tokens")
+        raise cannot_run("BPE", f"it has more than {_MOST_IDS:,} tokens")
     return {
         "model": "byte_level",
         "tokens": [None if token is None else token.decode("latin-1") for token in tokens],
@@ -54,13 +53,13 @@ def document_data(parsed: ParsedBpe, document: Mapping[str, Any]) -> dict[str, A
     """
     added = parsed.added
     if single_word := next((text for text, flags in added.flags.items() if flags.single_word), None):
-        raise _unsupported(f"its added token {single_word!r} matches whole words only")
+        raise cannot_run("BPE", f"its added token {single_word!r} matches whole words only")
     passes: tuple[list[str], list[str]] = [], []
     for token in document["added_tokens"]:
         passes[bool(token.get("normalized"))].append(token["content"])
     if pair := _overlapping_pair(*passes):
-        raise _unsupported(
-            f"it looks for added tokens in two passes, and {pair[0]!r} can share text with {pair[1]!r}"
+        raise cannot_run(
+            "BPE", f"it looks for added tokens in two passes, and {pair[0]!r} can share text with {pair[1]!r}"
         )
     others = [[*fields[:-1], False] for fields in special_fields(added.everywhere, added.flags)]
     return {
@@ -86,10 +85,6 @@ def _flat(merges: Sequence[tuple[int, int, int]], tokens: Sequence[bytes | None]
     flat: list[int] = []
     for left, right, made in merges:
         if ids.get((tokens[left] or b"") + (tokens[right] or b"")) != made:
-            raise _unsupported("a merge produces a token that its parts do not spell")
+            raise cannot_run("BPE", "a merge produces a token that its parts do not spell")
         flat += left, right
     return flat
-
-
-def _unsupported(why: str) -> PageError:
-    return PageError(f"the page cannot run this BPE: {why}", hint="`tokbench play` in the terminal can")

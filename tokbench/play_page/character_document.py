@@ -5,11 +5,10 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from tokbench.errors import PageError
 from tokbench.formats.sentencepiece.model import crosses_words
 from tokbench.opening.character_bpe import character_bpe
 from tokbench.opening.native_bpe import NotNativeError
-from tokbench.play_page.added_tokens import added_fields
+from tokbench.play_page.added_tokens import added_fields, cannot_run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,17 +27,17 @@ def character_document_data(document: Mapping[str, Any], *, ids: Mapping[str, in
     try:
         described = character_bpe(document, ids=ids)
     except NotNativeError as error:
-        raise _unsupported(str(error)) from None
+        raise cannot_run("BPE", str(error)) from None
     vocab: Mapping[str, int] = document["model"]["vocab"]
     operands = set(chain.from_iterable(merge[:2] for merge in described.merges))
     if described.spaces.normalization:
-        raise _unsupported(f"it normalizes by {', '.join(described.spaces.normalization.kinds)}")
+        raise cannot_run("BPE", f"it normalizes by {', '.join(described.spaces.normalization.kinds)}")
     if len(set(vocab.values())) != len(vocab):
-        raise _unsupported("two of its tokens have the same id")
+        raise cannot_run("BPE", "two of its tokens have the same id")
     if described.byte_ids is None and described.unknown in operands:
-        raise _unsupported("it merges the unknown token")
+        raise cannot_run("BPE", "it merges the unknown token")
     if not described.finds_specials:
-        raise _unsupported("its special tokens are among its merges")
+        raise cannot_run("BPE", "its special tokens are among its merges")
     pieces: list[str | None] = [None] * (max(ids.values()) + 1)
     for piece, id in ids.items():
         pieces[id] = piece
@@ -63,7 +62,3 @@ def character_document_data(document: Mapping[str, Any], *, ids: Mapping[str, in
         "in_front": described.spaces.in_front,
         "special": added_fields(document, ids),
     }
-
-
-def _unsupported(why: str) -> PageError:
-    return PageError(f"the page cannot run this BPE: {why}", hint="`tokbench play` in the terminal can")

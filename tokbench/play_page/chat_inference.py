@@ -30,7 +30,7 @@ from tokbench.play_page.chat_form import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from tokbench.chat.rendered import Origin, Rendered
+    from tokbench.chat.rendered import Rendered
 
     Render = Callable[[Sequence[Conversation], bool], Sequence[Rendered | None]]
     """Conversations, and whether to add the generation prompt → their texts with turns; None if refused."""
@@ -144,16 +144,12 @@ def atoms_of(rendered: Rendered, roles: Sequence[str]) -> list[Atom]:
         atom = Atom(
             rendered.text[start:stop],
             None if owners[owner] < 0 else owners[owner],
-            _message_of_content(origin),
+            origin.message if origin.field == "content" else None,
             origin.is_template,
             any(first <= start < last for first, last in learned),
         )
         atoms.append(atom)
     return joined(atoms)
-
-
-def _message_of_content(origin: Origin) -> int | None:
-    return origin.message if origin.field == "content" else None
 
 
 def _short_talks() -> Iterator[Talk]:
@@ -190,7 +186,10 @@ def _table_of(observed: Sequence[tuple[Talk, list[Atom] | None]], order: Order, 
             _record(talk, atoms, order, gaps=gaps, contents=contents)
     if not gaps:
         raise NoFormError("it renders no conversation of texts")
-    chosen = {key: min(fitting, key=_simplicity) for key, fitting in contents.items()}
+    chosen = {
+        key: min(fitting, key=lambda content: (TRIMS.index(content.left), TRIMS.index(content.right)))
+        for key, fitting in contents.items()
+    }
     form = ChatForm(gaps, chosen, order, domain)
     for talk, atoms in observed:
         if form.write(talk.roles, talk.said, prompt=talk.prompt) != atoms:
@@ -198,10 +197,6 @@ def _table_of(observed: Sequence[tuple[Talk, list[Atom] | None]], order: Order, 
                 f"its text for {' → '.join(talk.roles)} cannot be derived from those of shorter conversations"
             )
     return form
-
-
-def _simplicity(content: Content) -> tuple[int, int]:
-    return TRIMS.index(content.left), TRIMS.index(content.right)
 
 
 def _record(

@@ -12,6 +12,7 @@ from tokbench.convert.shrinking import shrink
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.core.wording import quoted
 from tokbench.errors import PageError
+from tokbench.play_page.code_points import code_points
 from tokbench.play_page.engine import PageEncoder
 
 if TYPE_CHECKING:
@@ -44,12 +45,11 @@ class Check:
     characters: int
 
 
-def check_page(data: TokenizerData, *, seed: int = 0) -> Check:
+def check_page(data: TokenizerData) -> Check:
     """Encode several thousand texts both ways.
 
     Args:
         data: the tokenizer, and the page's data of it.
-        seed: seed of the generated texts.
 
     Raises:
         BackendUnavailableError: no JavaScript engine is installed.
@@ -59,7 +59,7 @@ def check_page(data: TokenizerData, *, seed: int = 0) -> Check:
     tokenizer = data.opened.tokenizer
     texts = [
         *corpus_texts(),
-        *generated_texts(sorted(tokenizer.info.special_tokens), seed=seed),
+        *generated_texts(sorted(tokenizer.info.special_tokens), seed=0),
         *_every_character(),
         *_full_width(tokenizer.info.special_tokens),
     ]
@@ -92,9 +92,8 @@ def _every_character() -> Iterator[str]:
     """Yield texts with each character between letters, digits and spaces, so that wrong character classes show."""
     characters = [
         chr(code)
-        for code in range(0x110000)
-        if not 0xD800 <= code < 0xE000
-        and (unicodedata.category(chr(code)) not in ("Cn", "Co") or code % _SAMPLED_ONE_IN == 0)
+        for code in code_points()
+        if unicodedata.category(chr(code)) not in ("Cn", "Co") or code % _SAMPLED_ONE_IN == 0
     ]
     for start in range(0, len(characters), _CHARACTERS_A_TEXT):
         yield "".join(

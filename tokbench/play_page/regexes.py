@@ -12,6 +12,7 @@ from functools import cache
 
 from tokbench.errors import PageError
 from tokbench.formats.set_operations import without_set_operations
+from tokbench.play_page.code_points import code_points
 
 _NAMED_CLASS = re.compile(r"\\(?:[pP]\{\^?[\w\s=&-]+\}|[pP][A-Z]|[sSdDwWhv])")
 _CODE_POINT = re.compile(r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|x\{[0-9a-fA-F]{1,6}\})")
@@ -27,7 +28,6 @@ _GROUPS = {
 }
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v", "a": "\a", "e": "\x1b", "0": "\0"}
 _ENDS = {"$": r"(?=\n?(?![^]))", r"\Z": r"(?![^])", r"\z": r"(?![^])", "^": r"(?<![^])", r"\A": r"(?<![^])"}
-_SURROGATES = range(0xD800, 0xE000)
 
 
 def javascript_regex(pattern: str) -> str:
@@ -190,7 +190,7 @@ def _class_of(spelling: str, *, ignore_case: bool) -> str:
 @cache
 def _characters() -> str:
     """Return all characters in order."""
-    return "".join(chr(code) for code in range(0x110000) if code not in _SURROGATES)
+    return "".join(map(chr, code_points()))
 
 
 def _spelled_range(first: int, last: int) -> str:

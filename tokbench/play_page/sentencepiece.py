@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokbench.errors import PageError
 from tokbench.formats.sentencepiece.model import ModelType, crosses_words, iter_user_defined
 from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.libraries.sentencepiece import bpe, unigram
-from tokbench.play_page.added_tokens import special_fields
+from tokbench.play_page.added_tokens import cannot_run, special_fields
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -41,10 +40,7 @@ def sentencepiece_data(model: SentencePieceFile, *, special_tokens: Mapping[str,
     if not reason and sum(len(piece.text.encode()) for piece in model.pieces) >= _MOST_PIECE_BYTES:
         reason = "its pieces are too many"
     if reason:
-        raise PageError(
-            f"the page cannot run this SentencePiece model: {reason}",
-            hint="`tokbench play` in the terminal can",
-        )
+        raise cannot_run("SentencePiece model", reason)
     return {**_shared_fields(model), **own(model), "special": special_fields(special_tokens, {})}
 
 

@@ -12,7 +12,7 @@ import orjson
 from tokbench.errors import PageError
 from tokbench.opening.unigram_description import LeftToLibraryError
 from tokbench.opening.unigram_document import UnigramDocument
-from tokbench.play_page.added_tokens import added_fields
+from tokbench.play_page.added_tokens import added_fields, cannot_run
 from tokbench.play_page.code_points import code_points, ranges
 
 if TYPE_CHECKING:
@@ -37,17 +37,17 @@ def unigram_document_data(tokenizer: Tokenizer) -> dict[str, Any]:
         PageError: the encoder does not support the document.
     """
     if not isinstance(tokenizer, UnigramDocument):
-        raise _unsupported(
-            "it does not split by WhitespaceSplit, or prepares texts in more steps than a table"
+        raise cannot_run(
+            "Unigram", "it does not split by WhitespaceSplit, or prepares texts in more steps than a table"
         )
     try:
         described = tokenizer.described
     except LeftToLibraryError as error:
-        raise _unsupported(str(error)) from None
+        raise cannot_run("Unigram", str(error)) from None
     if described.only_spaces:
-        raise _unsupported("it does not split by WhitespaceSplit")
+        raise cannot_run("Unigram", "it does not split by WhitespaceSplit")
     if described.normalization:
-        raise _unsupported(f"it normalizes by {', '.join(described.normalization.kinds)}")
+        raise cannot_run("Unigram", f"it normalizes by {', '.join(described.normalization.kinds)}")
     spelled = tokenizer.spelled_ids
     pieces: list[str | None] = [None] * tokenizer.info.vocab_size
     for piece, id in spelled.items():
@@ -66,10 +66,6 @@ def unigram_document_data(tokenizer: Tokenizer) -> dict[str, Any]:
         "joined": joined_characters(described.charsmap),
         "special": added_fields(orjson.loads(tokenizer.document), spelled),
     }
-
-
-def _unsupported(why: str) -> PageError:
-    return PageError(f"the page cannot run this Unigram: {why}", hint="`tokbench play` in the terminal can")
 
 
 def joined_characters(charsmap: bytes) -> dict[str, list[int]]:
@@ -91,15 +87,10 @@ def joined_characters(charsmap: bytes) -> dict[str, list[int]]:
 
     normalize: Callable[[str], str] = Precompiled(charsmap).normalize_str
     if normalize(f"{_DECOMPOSED}{_SEPARATOR}") != f"{_COMPOSED}{_NORMALIZED_SEPARATOR}":
-        raise PageError(
-            "the page cannot run this Unigram: its table of replacements is not one of NFKC",
-            hint="`tokbench play` in the terminal can",
-        )
+        raise cannot_run("Unigram", "its table of replacements is not one of NFKC")
     alone = _normalize_each(normalize, "{}")
-    afters, before = (
-        _normalize_each(normalize, _DECOMPOSED + "{}"),
-        _normalize_each(normalize, "{}" + _DECOMPOSED),
-    )
+    afters = _normalize_each(normalize, _DECOMPOSED + "{}")
+    before = _normalize_each(normalize, "{}" + _DECOMPOSED)
     marked = _normalize_each(normalize, "{}" + _MARK)
     found: dict[str, list[int]] = {"joining": [], "prepended": [], "controls": []}
     for code, own, after, prior, with_mark in zip(code_points(), alone, afters, before, marked, strict=True):

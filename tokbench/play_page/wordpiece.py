@@ -7,10 +7,9 @@ from dataclasses import asdict
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tokbench.errors import PageError
 from tokbench.opening.described_models import described_wordpiece
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
-from tokbench.play_page.added_tokens import added_fields
+from tokbench.play_page.added_tokens import added_fields, cannot_run
 from tokbench.play_page.code_points import code_points, ranges
 
 if TYPE_CHECKING:
@@ -34,10 +33,7 @@ def wordpiece_data(document: Mapping[str, Any], *, ids: Mapping[str, int]) -> di
     try:
         described = described_wordpiece(document)
     except NotNativeError as error:
-        raise PageError(
-            f"the page cannot run this WordPiece: {error}",
-            hint="`tokbench play` in the terminal can",
-        ) from None
+        raise cannot_run("WordPiece", str(error)) from None
     pieces: list[str | None] = [None] * (max(described.pieces.values(), default=-1) + 1)
     for piece, id in described.pieces.items():
         pieces[id] = piece
