@@ -140,8 +140,7 @@ def parse_conversation(value: object, *, place: str) -> Conversation:
         messages = _messages(value["messages"], place=place, path="messages")
     tools, documents = (_objects(value.get(field), place=place, path=field) for field in _LISTS)
     variables = value.get("chat_template_kwargs") or {}
-    if not isinstance(variables, dict):
-        raise ModelFormatError(f"{place}, chat_template_kwargs", "an object", _kind(variables))
+    _checked_type(variables, dict, f"{place}, chat_template_kwargs", "an object")
     return Conversation(messages=messages, tools=tools, documents=documents, variables=variables)
 
 
@@ -184,69 +183,55 @@ def _messages(value: object, *, place: str, path: str) -> tuple[Mapping[str, Any
     return tuple(value)
 
 
-def _check_message(message: object, *, place: str, path: str) -> None:
-    if not isinstance(message, dict):
-        raise ModelFormatError(f"{place}, {path}", "an object with a role", _kind(message))
+def _check_message(message: Any, *, place: str, path: str) -> None:
+    _checked_type(message, dict, f"{place}, {path}", "an object with a role")
     if not isinstance(message.get("role"), str):
         found = _kind(message["role"]) if "role" in message else f"none, but {_listed(message)}"
         raise ModelFormatError(f"{place}, {path}.role", "a string", found)
     content = message.get("content")
     if isinstance(content, list):
         for number, part in enumerate(content):
-            if not isinstance(part, dict | str):
-                raise ModelFormatError(
-                    f"{place}, {path}.content[{number}]", "a part as an object", _kind(part)
-                )
-            if isinstance(part, dict) and not isinstance(part.get("text", ""), str):
-                raise ModelFormatError(
-                    f"{place}, {path}.content[{number}].text", "a string", _kind(part["text"])
-                )
-    elif not isinstance(content, str | dict | None):
-        raise ModelFormatError(
-            f"{place}, {path}.content", "a string, null or a list of parts", _kind(content)
-        )
+            where = f"{place}, {path}.content[{number}]"
+            _checked_type(part, dict | str, where, "a part as an object")
+            if isinstance(part, dict):
+                _checked_type(part.get("text", ""), str, f"{where}.text", "a string")
+    else:
+        expected = "a string, null or a list of parts"
+        _checked_type(content, str | dict | None, f"{place}, {path}.content", expected)
     calls = message.get("tool_calls")
     if calls is not None:
         for number, call in enumerate(_objects(calls, place=place, path=f"{path}.tool_calls")):
             _check_call(call, place=place, path=f"{path}.tool_calls[{number}]")
     for field in ("name", "tool_call_id", "reasoning_content"):
-        if not isinstance(message.get(field), str | None):
-            raise ModelFormatError(f"{place}, {path}.{field}", "a string", _kind(message[field]))
+        _checked_type(message.get(field), str | None, f"{place}, {path}.{field}", "a string")
 
 
 def _check_call(call: Mapping[str, Any], *, place: str, path: str) -> None:
     function = call.get("function", call)
-    if not isinstance(function, dict):
-        raise ModelFormatError(f"{place}, {path}.function", "an object", _kind(function))
+    _checked_type(function, dict, f"{place}, {path}.function", "an object")
     inside = f"{path}.function" if "function" in call else path
-    if not isinstance(function.get("name"), str):
-        raise ModelFormatError(f"{place}, {inside}.name", "a string", _kind(function.get("name")))
+    _checked_type(function.get("name"), str, f"{place}, {inside}.name", "a string")
 
 
-def _objects(value: object, *, place: str, path: str) -> tuple[Mapping[str, Any], ...]:
+def _objects(value: Any, *, place: str, path: str) -> tuple[Mapping[str, Any], ...]:
     if value is None:
         return ()
     if isinstance(value, str):  # data sets store objects of varying fields as JSON strings
         value = _parsed(value.encode(errors="surrogatepass"), place=f"{place}, {path}")
-    if not isinstance(value, list):
-        raise ModelFormatError(f"{place}, {path}", "a list of objects", _kind(value))
-    for number, item in enumerate(value):
-        if not isinstance(item, dict):
-            raise ModelFormatError(f"{place}, {path}[{number}]", "an object", _kind(item))
+    for number, item in enumerate(_checked_type(value, list, f"{place}, {path}", "a list of objects")):
+        _checked_type(item, dict, f"{place}, {path}[{number}]", "an object")
     return tuple(value)
 
 
-def _from_sharegpt(turn: object, *, place: str, path: str) -> dict[str, Any]:
-    if not isinstance(turn, dict):
-        raise ModelFormatError(f"{place}, {path}", "an object with from and value", _kind(turn))
+def _from_sharegpt(turn: Any, *, place: str, path: str) -> dict[str, Any]:
+    _checked_type(turn, dict, f"{place}, {path}", "an object with from and value")
     if "role" in turn:
-        return turn
+        return dict(turn)
     speaker, text = turn.get("from"), turn.get("value")
     if not isinstance(speaker, str) or speaker not in _SHAREGPT_ROLES:
         known = ", ".join(_SHAREGPT_ROLES)
         raise ModelFormatError(f"{place}, {path}.from", f"one of {known}", f"{speaker!a:.40}")
-    if not isinstance(text, str):
-        raise ModelFormatError(f"{place}, {path}.value", "a string", _kind(text))
+    _checked_type(text, str, f"{place}, {path}.value", "a string")
     return {"role": _SHAREGPT_ROLES[speaker], "content": text}
 
 
@@ -302,6 +287,13 @@ def _is_conversation(value: object) -> bool:
     return isinstance(value, list) or (
         isinstance(value, dict) and not {"messages", "conversations"}.isdisjoint(value)
     )
+
+
+def _checked_type(value: Any, kind: Any, place: str, expected: str) -> Any:
+    """Return a value of some types. Raises `ModelFormatError` for others."""
+    if not isinstance(value, kind):
+        raise ModelFormatError(place, expected, _kind(value))
+    return value
 
 
 def _kind(value: object) -> str:

@@ -15,7 +15,6 @@ from tokbench.chat.formats import all_formats, named, recognized
 from tokbench.chat.formats.vocabulary import check_vocabulary, fitted, merges_bytes
 from tokbench.chat.rendered import Rendered
 from tokbench.chat.shortening import shortened
-from tokbench.chat.special_names import template_tokens
 from tokbench.chat.turns import with_turns
 from tokbench.core.guarded import control_tokens
 from tokbench.core.roles import roles_of
@@ -52,6 +51,7 @@ class ChatTemplate:
 
     Attributes:
         name: the name that users know it by.
+        date: the date to write; None uses the current date.
 
     Raises:
         TemplateError: no template has that name.
@@ -67,7 +67,7 @@ class ChatTemplate:
 
     def _initialize(self, name: str, *, date: datetime | None) -> None:
         self.name = name
-        self._date = date
+        self.date = date
         self._sources: Mapping[str, str] = {}
         self._chosen: str | None = None
         self._format = None
@@ -183,17 +183,12 @@ class ChatTemplate:
             return {self._chosen: self._sources[self._chosen]}
         return self._sources
 
-    @property
-    def date(self) -> datetime | None:
-        """The date to write; None uses the current date."""
-        return self._date
-
     def after(self, text: str) -> ChatTemplate:
         """Return a copy with text prepended to the Jinja source; a built-in template is returned unchanged."""
         if self._format is not None:
             return self
         sources = {name: text + source for name, source in self._sources.items()}
-        return ChatTemplate.from_text(sources, name=self.name, chosen=self._chosen, date=self._date)
+        return ChatTemplate.from_text(sources, name=self.name, chosen=self._chosen, date=self.date)
 
     def source_for(self, conversation: Conversation) -> str | None:
         """Return the Jinja source for a conversation; None for a built-in template. Raises `TemplateError`."""
@@ -374,6 +369,8 @@ class ChatTemplate:
         if tokenizer is None:
             return self._renderer({})
         if self._format is None:
+            from tokbench.chat.jinja.template import template_tokens
+
             return self._renderer(template_tokens(tokenizer))
         if self._fitted is None or self._fitted[0] is not tokenizer:
             self._fitted = (tokenizer, fitted(self._format, tokenizer))
@@ -391,17 +388,17 @@ class ChatTemplate:
                 self._sources,
                 special_tokens=special_tokens,
                 template=self._chosen,
-                date=self._date,
+                date=self.date,
             )
         return self._bound[key]
 
     def _with_date(self, conversation: Conversation) -> Conversation:
         """Add the date to a conversation, for built-in templates that take it as a variable."""
-        if self._date is None or self._format is None or "date_string" in conversation.variables:
+        if self.date is None or self._format is None or "date_string" not in self._format.variables:
             return conversation
-        if "date_string" not in getattr(self._format, "variables", {}):
+        if "date_string" in conversation.variables:
             return conversation
-        date = self._date.strftime("%d %b %Y")
+        date = self.date.strftime("%d %b %Y")
         return replace(conversation, variables={**conversation.variables, "date_string": date})
 
 

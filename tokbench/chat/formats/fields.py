@@ -48,6 +48,13 @@ def refuse(where: str, problem: str, *, hint: str | None = None) -> TemplateErro
     return TemplateError(f"{where}: {problem}", hint=hint)
 
 
+def checked(value: Any, kind: Any, what: str, where: str) -> Any:
+    """Return a value of some types. Raises `TemplateError` for others, which says what is expected at a place."""
+    if not isinstance(value, kind):
+        raise refuse(where, f"expected {what}, found {kind_of(value)}")
+    return value
+
+
 def role_of(message: Mapping[str, Any], index: int, known: Collection[str] | None = None) -> str:
     """Return the role of a message.
 
@@ -59,13 +66,8 @@ def role_of(message: Mapping[str, Any], index: int, known: Collection[str] | Non
     Raises:
         TemplateError: the message is not an object, has no role, or has one that the format does not know.
     """
-    if not isinstance(message, dict | Mapping):
-        raise refuse(
-            f"messages[{index}]", f"expected an object with role and content, found {kind_of(message)}"
-        )
-    role = message.get("role")
-    if not isinstance(role, str):
-        raise refuse(f"messages[{index}].role", f"expected a string, found {kind_of(role)}")
+    checked(message, Mapping, "an object with role and content", f"messages[{index}]")
+    role: str = checked(message.get("role"), str, "a string", f"messages[{index}].role")
     if known is not None and role not in known:
         raise refuse(
             f"messages[{index}].role", f"this format has no role {role!r}", hint=f"it has {', '.join(known)}"
@@ -89,7 +91,7 @@ def text_of(message: Mapping[str, Any], index: int, field: str = "content") -> s
         )
     if value is None:
         raise refuse(where, "expected a string, found none", hint='give "" for an empty message')
-    raise refuse(where, f"expected a string, found {kind_of(value)}")
+    return str(checked(value, str, "a string", where))
 
 
 def optional_text(message: Mapping[str, Any], index: int) -> str:
@@ -157,28 +159,18 @@ def calls_of(message: Mapping[str, Any], index: int) -> list[Call]:
     if not calls and (calls is None or isinstance(calls, list | tuple)):
         return []
     where = f"messages[{index}].tool_calls"
-    if not isinstance(calls, list | tuple):
-        raise refuse(where, f"expected a list, found {kind_of(calls)}")
+    checked(calls, list | tuple, "a list", where)
     return [_call(call, f"{where}[{place}]", place) for place, call in enumerate(calls)]
 
 
-def _call(call: object, where: str, place: int) -> Call:
-    if not isinstance(call, Mapping):
-        raise refuse(where, f"expected an object, found {kind_of(call)}")
-    path = f"tool_calls[{place}]"
-    function: object = call
+def _call(call: Any, where: str, place: int) -> Call:
+    function, path = checked(call, Mapping, "an object", where), f"tool_calls[{place}]"
     if "function" in call:
         function, path, where = call["function"], f"{path}.function", f"{where}.function"
-    if not isinstance(function, Mapping):
-        raise refuse(where, f"expected an object, found {kind_of(function)}")
-    name, arguments, id = function.get("name"), function.get("arguments"), call.get("id")
-    if not isinstance(name, str):
-        raise refuse(f"{where}.name", f"expected a string, found {kind_of(name)}")
-    if not isinstance(arguments, str | Mapping):
-        raise refuse(f"{where}.arguments", f"expected an object, found {kind_of(arguments)}")
-    if not isinstance(id, str | None):
-        raise refuse(f"{where}.id", f"expected a string, found {kind_of(id)}")
-    return Call(name, arguments, id, path)
+    checked(function, Mapping, "an object", where)
+    name = checked(function.get("name"), str, "a string", f"{where}.name")
+    arguments = checked(function.get("arguments"), str | Mapping, "an object", f"{where}.arguments")
+    return Call(name, arguments, checked(call.get("id"), str | None, "a string", f"{where}.id"), path)
 
 
 def variable(
@@ -197,9 +189,6 @@ def variable(
     """
     if name not in conversation.variables:
         return default
-    value = conversation.variables[name]
-    if not isinstance(value, kind):
-        kinds = kind if isinstance(kind, tuple) else (kind,)
-        expected = " or ".join(_KINDS[accepted] for accepted in kinds)
-        raise refuse(name, f"expected {expected}, found {kind_of(value)}")
-    return value
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    what = " or ".join(_KINDS[accepted] for accepted in kinds)
+    return checked(conversation.variables[name], kind, what, name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from tokbench.chat.formats.fields import alternating_role, kind_of, refuse, require_user, role_of
+from tokbench.chat.formats.fields import alternating_role, checked, refuse, require_user, role_of
 from tokbench.chat.formats.format import Format
 
 if TYPE_CHECKING:
@@ -43,14 +43,12 @@ def _write(conversation: Conversation, writer: Writer) -> None:
 
 
 def _write_system(writer: Writer, message: Mapping[str, Any]) -> None:
-    content = message.get("content")
-    field = "content"
+    content, field = message.get("content"), "content"
     if isinstance(content, list | tuple) and len(content) == 1 and isinstance(content[0], Mapping):
         content, field = content[0].get("text"), "content[0].text"
-    if not isinstance(content, str):
-        raise refuse(f"messages[0].{field}", f"expected a string, found {kind_of(content)}")
+    text = checked(content, str, "a string", f"messages[0].{field}")
     writer.begin_turn(0)
-    writer.content(content, 0, field)
+    writer.content(text, 0, field)
     writer.template("\n\n", 0)
     writer.end_turn()
 
@@ -60,11 +58,8 @@ def _write_content(writer: Writer, message: Mapping[str, Any], index: int) -> No
     if isinstance(content, str):
         writer.content(content.strip(), index, "content")
         return
-    if not isinstance(content, list | tuple):
-        raise refuse(
-            f"messages[{index}].content", f"expected a string or a list of parts, found {kind_of(content)}"
-        )
-    for place, part in enumerate(content):
+    where = f"messages[{index}].content"
+    for place, part in enumerate(checked(content, list | tuple, "a string or a list of parts", where)):
         field = f"content[{place}]"
         kind = part.get("type") if isinstance(part, Mapping) else None
         if kind == "image":

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tokbench.chat.formats.fields import calls_of, kind_of, reasoning_of, refuse, role_of
+from tokbench.chat.formats.fields import calls_of, checked, reasoning_of, refuse, role_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -151,9 +151,8 @@ def _call(call: Call, index: int, name: tuple[Text, ...], builtin_tools: Sequenc
 def _result(
     message: Mapping[str, Any], index: int, called: Mapping[str | None, str], builtin_tools: Sequence[str]
 ) -> Said:
-    id, name, field = message.get("tool_call_id"), message.get("name"), "name"
-    if not isinstance(id, str | None):
-        raise refuse(f"messages[{index}].tool_call_id", f"expected a string, found {kind_of(id)}")
+    id = checked(message.get("tool_call_id"), str | None, "a string", f"messages[{index}].tool_call_id")
+    name, field = message.get("name"), "name"
     if name is None and called.get(id):
         name, field = called[id], "tool_call_id"
     elif name is None and called.get(None):
@@ -180,10 +179,8 @@ def _texts(message: Mapping[str, Any], index: int) -> tuple[Text, ...]:
     where = f"messages[{index}].content"
     if isinstance(content, str):
         return (Text(content, "content"),)
-    if not isinstance(content, list | tuple):
-        raise refuse(where, f"expected a string or a list of parts, found {kind_of(content)}")
     texts = []
-    for place, part in enumerate(content):
+    for place, part in enumerate(checked(content, list | tuple, "a string or a list of parts", where)):
         text = part.get("text") if isinstance(part, Mapping) and part.get("type") == "text" else None
         if not isinstance(text, str):
             raise refuse(f"{where}[{place}]", 'expected {"type": "text", "text": …}')
@@ -192,9 +189,7 @@ def _texts(message: Mapping[str, Any], index: int) -> tuple[Text, ...]:
 
 
 def _field(message: Mapping[str, Any], index: int, field: str) -> tuple[Text, ...]:
-    value = message.get(field)
-    if not isinstance(value, str | None):
-        raise refuse(f"messages[{index}].{field}", f"expected a string, found {kind_of(value)}")
+    value = checked(message.get(field), str | None, "a string", f"messages[{index}].{field}")
     return () if value is None else (Text(value, field),)
 
 

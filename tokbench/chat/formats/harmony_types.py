@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tokbench.chat.formats.fields import kind_of, refuse
+from tokbench.chat.formats.fields import checked, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -61,11 +61,8 @@ def functions_of(tools: Sequence[Mapping[str, Any]]) -> list[Function]:
         function = tool.get("function") if isinstance(tool, Mapping) else None
         if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
             raise refuse(path, "expected an object with a name")
-        description, parameters = function.get("description"), function.get("parameters")
-        if not isinstance(description, str | None):
-            raise refuse(f"{path}.description", f"expected a string, found {kind_of(description)}")
-        if not isinstance(parameters, Mapping | None):
-            raise refuse(f"{path}.parameters", f"expected an object, found {kind_of(parameters)}")
+        description = checked(function.get("description"), str | None, "a string", f"{path}.description")
+        parameters = checked(function.get("parameters"), Mapping | None, "an object", f"{path}.parameters")
         functions.append(Function(function["name"], description or "", parameters, path))
     return functions
 

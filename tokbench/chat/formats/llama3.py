@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tokbench.chat.formats.fields import calls_of, kind_of, refuse, role_of, text_of, variable
+from tokbench.chat.formats.fields import calls_of, checked, kind_of, refuse, role_of, text_of, variable
 from tokbench.chat.formats.format import Format
 from tokbench.chat.formats.json_text import write_json
 from tokbench.chat.rendered import COMPUTED, ROLES
@@ -90,8 +90,7 @@ class _Settings:
         given = variable(conversation, "date_string", str)
         builtin = variable(conversation, "builtin_tools", (list, tuple))
         for place, tool in enumerate(builtin or ()):
-            if not isinstance(tool, str):
-                raise refuse(f"builtin_tools[{place}]", f"expected a string, found {kind_of(tool)}")
+            checked(tool, str, "a string", f"builtin_tools[{place}]")
         if "custom_tools" in conversation.variables:
             raise refuse(
                 "custom_tools", "this format does not use this variable", hint="pass the functions as `tools`"
@@ -197,10 +196,7 @@ def _write_message(writer: Writer, message: Mapping[str, Any], index: int, setti
     elif role in ("tool", "ipython"):
         _open_turn(writer, "ipython", index)
         content = message.get("content")
-        if not isinstance(content, str | list | tuple | Mapping):
-            raise refuse(
-                f"messages[{index}].content", f"expected a string or an object, found {kind_of(content)}"
-            )
+        checked(content, str | list | tuple | Mapping, "a string or an object", f"messages[{index}].content")
         write_json(writer, content, index, "content")
         writer.end_turn(TURN_END)
     else:
@@ -225,10 +221,8 @@ def _write_builtin_call(writer: Writer, call: Call, index: int) -> None:
     writer.content(call.name, index, f"{call.path}.name")
     writer.template(".call(", index)
     path = f"{call.path}.arguments"
-    if not isinstance(call.arguments, Mapping):
-        raise refuse(f"messages[{index}].{path}", f"expected an object, found {kind_of(call.arguments)}")
     between = ""
-    for name, value in call.arguments.items():
+    for name, value in checked(call.arguments, Mapping, "an object", f"messages[{index}].{path}").items():
         if not isinstance(name, str) or not isinstance(value, str):
             raise refuse(f"messages[{index}].{path}.{name}", f"expected a string, found {kind_of(value)}")
         writer.template(between, index)

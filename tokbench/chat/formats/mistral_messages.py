@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tokbench.chat.formats.fields import calls_of, kind_of, reasoning_of, refuse, role_of
+from tokbench.chat.formats.fields import calls_of, checked, reasoning_of, refuse, role_of
 from tokbench.errors import TemplateError
 
 if TYPE_CHECKING:
@@ -191,10 +191,8 @@ def _pieces(message: Mapping[str, Any], index: int) -> tuple[ContentPart, ...]:
         return ()
     if isinstance(content, str):
         return (ContentPart(content, index, "content"),) if content else ()
-    if not isinstance(content, list | tuple):
-        raise refuse(where, f"expected a string or a list of parts, found {kind_of(content)}")
     pieces: list[ContentPart] = []
-    for place, part in enumerate(content):
+    for place, part in enumerate(checked(content, list | tuple, "a string or a list of parts", where)):
         text = part.get("text") if isinstance(part, Mapping) and part.get("type") == "text" else None
         if not isinstance(text, str):
             raise refuse(f"{where}[{place}]", 'expected {"type": "text", "text": …}')
@@ -256,10 +254,8 @@ def _tool(tool: Mapping[str, Any], where: str) -> dict[str, Any]:
     if not isinstance(function, Mapping) or tool.get("type", "function") != "function":
         raise refuse(where, 'expected {"type": "function", "function": {…}}')
     _check_name(function.get("name"), f"{where}.function.name")
-    description, parameters = function.get("description"), function.get("parameters")
-    if not isinstance(description, str | None):
-        raise refuse(f"{where}.function.description", f"expected a string, found {kind_of(description)}")
-    if not isinstance(parameters, Mapping | None):
-        raise refuse(f"{where}.function.parameters", f"expected an object, found {kind_of(parameters)}")
+    where = f"{where}.function"
+    description = checked(function.get("description"), str | None, "a string", f"{where}.description")
+    parameters = checked(function.get("parameters"), Mapping | None, "an object", f"{where}.parameters")
     shown = {"name": function["name"], "description": description or "", "parameters": parameters or {}}
     return {"type": "function", "function": shown}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from tokbench.chat.formats.fields import alternating_role, kind_of, refuse, require_user, role_of, text_of
+from tokbench.chat.formats.fields import alternating_role, checked, refuse, require_user, role_of, text_of
 from tokbench.chat.formats.format import Format
 
 if TYPE_CHECKING:
@@ -63,23 +63,18 @@ def _write_assistant(writer: Writer, message: Mapping[str, Any], index: int) -> 
     content = message.get("content")
     if isinstance(content, str):
         writer.content(content, index, "content")
-    elif isinstance(content, list | tuple):
-        for place, part in enumerate(content):
-            _write_part(writer, part, index, f"content[{place}]")
     else:
-        raise refuse(
-            f"messages[{index}].content", f"expected a string or a list of parts, found {kind_of(content)}"
-        )
+        where = f"messages[{index}].content"
+        for place, part in enumerate(checked(content, list | tuple, "a string or a list of parts", where)):
+            _write_part(writer, part, index, f"content[{place}]")
     writer.end_turn(ASSISTANT_END)
 
 
-def _write_part(writer: Writer, part: object, index: int, field: str) -> None:
+def _write_part(writer: Writer, part: Any, index: int, field: str) -> None:
     where = f"messages[{index}].{field}"
-    if not isinstance(part, Mapping):
-        raise refuse(where, f"expected an object with type and text, found {kind_of(part)}")
-    kind, text = part.get("type"), part.get("text")
-    if not isinstance(text, str):
-        raise refuse(f"{where}.text", f"expected a string, found {kind_of(text)}")
+    checked(part, Mapping, "an object with type and text", where)
+    text = checked(part.get("text"), str, "a string", f"{where}.text")
+    kind = part.get("type")
     match kind:
         case "text":
             writer.content(text, index, f"{field}.text")

@@ -11,13 +11,16 @@ from tokbench.chat.jinja.frames import encode
 from tokbench.chat.jinja.limits import SECONDS, SOURCE_CHARACTERS
 from tokbench.chat.jinja.worker_process import WorkerDiedError, WorkerProcess
 from tokbench.chat.rendered import Origin, Rendered, Runs
+from tokbench.core.roles import roles_of
 from tokbench.errors import TemplateError
+from tokbench.formats.tokenizer_config.fields import config_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
     from tokbench.chat.conversation import Conversation
+    from tokbench.core.interfaces import Tokenizer
 
 _CHUNK = 64
 """Number of conversations that are sent at once."""
@@ -31,6 +34,9 @@ class JinjaTemplate:
 
     The process is started by the first `render` and then reused. Each conversation is limited to 10 s of processor
     time, 2 GiB of memory and 64 Mi characters.
+
+    Attributes:
+        name: the name that users know it by.
 
     >>> from tokbench.chat.conversation import Conversation
     >>> source = "{{ bos_token }}{{ messages[0].content }}"
@@ -63,7 +69,7 @@ class JinjaTemplate:
         Raises:
             TemplateError: it is too long, or none has that name.
         """
-        self._name = name
+        self.name = name
         self._templates = {"default": source} if isinstance(source, str) else dict(source)
         self._template = template
         if template is not None and template not in self._templates:
@@ -78,11 +84,6 @@ class JinjaTemplate:
         }
         self._lock = threading.Lock()
         self._worker: WorkerProcess | None = None
-
-    @property
-    def name(self) -> str:
-        """The name that users know it by."""
-        return self._name
 
     def source_for(self, conversation: Conversation) -> str:
         """Return the text of the template that is used for a conversation.
@@ -133,7 +134,7 @@ class JinjaTemplate:
                 start += 1
                 failures += exceeded
                 if isinstance(result, TemplateError) and failures >= _FAILURES:
-                    raise TemplateError(f"{self._name}: {result.message}", hint=result.hint)
+                    raise TemplateError(f"{self.name}: {result.message}", hint=result.hint)
                 yield result
 
     def _chunk(
@@ -151,7 +152,7 @@ class JinjaTemplate:
             )
             head = next(frames)
             if "error" in head:
-                raise TemplateError(f"{self._name}: the template does not compile: {head['error']}")
+                raise TemplateError(f"{self.name}: the template does not compile: {head['error']}")
             compiled = True
             ready = prompt and head["asks_prompt"]
             for frame in frames:
@@ -162,11 +163,11 @@ class JinjaTemplate:
         except WorkerDiedError as death:
             self.close()
             if not death.killed:
-                raise TemplateError(f"{self._name}: the process that renders it failed") from None
+                raise TemplateError(f"{self.name}: the process that renders it failed") from None
             seconds = self._job["seconds"]
             message = f"the template exceeds a limit: it takes more than {seconds:g} s, or too much memory"
             if not compiled:
-                raise TemplateError(f"{self._name}: {message}") from None
+                raise TemplateError(f"{self.name}: {message}") from None
             yield TemplateError(message), True
 
     def _ensure_worker(self) -> WorkerProcess:
@@ -180,7 +181,7 @@ class JinjaTemplate:
         if conversation.tools and "tool_use" in self._templates:
             return "tool_use"
         if "default" not in self._templates:
-            raise TemplateError(f"{self._name} has several templates and no default", hint=self._names())
+            raise TemplateError(f"{self.name} has several templates and no default", hint=self._names())
         return "default"
 
     def _names(self) -> str:
@@ -216,3 +217,14 @@ def _rendered(frame: Mapping[str, Any], *, ready: bool) -> Rendered:
         ends_with_prompt=ready,
         dated=frame["dated"],
     )
+
+
+def template_tokens(tokenizer: Tokenizer) -> dict[str, Any]:
+    """Return `bos_token`, `eos_token` and the other names that Jinja templates get in `transformers`."""
+    config = config_of(tokenizer)
+    roles = {role: text for role, text in roles_of(tokenizer).items() if role != "turn_end"}
+    tokens: dict[str, Any] = {f"{role}_token": text for role, text in {**roles, **config.roles}.items()}
+    tokens |= config.named_tokens
+    if config.additional_special_tokens:
+        tokens["additional_special_tokens"] = list(config.additional_special_tokens)
+    return tokens
