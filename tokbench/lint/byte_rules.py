@@ -70,10 +70,12 @@ def _missing_continuations(target: LintTarget) -> Iterator[Found]:
     if not isinstance(model, WordPieceModel):
         raise DoesNotApplyError("only WordPiece has pieces that stand inside words")
     letters = [piece for piece in model.pieces if len(piece) == 1 and piece.isalnum()]
+    steps = None if target.document is None else DocumentSteps(target.document)
     missing = sorted(
         letter
         for letter in letters
-        if f"{model.prefix}{letter}" not in model.pieces and _can_continue(target, letter)
+        # Some characters, such as Chinese ones, continue no word: they are words of their own.
+        if f"{model.prefix}{letter}" not in model.pieces and (steps is None or not steps.cut_after(letter))
     )
     if missing:
         yield Found(
@@ -81,11 +83,6 @@ def _missing_continuations(target: LintTarget) -> Iterator[Found]:
             evidence=f"{first_of(missing, _SHOWN)} begin words but have no piece inside words: such words are unknown",
             details={"characters": missing},
         )
-
-
-def _can_continue(target: LintTarget, letter: str) -> bool:
-    """Whether a character can continue a word; Chinese characters, for example, are words of their own."""
-    return target.document is None or not DocumentSteps(target.document).cut_after(letter)
 
 
 def _vanishing_characters(target: LintTarget) -> Iterator[Found]:

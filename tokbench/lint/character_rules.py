@@ -42,18 +42,6 @@ def _listed(characters: Collection[str]) -> str:
     return first_of([*map(code_point, sorted(characters))], _SHOWN)
 
 
-def _bidi_tokens(target: LintTarget) -> Iterator[Found]:
-    return _tokens_with(target, BIDI.__contains__)
-
-
-def _zero_width_tokens(target: LintTarget) -> Iterator[Found]:
-    return _tokens_with(target, ZERO_WIDTH.__contains__)
-
-
-def _control_tokens(target: LintTarget) -> Iterator[Found]:
-    return _tokens_with(target, is_control)
-
-
 _rule = partial(Rule, group="characters")
 
 RULES = (
@@ -64,7 +52,7 @@ RULES = (
         "content.",
         found="Tokens of several characters are searched for the marks of the bidirectional algorithm.",
         remedy="Remove the marks from the training text and train again.",
-        check=_bidi_tokens,
+        check=partial(_tokens_with, is_hidden=BIDI.__contains__),
     ),
     _rule(
         name="invisible-in-token",
@@ -72,7 +60,7 @@ RULES = (
         breaks="A token with a zero-width character looks the same as another token.",
         found="Tokens of several characters are searched for joiners, soft hyphens, fillers and byte order marks.",
         remedy="Clean the training text; in scripts that need joiners, and in emoji, such tokens are correct.",
-        check=_zero_width_tokens,
+        check=partial(_tokens_with, is_hidden=ZERO_WIDTH.__contains__),
     ),
     _rule(
         name="control-in-token",
@@ -80,6 +68,6 @@ RULES = (
         breaks="A token with a control character can control a terminal, and comes from binary data in the text.",
         found="Tokens of several characters are searched for control characters other than white space.",
         remedy="Leave binary files out of the training text.",
-        check=_control_tokens,
+        check=partial(_tokens_with, is_hidden=is_control),
     ),
 )

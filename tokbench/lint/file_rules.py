@@ -62,17 +62,14 @@ def _class(target: LintTarget) -> Iterator[Found]:
             if other.text is None
             else f"{quoted(other.text)} is {other.ours} by the file, and {other.theirs} by the class"
         )
+        parts = " and ".join(part.replace("_", "-") for part in other.parts)
         yield Found(
             subject=f"tokenizer_class {name}",
-            evidence=f"transformers 5 builds {_different_parts(other.parts)} for it than tokenizer.json has, which "
+            evidence=f"transformers 5 builds another {parts} for it than tokenizer.json has, which "
             f"version 4 takes as it is: {shown}",
             severity=None if other.text is not None else Severity.NOTE,
             details={"parts": other.parts, "text": other.text},
         )
-
-
-def _different_parts(parts: tuple[str, ...]) -> str:
-    return f"another {' and '.join(part.replace('_', '-') for part in parts)}"
 
 
 def _settings(target: LintTarget) -> Iterator[Found]:

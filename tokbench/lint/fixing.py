@@ -83,16 +83,12 @@ def repaired_files(
         made = repair(target, finding, changed) if repair is not None else None
         if made is not None:
             repairs.append(made)
-    files = _originals(folder, target.opened.source.files[0])
+    # Weights and programs are not copied.
+    paths = [target.opened.source.files[0], *(folder / name for name in _COPIED)]
+    files = {path.name: read_regular(path, limit=_LIMIT) for path in paths if path.is_file()}
     for name, document in changed.items():
         files[name] = orjson.dumps(document, option=orjson.OPT_INDENT_2)
     return files, tuple(repairs)
-
-
-def _originals(folder: Path, main: Path) -> dict[str, bytes]:
-    """Read the tokenizer's own files; weights and programs are not copied."""
-    paths = [main, *(folder / name for name in _COPIED)]
-    return {path.name: read_regular(path, limit=_LIMIT) for path in paths if path.is_file()}
 
 
 def check_same_ids(before: Tokenizer, after: Tokenizer, texts: Iterable[str]) -> int:

@@ -154,7 +154,8 @@ def _bos(target: LintTarget) -> Iterator[Found]:
             severity=Severity.ERROR,
         )
     said = config.add_bos_token
-    if said is not None and id is not None and _has_template(target) and said != (written > 0):
+    has_template = target.document is not None and isinstance(target.tokenizer, SupportsTemplate)
+    if said is not None and id is not None and has_template and said != (written > 0):
         yield Found(
             subject=f"{bos} before a text",
             evidence=f"tokenizer_config.json says add_bos_token={str(said).lower()}, and the template of "
@@ -190,10 +191,6 @@ def _bos_of_templates(target: LintTarget, bos: str, written: int) -> Iterator[Fo
                 evidence=f"it does not write {bos}, which encoding writes: a prompt that is rendered and encoded "
                 "without special tokens, as apply_chat_template does it, has none",
             )
-
-
-def _has_template(target: LintTarget) -> bool:
-    return target.document is not None and isinstance(target.tokenizer, SupportsTemplate)
 
 
 def _written_before_text(target: LintTarget, bos: int | None) -> int:

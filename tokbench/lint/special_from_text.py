@@ -53,10 +53,6 @@ def special_tokens_from_text(target: LintTarget) -> Iterator[Found]:
         raise DoesNotApplyError("its files do not define how its model makes tokens")
 
 
-def _contexts(text: str) -> tuple[str, ...]:
-    return text, f" {text}", f"a{text}b"
-
-
 # --- tokenizer.json, and formats converted to it -----------------------------------------------
 
 
@@ -109,7 +105,7 @@ def _without_added_tokens(target: LintTarget) -> Tokenizer:
 
 def _text_giving(encode: Callable[[str], Sequence[int]], text: str, id: int) -> str | None:
     """Return a text with a special token that encodes to the token's id; None if there is none."""
-    return next((context for context in _contexts(text) if id in encode(context)), None)
+    return next((context for context in (text, f" {text}", f"a{text}b") if id in encode(context)), None)
 
 
 # --- merges of bytes ---------------------------------------------------------------------------

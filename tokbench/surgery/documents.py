@@ -137,7 +137,8 @@ def extended_document(
         as_text = not model["merges"] or isinstance(model["merges"][0], str)
         written = (f"{left} {right}" if as_text else [left, right] for left, right in merges)
         changed["merges"] = [*model["merges"], *written]
-    added += [_special_entry(text, id) for text, id in special_tokens.items()]
+    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
+    added += [{"id": id, "content": text, **flags, "special": True} for text, id in special_tokens.items()]
     made = {**document, "model": changed}
     return {**made, "added_tokens": added} if added else made
 
@@ -161,8 +162,3 @@ def _check_places(pieces: Mapping[str, int], *, first: int) -> None:
                 f"cannot have the id {id}",
                 hint="tokens can only be added to it as special ones",
             )
-
-
-def _special_entry(text: str, id: int) -> dict[str, Any]:
-    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
-    return {"id": id, "content": text, **flags, "special": True}

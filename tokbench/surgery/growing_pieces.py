@@ -8,7 +8,7 @@ from math import inf, log
 from typing import TYPE_CHECKING
 
 from tokbench.formats.sentencepiece.unigram_scores import STEP, UNKNOWN_PENALTY, rounded
-from tokbench.surgery.piece_learning import UNKNOWN
+from tokbench.surgery.piece_learning import UNKNOWN, GrowingPieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from tokbench.surgery.piece_learning import Change, Parts
 
 
-class MergedPieces:
+class MergedPieces(GrowingPieces):
     r"""Pieces of a BPE over characters: the lowest-ranked adjacent pair merges first.
+
+    A piece that is merged last only joins existing parts, so every piece is accepted.
 
     Args:
         known: the existing pieces, including single characters.
@@ -89,11 +91,6 @@ class MergedPieces:
         self._added_ranks.pop(text, None)
         self.parts.pop(text, None)
 
-    def accepts(self, text: str, changes: Sequence[Change]) -> bool:
-        """Return True: a piece that is merged last only joins existing parts."""
-        del text, changes
-        return True
-
     def lost(self, used: Collection[str]) -> list[str]:
         """Return an empty list: the text of each piece is merged into it, and other pieces may need it."""
         del used
@@ -140,7 +137,7 @@ def by_pair(ranks: Mapping[tuple[str, str], float]) -> Callable[[str, str], floa
     return lambda left, right: ranks.get((left, right), inf)
 
 
-class ScoredGrowing:
+class ScoredGrowing(GrowingPieces):
     r"""Pieces of a Unigram: words are segmented with the greatest sum of scores.
 
     Args:
@@ -182,11 +179,6 @@ class ScoredGrowing:
             parts.append(part if part in scores else UNKNOWN + part)
             stop = starts[stop]
         return tuple(reversed(parts))
-
-    def cut_with_new_piece(self, word: str, parts: Parts, text: str) -> Parts:
-        """Segment the word again, since a new piece may change the best segmentation anywhere."""
-        del parts, text
-        return self.cut(word)
 
     def sum(self, parts: Parts) -> float:
         """Return the sum of the scores of parts."""
@@ -253,7 +245,7 @@ class ScoredGrowing:
         return min(max(score, self._lowest), self._highest)
 
 
-class MatchedGrowing:
+class MatchedGrowing(GrowingPieces):
     r"""Pieces of a WordPiece: words are segmented by longest match.
 
     Args:
@@ -276,11 +268,6 @@ class MatchedGrowing:
         if word.startswith(self._prefix) and word != self._prefix:
             return self._cut(word.removeprefix(self._prefix), self._prefix)
         return self._cut(word, "")
-
-    def cut_with_new_piece(self, word: str, parts: Parts, text: str) -> Parts:
-        """Segment the word again."""
-        del parts, text
-        return self.cut(word)
 
     def text_of(self, piece: str) -> str:
         """Return a piece without its prefix."""

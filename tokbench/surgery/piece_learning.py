@@ -39,7 +39,9 @@ class GrowingPieces(Protocol):
         """Segment a word; a character that is not a piece is preceded by `UNKNOWN`."""
 
     def cut_with_new_piece(self, word: str, parts: Parts, text: str) -> Parts:
-        """Return the parts of a word after the piece `text` was added, given its parts before."""
+        """Return the parts of a word after the piece `text` was added, given its parts before: segment it again."""
+        del parts, text
+        return self.cut(word)
 
     def votes(self, parts: Parts) -> Iterator[str]:
         """Yield the texts that could become pieces given these parts; some may be pieces already."""
@@ -54,7 +56,9 @@ class GrowingPieces(Protocol):
         """Remove an added piece."""
 
     def accepts(self, text: str, changes: Sequence[Change]) -> bool:
-        """Whether an added piece may stay, given the words that it changes."""
+        """Whether an added piece may stay, given the words that it changes; by default, always."""
+        del text, changes
+        return True
 
     def lost(self, used: Collection[str]) -> list[str]:
         """Return the added pieces to remove: no piece needs them, and no word uses them or their own text is split."""

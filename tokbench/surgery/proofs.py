@@ -76,7 +76,8 @@ def check_reachable(old: BpeDocument, new: BpeDocument) -> int:
         parts = new.last_parts(piece)
         # A token that merging could not produce before is exempt; this slow check is needed for few tokens.
         if (parts[0], parts[-1]) not in new.ranks or len(parts) != 2:
-            if _is_merged(old.last_parts(piece), old):
+            before = old.last_parts(piece)
+            if len(before) == 2 and (before[0], before[1]) in old.ranks:
                 raise wrong(f"merging would no longer make the token {piece!r}")
             continue
         if old.vocab[parts[0]] not in old.parts.parts.get(old.vocab[piece], ()):
@@ -169,10 +170,6 @@ def _splitting(document: Mapping[str, Any]) -> Callable[[str], list[str]]:
         return [piece for piece, _ in opened.pre_tokenizer.pre_tokenize_str(normalized)]
 
     return split
-
-
-def _is_merged(parts: list[str], document: BpeDocument) -> bool:
-    return len(parts) == 2 and (parts[0], parts[1]) in document.ranks
 
 
 def wrong(reason: str) -> SurgeryError:

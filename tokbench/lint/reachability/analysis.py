@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice, product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokbench.core.nfc import nfc
 from tokbench.core.wording import quoted
@@ -16,7 +16,7 @@ from tokbench.lint.reachability.verdicts import Cause, Reachability, Unreachable
 from tokbench.lint.reachability.witnesses import WitnessSearch, completions
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from tokbench.lint.reachability.models import Model
     from tokbench.lint.target import LintTarget
@@ -76,7 +76,11 @@ class Analysis:
         self._try_incomplete(_MANY)
         self._try_neighbours()
         witnesses = {id: self.search.witnesses[id] for id in self.ids if self.search.has(id)}
-        designed = {id: reason for id in self.ids if (reason := self._purpose(id)) is not None}
+        designed = {
+            id: reason
+            for id in self.ids
+            if not self.search.has(id) and (reason := self.model.designed(id)) is not None
+        }
         settled = witnesses.keys() | designed.keys()
         return Reachability(
             witnesses=witnesses,
@@ -91,8 +95,8 @@ class Analysis:
         self._left = [id for id in self.search.missing(self._left) if id not in self.unreachable]
         return self._left
 
-    def _purpose(self, id: int) -> str | None:
-        return None if self.search.has(id) else self.model.designed(id)
+    def _reject(self, id: int, cause: Cause, evidence: str, details: Mapping[str, Any] | None = None) -> None:
+        self.unreachable[id] = Unreachable(id, cause, evidence, details or {})
 
     # --- texts --------------------------------------------------------------------------------
 
@@ -155,9 +159,8 @@ class Analysis:
                 if bpe is None or bpe.pattern is None:
                     continue
                 shown = " + ".join(quoted(part) for part in pretokens(bpe.pattern, text))
-                self.unreachable[id] = Unreachable(
-                    id, Cause.PATTERN, f"the split pattern never has it in one pre-token: alone it is {shown}"
-                )
+                evidence = f"the split pattern never has it in one pre-token: alone it is {shown}"
+                self._reject(id, Cause.PATTERN, evidence)
                 continue
             around = automaton.surroundings(text)
             self.search.try_texts(
@@ -174,7 +177,7 @@ class Analysis:
             assert neighbours is not None
             found = list(islice(neighbours.surroundings(self.target.ordinary[id]), _NEIGHBOURS))
             if not found:
-                self.unreachable[id] = Unreachable(
+                self._reject(
                     id,
                     Cause.MERGE_ORDER,
                     "whatever character it is a part of, an earlier merge takes a part of it, "
@@ -257,8 +260,8 @@ class Analysis:
             if text is None:
                 continue
             if bpe is not None and bpe.normalization == "nfc":
-                if nfc(text) != text:
-                    self.unreachable[id] = _changed_by_nfc(id, text)
+                if (normal := nfc(text)) != text:
+                    self._reject(id, Cause.NORMALIZER, f"normalized to NFC it is {quoted(normal)}")
             elif self.steps is not None:
                 self._disprove_by_steps(id, text, self.steps)
 
@@ -267,25 +270,15 @@ class Analysis:
         piece = text if steps.is_byte_level or not isinstance(spelling, str) else spelling
         if lost := steps.lost_characters(piece.removeprefix(_INSIDE)):
             shown = ", ".join(quoted(character) for character in lost)
-            self.unreachable[id] = Unreachable(
-                id, Cause.NORMALIZER, f"the normalizer leaves no {shown} in any text", {"characters": lost}
-            )
+            evidence = f"the normalizer leaves no {shown} in any text"
+            self._reject(id, Cause.NORMALIZER, evidence, {"characters": lost})
         elif piece.startswith(_INSIDE):
             if steps.cut_after(piece.removeprefix(_INSIDE)):
-                self.unreachable[id] = Unreachable(
-                    id,
-                    Cause.PATTERN,
-                    f"the pre-tokenizer leaves {quoted(piece)} after no other character of a word",
-                )
+                evidence = f"the pre-tokenizer leaves {quoted(piece)} after no other character of a word"
+                self._reject(id, Cause.PATTERN, evidence)
         elif parts := steps.cut_inside(piece):
             shown = " + ".join(quoted(part) for part in parts)
-            self.unreachable[id] = Unreachable(
-                id, Cause.PATTERN, f"the pre-tokenizer cuts it, wherever it stands, into {shown}"
-            )
-
-
-def _changed_by_nfc(id: int, text: str) -> Unreachable:
-    return Unreachable(id, Cause.NORMALIZER, f"normalized to NFC it is {quoted(nfc(text))}")
+            self._reject(id, Cause.PATTERN, f"the pre-tokenizer cuts it, wherever it stands, into {shown}")
 
 
 def _growing_batches(texts: Iterable[str]) -> Iterator[list[str]]:
