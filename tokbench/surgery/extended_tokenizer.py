@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tokbench.surgery.configuration import reopened
 from tokbench.surgery.contents import Contents
-from tokbench.surgery.extension_proofs import check_texts
 from tokbench.surgery.id_map import IdMap, InitialRows
 from tokbench.surgery.library_proofs import prove_in_libraries
-from tokbench.surgery.proofs import wrong
+from tokbench.surgery.proofs import check_texts, wrong
 from tokbench.surgery.shared_tokens import tokens_of
 
 if TYPE_CHECKING:
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
     from tokbench.corpus import Corpus
     from tokbench.opening.request import Opened
     from tokbench.surgery.contents import Algorithm, Content
-    from tokbench.surgery.extension_proofs import Rule
-    from tokbench.surgery.proofs import SegmentationProof
+    from tokbench.surgery.proofs import Rule, SegmentationProof
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Checks on texts after tokens were added: only new tokens change a segmentation, and only for the better.
+"""Rules for texts after tokens were added: only new tokens change a segmentation, and only for the better.
 
 If new pieces are merged last, a text keeps its tokens, or some of them are joined. Under a Unigram or WordPiece, a
 text whose segmentation has no new piece keeps its tokens: a best sum or longest match among all pieces that uses old
@@ -7,7 +7,6 @@ pieces only was also the best among the old ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,6 @@ import numpy as np
 
 from tokbench.core.wording import quoted
 from tokbench.errors import SurgeryError
-from tokbench.surgery.proofs import SegmentationProof, wrong
 from tokbench.surgery.shared_tokens import tokens_of
 
 if TYPE_CHECKING:
@@ -25,45 +23,8 @@ if TYPE_CHECKING:
 
     from tokbench.core.interfaces import Tokenizer
 
-Rule = Callable[["list[int]", "list[int]"], "str | None"]
-"""A function of the ids of a text before and after that returns a description of the fault; None if there is none."""
-
 _HALF_UNIT = 2.0**-24
 """Maximum relative rounding error of a single-precision addition."""
-
-
-def check_texts(
-    texts: Sequence[str], *, tokenizers: tuple[Tokenizer, Tokenizer], rule: Rule, threads: int | None
-) -> SegmentationProof:
-    """Compare the tokens of texts and of their distinct words before and after.
-
-    Args:
-        texts: texts of a corpus.
-        tokenizers: the old and the new tokenizer.
-        rule: decides whether changed ids are a fault.
-        threads: number of threads for encoding.
-
-    Raises:
-        SurgeryError: the rule is violated.
-    """
-    words = list(dict.fromkeys(word for text in texts for word in text.split()))
-    _count_unchanged(texts, tokenizers, rule, threads)
-    unchanged = _count_unchanged(words, tokenizers, rule, threads)
-    return SegmentationProof(len(texts), unchanged=unchanged, changed=len(words) - unchanged)
-
-
-def _count_unchanged(
-    texts: Sequence[str], tokenizers: tuple[Tokenizer, Tokenizer], rule: Rule, threads: int | None
-) -> int:
-    old, new = (tokenizer.encode_batch(texts, threads=threads) for tokenizer in tokenizers)
-    unchanged = 0
-    for number, text in enumerate(texts):
-        before, after = old[number].tolist(), new[number].tolist()
-        if before == after:
-            unchanged += 1
-        elif reason := rule(before, after):
-            raise wrong(f"{quoted(text)} {reason}")
-    return unchanged
 
 
 class Coarser:

@@ -1,4 +1,4 @@
-"""Checks of a pruned tokenizer before anything is written: its tokens, its merges, its segmentations.
+"""Checks before anything is written: the tokens, the merges and the segmentations before and after.
 
 Pruning is safe because of two facts, which are checked here nevertheless. A token whose parts all remain is merged as
 before, since fewer merges compete with its own. Hence a pre-token whose tokens all remain keeps its tokens.
@@ -6,6 +6,7 @@ before, since fewer merges compete with its own. Hence a pre-token whose tokens 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -14,11 +15,14 @@ from tokbench.core.wording import quoted
 from tokbench.errors import SurgeryError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tokbench.core.interfaces import Tokenizer
     from tokbench.surgery.bpe_document import BpeDocument
     from tokbench.surgery.id_map import IdMap
+
+Rule = Callable[["list[int]", "list[int]"], "str | None"]
+"""A function of the ids of a text before and after that returns a description of the fault; None if there is none."""
 
 MOST_TEXTS = 1024
 
@@ -114,9 +118,9 @@ def check_segmentations(
     for text in texts:
         if any(added in text for added in documents[0].added):
             continue
-        pretokens = split(text)
-        before = [id for pretoken in pretokens for id in known.old(pretoken)]
-        after = [id for pretoken in pretokens for id in known.new(pretoken)]
+        pairs = [known.segmented(pretoken) for pretoken in split(text)]
+        before = [id for ids, _ in pairs for id in ids]
+        after = [id for _, ids in pairs for id in ids]
         if old.encode(text) != before:
             raise wrong(f"merging by definition gives other ids than the tokenizer has for {quoted(text)}")
         if new.encode(text) != after:
@@ -136,13 +140,8 @@ class _SegmentationCache:
     changed: int = 0
     _known: dict[str, tuple[list[int], list[int]]] = field(default_factory=dict)
 
-    def old(self, pretoken: str) -> list[int]:
-        return self._both(pretoken)[0]
-
-    def new(self, pretoken: str) -> list[int]:
-        return self._both(pretoken)[1]
-
-    def _both(self, pretoken: str) -> tuple[list[int], list[int]]:
+    def segmented(self, pretoken: str) -> tuple[list[int], list[int]]:
+        """Return the old and the new ids. Raises `SurgeryError` if they differ though all tokens remain."""
         if pretoken not in self._known:
             before, after = self.before.segment(pretoken), self.after.segment(pretoken)
             mapped = [self.id_map.new(id) for id in before]
@@ -193,25 +192,55 @@ def check_words(
     Raises:
         SurgeryError: a word or text changes though all its tokens remain, or decodes to another text.
     """
-    taken = list(islice(texts, MOST_TEXTS))
-    words = list(dict.fromkeys(word for text in taken for word in text.split()))
-    _compare(taken, tokenizers, id_map)
-    unchanged = _compare(words, tokenizers, id_map)
-    return SegmentationProof(len(taken), unchanged=unchanged, changed=len(words) - unchanged)
-
-
-def _compare(texts: list[str], tokenizers: tuple[Tokenizer, Tokenizer], id_map: IdMap) -> int:
-    """Compare texts, and return how many keep all their tokens. Raises `SurgeryError`."""
     old, new = tokenizers
-    unchanged = 0
-    encoded = (old.encode_batch(texts), new.encode_batch(texts))
-    for index, text in enumerate(texts):
-        before, after = (batch[index].tolist() for batch in encoded)
-        mapped = [id_map.new(id) for id in before]
-        if None not in mapped:
-            if mapped != after:
-                raise wrong(f"{quoted(text)} would get different tokens, although all of its tokens remain")
-            unchanged += 1
-        elif old.decode_bytes(before) != new.decode_bytes(after):
-            raise wrong(f"{quoted(text)} would decode to a different text")
-    return unchanged
+
+    def renumbered(ids: list[int]) -> list[int | None]:
+        return [id_map.new(id) for id in ids]
+
+    def fault(before: list[int], after: list[int]) -> str | None:
+        if None not in renumbered(before):
+            return "would get different tokens, although all of its tokens remain"
+        if old.decode_bytes(before) != new.decode_bytes(after):
+            return "would decode to a different text"
+        return None
+
+    taken = list(islice(texts, MOST_TEXTS))
+    return check_texts(taken, tokenizers=tokenizers, rule=fault, renumbered=renumbered)
+
+
+def check_texts(
+    texts: Sequence[str],
+    *,
+    tokenizers: tuple[Tokenizer, Tokenizer],
+    rule: Rule,
+    renumbered: Callable[[list[int]], Sequence[int | None]] = list,
+    threads: int | None = None,
+) -> SegmentationProof:
+    """Compare the tokens of texts and of their distinct words before and after.
+
+    Args:
+        texts: texts of a corpus.
+        tokenizers: the old and the new tokenizer.
+        rule: decides whether changed ids are a fault.
+        renumbered: returns the new ids of the tokens of old ids, None for tokens that are removed.
+        threads: number of threads for encoding.
+
+    Raises:
+        SurgeryError: the rule is violated.
+    """
+
+    def count_unchanged(texts: Sequence[str]) -> int:
+        old, new = (tokenizer.encode_batch(texts, threads=threads) for tokenizer in tokenizers)
+        unchanged = 0
+        for number, text in enumerate(texts):
+            before, after = old[number].tolist(), new[number].tolist()
+            if renumbered(before) == after:
+                unchanged += 1
+            elif reason := rule(before, after):
+                raise wrong(f"{quoted(text)} {reason}")
+        return unchanged
+
+    words = list(dict.fromkeys(word for text in texts for word in text.split()))
+    count_unchanged(texts)
+    unchanged = count_unchanged(words)
+    return SegmentationProof(len(texts), unchanged=unchanged, changed=len(words) - unchanged)
