@@ -23,9 +23,9 @@ SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
 def library_pieces(documents: list[str], vocab_size: int) -> set[str]:
-    made = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    made.normalizer = normalizers.BertNormalizer()
-    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    library = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    library.normalizer = normalizers.BertNormalizer()
+    library.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     trainer = trainers.WordPieceTrainer(
         vocab_size=vocab_size,
         min_frequency=2,
@@ -33,8 +33,8 @@ def library_pieces(documents: list[str], vocab_size: int) -> set[str]:
         special_tokens=SPECIALS,
         show_progress=False,
     )
-    made.train_from_iterator(documents, trainer)
-    return set(made.get_vocab())
+    library.train_from_iterator(documents, trainer)
+    return set(library.get_vocab())
 
 
 def our_pieces(path: Path, vocab_size: int, objective: str) -> set[str]:

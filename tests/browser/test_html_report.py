@@ -33,12 +33,12 @@ def samples() -> tuple[Sample, ...]:
 def folder(tmp_path_factory: pytest.TempPathFactory, samples: tuple[Sample, ...]) -> Path:
     """Write the pages: an ordinary report, and one all of whose names try to be more than text."""
     folder = tmp_path_factory.mktemp("pages")
-    found = compared(tokenizers(), TEXTS, parallel=["en", "fr", "he"])
-    (folder / "report.html").write_bytes(html_report(found, samples))
+    comparison = compared(tokenizers(), TEXTS, parallel=["en", "fr", "he"])
+    (folder / "report.html").write_bytes(html_report(comparison, samples))
     texts = dict.fromkeys(HOSTILE, "\n".join(HOSTILE))
     evaluated = named(*HOSTILE, "a-name-without-a-place-to-break-it-" * 8)
-    found = compared(evaluated, texts)
-    (folder / "hostile.html").write_bytes(html_report(found, draw_samples(Texts(texts), evaluated)))
+    comparison = compared(evaluated, texts)
+    (folder / "hostile.html").write_bytes(html_report(comparison, draw_samples(Texts(texts), evaluated)))
     return folder
 
 

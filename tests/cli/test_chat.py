@@ -75,21 +75,23 @@ def test_injection_is_reported_and_fails_with_strict(chat: Callable[..., Any]) -
 
 
 def test_json_has_every_field(chat: Callable[..., Any]) -> None:
-    found = json.loads(chat("talk.json", "--json", "--completion").stdout)
-    assert found["schema"] == "tokbench.chat/1"
-    assert found["text"].endswith("<|im_start|>assistant\n")
-    sizes = {len(found[name]) for name in ("ids", "loss_mask", "message_index", "origins", "spans", "tokens")}
+    document = json.loads(chat("talk.json", "--json", "--completion").stdout)
+    assert document["schema"] == "tokbench.chat/1"
+    assert document["text"].endswith("<|im_start|>assistant\n")
+    sizes = {
+        len(document[name]) for name in ("ids", "loss_mask", "message_index", "origins", "spans", "tokens")
+    }
     assert len(sizes) == 1
-    assert found["learned_tokens"] == sum(found["loss_mask"]) > 0
-    assert found["tokens_by_role"].keys() == {"user", "assistant", "template"}
-    assert "content" in found["origins"]
-    assert found["roles"] == ["user", "assistant"]
+    assert document["learned_tokens"] == sum(document["loss_mask"]) > 0
+    assert document["tokens_by_role"].keys() == {"user", "assistant", "template"}
+    assert "content" in document["origins"]
+    assert document["roles"] == ["user", "assistant"]
 
 
 def test_last_message_can_be_continued(chat: Callable[..., Any]) -> None:
-    found = json.loads(chat("talk.json", "--json", "--continue-final").good().stdout)
-    assert found["text"].endswith("assistant\nHello.")
-    assert found["loss_mask"][-1] == 1
+    document = json.loads(chat("talk.json", "--json", "--continue-final").good().stdout)
+    assert document["text"].endswith("assistant\nHello.")
+    assert document["loss_mask"][-1] == 1
     done = chat("talk.json", "--continue-final", "--completion")
     done.refused(2, "--completion and --continue-final contradict each other")
 
@@ -109,8 +111,8 @@ def test_listed_special_token_without_an_id_is_reported(
         done.stdout.split()
     )
     assert "<|im_start|>, which" not in done.stdout
-    found = run("chat", "say.json", "-t", "folder", "--template", "t.jinja", "--json").good().json
-    assert found["missing_tokens"] == ["<|gone|>"]
+    document = run("chat", "say.json", "-t", "folder", "--template", "t.jinja", "--json").good().json
+    assert document["missing_tokens"] == ["<|gone|>"]
 
 
 def test_parts_left_out_by_a_template_are_reported(chat: Callable[..., Any]) -> None:
@@ -251,8 +253,8 @@ def test_role_without_a_turn_is_reported(chat: Callable[..., Any]) -> None:
 
 def test_separately_encoded_segments_are_compared(chat: Callable[..., Any]) -> None:
     Path("seam.json").write_text(json.dumps([{"role": "user", "content": "\n\nHi"}]), encoding="utf-8")
-    found = json.loads(chat("seam.json", "--seam", "segment", "--json").stdout)
-    assert found["seams"] is not None
+    document = json.loads(chat("seam.json", "--seam", "segment", "--json").stdout)
+    assert document["seams"] is not None
     assert "seams:" in chat("seam.json", "--seam", "segment").stdout
 
 
@@ -380,10 +382,10 @@ def test_template_is_linted(run: Callable[..., Any], chat: Callable[..., Any]) -
     del chat
     Path("t.jinja").write_text("{{ messages|length }}{{ messages[0].content }}", encoding="utf-8")
     done = run("lint", "-t", "mine", "--template", "t.jinja", "--json")
-    found = json.loads(done.stdout)
+    document = json.loads(done.stdout)
     assert done.code == 3
-    assert "template-history" in {finding["rule"] for finding in found["findings"]}
-    assert {rule["group"] for rule in found["rules"]} == {"template", "roles"}
+    assert "template-history" in {finding["rule"] for finding in document["findings"]}
+    assert {rule["group"] for rule in document["rules"]} == {"template", "roles"}
     refused = run("lint", "-t", "mine", "--template", "nope")
     assert refused.code == 1
     assert "there is no chat template 'nope'" in refused.stderr

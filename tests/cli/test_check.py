@@ -116,10 +116,10 @@ def test_text_and_options_are_taken_from_the_baseline(run, trained):
     run(
         "compare", "parallel", "code", "-t", trained, *asked, "--no-times", "--json", "--out", "macro.json"
     ).good()
-    found = run("check", "-t", trained, "--baseline", "macro.json", "--json").good().json
-    assert found["aggregation"] == "macro"
-    assert all(finding["value"] == finding["was"] == finding["limit"] for finding in found["findings"])
-    names = {(finding["group"], finding["metric"]) for finding in found["findings"]}
+    document = run("check", "-t", trained, "--baseline", "macro.json", "--json").good().json
+    assert document["aggregation"] == "macro"
+    assert all(finding["value"] == finding["was"] == finding["limit"] for finding in document["findings"])
+    names = {(finding["group"], finding["metric"]) for finding in document["findings"]}
     assert {(None, "premium"), ("en", "premium"), (None, "gini"), ("de", "unk_rate")} <= names
     assert ("de", "premium") not in names
     other = run("check", "-t", trained, "--baseline", "macro.json", "--documents", "file")
@@ -251,5 +251,5 @@ def test_output_fits_the_terminal_width(run, trained, files, saved, columns):
 def test_figures_of_a_single_group_are_checked_once(run, trained, tmp_path):
     (tmp_path / "a.txt").write_text("some text in one script\n" * 20, encoding="utf-8")
     run("compare", "a.txt", "-t", trained, "--no-times", "--json", "--out", "one.json").good()
-    found = run("check", "a.txt", "-t", trained, "--baseline", "one.json", "--json").good().json
-    assert {finding["group"] for finding in found["findings"]} == {None}
+    document = run("check", "a.txt", "-t", trained, "--baseline", "one.json", "--json").good().json
+    assert {finding["group"] for finding in document["findings"]} == {None}

@@ -77,16 +77,16 @@ def test_missing_options_are_named(run: Callable[..., Any], given: list[str], me
 
 
 def test_json_has_every_field(run: Callable[..., Any], trained: Path, tmp_path: Path) -> None:
-    found = run("convert", "-t", trained, "--to", "tokbin", "--out", "mine.tokbin", "--json").good().json
-    assert found["schema"] == "tokbench.convert/1"
-    assert (found["name"], found["backend"], found["vocab_size"]) == ("mine", "bpe", 1024)
-    assert (found["to"], found["out"]) == ("tokbin", "mine.tokbin")
-    assert found["files"] == {"mine.tokbin": (tmp_path / "mine.tokbin").stat().st_size}
-    assert found["proof"]["agrees"] is True
-    assert found["proof"]["vocabulary_tokens"] == 1024
-    assert found["proof"]["texts"] > 4000
-    assert found["proof"]["disagreement"] is None
-    assert found["notes"] == []
+    document = run("convert", "-t", trained, "--to", "tokbin", "--out", "mine.tokbin", "--json").good().json
+    assert document["schema"] == "tokbench.convert/1"
+    assert (document["name"], document["backend"], document["vocab_size"]) == ("mine", "bpe", 1024)
+    assert (document["to"], document["out"]) == ("tokbin", "mine.tokbin")
+    assert document["files"] == {"mine.tokbin": (tmp_path / "mine.tokbin").stat().st_size}
+    assert document["proof"]["agrees"] is True
+    assert document["proof"]["vocabulary_tokens"] == 1024
+    assert document["proof"]["texts"] > 4000
+    assert document["proof"]["disagreement"] is None
+    assert document["notes"] == []
 
 
 def test_converted_file_opens_in_every_command(
@@ -96,10 +96,10 @@ def test_converted_file_opens_in_every_command(
     ids = run("encode", "-t", trained, "some text").good().stdout
     assert run("encode", "-t", "vocabulary.bin", "some text").good().stdout == ids
     assert run("decode", "-t", "vocabulary.bin", *ids.split()).good().stdout.strip() == "some text"
-    found = run("inspect", "-t", "vocabulary.bin", "--json").good().json
-    assert (found["format"], found["model"], found["merges"]) == ("tokbin", "byte-level BPE", 766)
-    assert found["pattern"]["name"] == "gpt4"
-    assert found["special_tokens"] == {"<|endoftext|>": 1022, "<|pad|>": 1023}
+    document = run("inspect", "-t", "vocabulary.bin", "--json").good().json
+    assert (document["format"], document["model"], document["merges"]) == ("tokbin", "byte-level BPE", 766)
+    assert document["pattern"]["name"] == "gpt4"
+    assert document["special_tokens"] == {"<|endoftext|>": 1022, "<|pad|>": 1023}
     damaged = bytearray((tmp_path / "vocabulary.bin").read_bytes())
     damaged[-1] ^= 1
     (tmp_path / "vocabulary.bin").write_bytes(damaged)
@@ -198,10 +198,10 @@ def test_interrupted_conversion_writes_nothing(
 def test_check_of_equal_tokenizers_agrees(run: Callable[..., Any], trained: Path) -> None:
     done = run("convert", "--check", trained, trained / "tokenizer.json").good()
     assert any(line.startswith("proved") for line in done.lines)
-    found = run("convert", "--check", trained, trained / "tokenizer.json", "--json").good().json
-    assert (found["schema"], found["to"], found["out"]) == ("tokbench.convert/1", None, None)
-    assert found["proof"]["agrees"] is True
-    assert (found["proof"]["first"], found["proof"]["second"]) == (
+    document = run("convert", "--check", trained, trained / "tokenizer.json", "--json").good().json
+    assert (document["schema"], document["to"], document["out"]) == ("tokbench.convert/1", None, None)
+    assert document["proof"]["agrees"] is True
+    assert (document["proof"]["first"], document["proof"]["second"]) == (
         str(trained),
         str(trained / "tokenizer.json"),
     )
@@ -238,10 +238,10 @@ def test_check_of_different_tokenizers_shows_the_smallest_text(
 
 def test_long_results_are_abbreviated_around_the_difference() -> None:
     same, pieces = (1,) * 500, (b"a",) * 500
-    found = Disagreement(
+    disagreement = Disagreement(
         "encode", "a" * 1000, (*same, 2), (*same, 3, 4), (*pieces, b"a"), (*pieces, b"b", b"c")
     )
-    proof = ProofResult("one", "other", 0, 1, 1000, 500, 0, (), found)
+    proof = ProofResult("one", "other", 0, 1, 1000, 500, 0, (), disagreement)
     console = make_console(color="never")
     with console.capture() as captured:
         render_proof(proof, console=console)

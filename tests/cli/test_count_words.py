@@ -52,11 +52,11 @@ def test_training_with_a_memory_limit_gives_the_same_files(run: Callable[..., Do
 
 
 def test_json_has_every_field(run: Callable[..., Done], text: Path) -> None:
-    found = run("count-words", text, "--out", "words", "--json", "--min-count", "41").json
-    assert found["schema"] == "tokbench.count-words/1"
-    assert found["finished"] and found["parts"] == 1
-    assert found["words"] == json.loads((text.parent / "words" / "words.json").read_text())
-    assert found["words"]["dropped"]["min_count"] == 41
+    document = run("count-words", text, "--out", "words", "--json", "--min-count", "41").json
+    assert document["schema"] == "tokbench.count-words/1"
+    assert document["finished"] and document["parts"] == 1
+    assert document["words"] == json.loads((text.parent / "words" / "words.json").read_text())
+    assert document["words"]["dropped"]["min_count"] == 41
     merged = run("merge-words", "words", "--out", "merged")
     assert merged.code == 2 and "below a count of 41" in merged.stderr
 

@@ -346,8 +346,12 @@ def test_decoding_stops_at_a_stop_token(run, trained, special_ids):
         assert decode("--skip-special").good().stdout == "one twöthree"
         decode("--stop", "ends").refused(2, "there is no role 'ends'", "turn_end")
         decode("--stop", "cls").refused(2, "no token with the role cls", "hint:  give its id")
-    told = run("decode", text, "-t", trained, "--stop", str(end), "--stop", str(pad), "--json").json
-    assert (told["text"], told["stop_id"], told["tokens"]) == ("one", pad, len(tokenizer.encode("one")))
+    document = run("decode", text, "-t", trained, "--stop", str(end), "--stop", str(pad), "--json").json
+    assert (document["text"], document["stop_id"], document["tokens"]) == (
+        "one",
+        pad,
+        len(tokenizer.encode("one")),
+    )
     assert run("decode", text, "-t", trained, "--json").json["stop_id"] is None
 
 

@@ -16,15 +16,15 @@ def test_steps_of_a_text_are_shown(run, trained):
 
 def test_json_has_the_ids_of_encode(run, trained):
     text = "Hello, wörld! 12345"
-    found = run("explain", text, "-t", trained, "--json").good().json
+    document = run("explain", text, "-t", trained, "--json").good().json
     ids = run("encode", text, "-t", trained, "--json").good().json["ids"]
-    assert found["schema"] == "tokbench.explain/2"
-    assert found["ids"] == ids
-    pretokens, pieces = found["pretokens"], found["pieces"]
-    assert [id for step in found["steps"] for id in pretokens[step["pretoken"]]["tokens"]] == ids
+    assert document["schema"] == "tokbench.explain/2"
+    assert document["ids"] == ids
+    pretokens, pieces = document["pretokens"], document["pieces"]
+    assert [id for step in document["steps"] for id in pretokens[step["pretoken"]]["tokens"]] == ids
     assert b"".join(bytes.fromhex(pieces[str(id)]["bytes"]) for id in ids).decode() == text
-    assert [boundary["token"] for boundary in found["boundaries"]] == list(range(1, len(ids)))
-    assert all(found["causes"][boundary["cause"]]["why"] for boundary in found["boundaries"])
+    assert [boundary["token"] for boundary in document["boundaries"]] == list(range(1, len(ids)))
+    assert all(document["causes"][boundary["cause"]]["why"] for boundary in document["boundaries"])
 
 
 def test_json_has_repeated_pretokens_once(run, trained):
@@ -59,9 +59,9 @@ def test_boundaries_with_the_same_cause_share_a_line(run, tmp_path):
 
 
 def test_single_token_can_be_explained(run, trained):
-    found = run("explain", "two words", "--token", "0", "-t", trained, "--json").good().json
-    assert [step["text"] for step in found["pretokens"]] == ["two"]
-    assert len(found["steps"]) == 1
+    document = run("explain", "two words", "--token", "0", "-t", trained, "--json").good().json
+    assert [step["text"] for step in document["pretokens"]] == ["two"]
+    assert len(document["steps"]) == 1
     run("explain", "two words", "--token", "99", "-t", trained).refused(2, "there is no token 99")
 
 
@@ -94,8 +94,8 @@ def test_unknown_word_is_not_called_one_token(run, tmp_path):
 
 
 def test_named_merges_make_the_word_one_token(run, trained):
-    found = run("explain", "--word", "qzxqzx", "-t", trained, "--json").good().json
-    [word] = found["words"]
+    document = run("explain", "--word", "qzxqzx", "-t", trained, "--json").good().json
+    [word] = document["words"]
     made = {bytes.fromhex(token["bytes"]) for token in word["tokens"]}
     for left, right in word["merges"]:
         assert bytes.fromhex(left["bytes"]) in made

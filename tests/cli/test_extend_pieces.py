@@ -260,11 +260,11 @@ def test_existing_pieces_are_not_learned_again(run: Callable[..., Done], tmp_pat
         (tmp_path / "words.txt").write_text("ab\n")
         options = ("--tokens", "30", "--words", "words.txt", "--out", f"new{kind}")
         done = run("extend", "it.model", "text.txt", *options, "--json").good()
-        made = parse_model((tmp_path / f"new{kind}" / "it.model").read_bytes())
-        assert made.pieces[: len(pieces)] == tuple(pieces)
-        assert len({piece.text for piece in made.pieces}) == len(made.pieces)
+        model = parse_model((tmp_path / f"new{kind}" / "it.model").read_bytes())
+        assert model.pieces[: len(pieces)] == tuple(pieces)
+        assert len({piece.text for piece in model.pieces}) == len(model.pieces)
         assert done.json["learned"] > 0
-        assert not any("de" in piece.text for piece in made.pieces[len(pieces) :])
+        assert not any("de" in piece.text for piece in model.pieces[len(pieces) :])
 
 
 def test_unknown_fields_of_a_model_are_kept(run: Callable[..., Done], text: Path, tmp_path: Path) -> None:

@@ -48,11 +48,11 @@ def test_found_tokens_are_a_table(run: Callable[..., Done], mine: Path, columns:
 
 
 def test_json_of_a_search_has_every_field(run: Callable[..., Done], mine: Path, text: Path) -> None:
-    found = run("inspect", mine, "--bytes", "6c6f", "--corpus", text, "--json").good().json
-    assert found["schema"] == "tokbench.inspect.tokens/1"
-    assert found["found"] == 2
-    assert found["corpus"] == {"documents": 1, "bytes": 11, "tokens": 6}
-    first, second = found["tokens"]
+    document = run("inspect", mine, "--bytes", "6c6f", "--corpus", text, "--json").good().json
+    assert document["schema"] == "tokbench.inspect.tokens/1"
+    assert document["found"] == 2
+    assert document["corpus"] == {"documents": 1, "bytes": 11, "tokens": 6}
+    first, second = document["tokens"]
     assert first == {
         "id": 257,
         "bytes": "6c6f77",

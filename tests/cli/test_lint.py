@@ -75,13 +75,13 @@ def test_exit_code_is_3_from_the_chosen_severity(run: Callable[..., Done], tmp_p
 
 def test_json_and_sarif_have_the_same_findings(run: Callable[..., Done], tmp_path: Path) -> None:
     path = write(tmp_path, "x\u202e", "y\u200b")
-    found = run("lint", "-t", path, "--select", "characters", "--json", "--sarif", "out.sarif").good().json
-    assert found["schema"] == "tokbench.lint/1"
-    assert [finding["rule"] for finding in found["findings"]] == ["bidi-in-token", "invisible-in-token"]
-    assert found["counts"] == {"error": 0, "warning": 0, "note": 2}
+    document = run("lint", "-t", path, "--select", "characters", "--json", "--sarif", "out.sarif").good().json
+    assert document["schema"] == "tokbench.lint/1"
+    assert [finding["rule"] for finding in document["findings"]] == ["bidi-in-token", "invisible-in-token"]
+    assert document["counts"] == {"error": 0, "warning": 0, "note": 2}
     [sarif] = json.loads((tmp_path / "out.sarif").read_text())["runs"]
     assert [result["ruleId"] for result in sarif["results"]] == [
-        finding["rule"] for finding in found["findings"]
+        finding["rule"] for finding in document["findings"]
     ]
 
 
@@ -216,15 +216,15 @@ def test_fix_repairs_a_copy(run: Callable[..., Done], tmp_path: Path) -> None:
     source, out = contradictory(tmp_path), tmp_path / "fixed"
     before = {path.name: path.read_bytes() for path in source.iterdir()}
     chosen = ("--select", "files,roles")
-    found = run("lint", "-t", source, "--fix", out, *chosen, "--json").good().json
+    document = run("lint", "-t", source, "--fix", out, *chosen, "--json").good().json
     assert {path.name: path.read_bytes() for path in source.iterdir()} == before
     repaired = ["turn-end-not-eos", "class-disagrees", "clean-up-spaces", "program-beside"]
-    assert [repair["rule"] for repair in found["repairs"]] == repaired
-    assert {entry["rule"]: entry["why"] for entry in found["left"]} == {
+    assert [repair["rule"] for repair in document["repairs"]] == repaired
+    assert {entry["rule"]: entry["why"] for entry in document["left"]} == {
         "missing-role": "what the model was trained with is not in the files"
     }
-    assert found["texts_compared"] > 10
-    assert found["not_copied"] == ["tokenizer.pkl"]
+    assert document["texts_compared"] > 10
+    assert document["not_copied"] == ["tokenizer.pkl"]
     assert sorted(path.name for path in out.iterdir()) == sorted(set(before) - {"tokenizer.pkl"})
     assert json.loads((out / "tokenizer_config.json").read_text()) == {
         **BESIDE,

@@ -74,10 +74,10 @@ def test_padding_has_an_attention_mask(
 
 def test_template_is_applied_to_one_text_and_to_pairs(run: Callable[..., Done], bert: Path) -> None:
     plain = rows(run("encode", "-t", bert, "low", "--text"))[0]
-    found = run("encode", "-t", bert, "--template", "--json", "low").good().json
-    assert found["tokens"][0] == "[CLS]"
-    assert found["ids"][1:-1] == plain
-    assert found["spans"][0] is found["spans"][-1] is None
+    document = run("encode", "-t", bert, "--template", "--json", "low").good().json
+    assert document["tokens"][0] == "[CLS]"
+    assert document["ids"][1:-1] == plain
+    assert document["spans"][0] is document["spans"][-1] is None
     pair = run("encode", "-t", bert, "--template", "--pair", "--json", "low", "low").good().json
     assert pair["type_ids"] == [0] * (len(plain) + 2) + [1] * (len(plain) + 1)
     assert rows(run("encode", "-t", bert, "--no-template", "low")) == [plain]

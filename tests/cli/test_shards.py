@@ -60,12 +60,12 @@ def test_files_are_written_as_shards(write, run, trained, special_ids, tmp_path)
 
 
 def test_json_describes_the_written_shards(write, special_ids):
-    told = write("--append-eos", "--eos", "<|pad|>", "--json", "--shard-tokens", "30").good().json
-    assert told["schema"] == "tokbench.shards-write/1"
-    assert (told["format"], told["dtype"], told["documents"]) == ("npy", "uint16", 5)
-    assert told["eos"] == {"text": "<|pad|>", "id": special_ids["<|pad|>"]}
-    assert told["shards"] > 1
-    assert told["seconds"] > 0
+    document = write("--append-eos", "--eos", "<|pad|>", "--json", "--shard-tokens", "30").good().json
+    assert document["schema"] == "tokbench.shards-write/1"
+    assert (document["format"], document["dtype"], document["documents"]) == ("npy", "uint16", 5)
+    assert document["eos"] == {"text": "<|pad|>", "id": special_ids["<|pad|>"]}
+    assert document["shards"] > 1
+    assert document["seconds"] > 0
 
 
 def test_every_option_has_an_effect(write, run, trained, special_ids, tmp_path):

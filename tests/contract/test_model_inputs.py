@@ -21,24 +21,24 @@ def padding(tokenizer: Any) -> Any:
 
 def test_rows_are_ids_and_padding(tokenizer: Tokenizer) -> None:
     texts = list(sample_texts())
-    made = padding(tokenizer).batch(texts, template=False)
+    batch = padding(tokenizer).batch(texts, template=False)
     pad = tokenizer.info.special_tokens["<pad>"]
-    for text, ids, mask in zip(texts, made.ids, made.attention_mask, strict=True):
+    for text, ids, mask in zip(texts, batch.ids, batch.attention_mask, strict=True):
         size = mask.sum()
         assert ids[:size].tolist() == tokenizer.encode(text)
         assert (ids[size:] == pad).all()
         assert mask[:size].all()
         assert not mask[size:].any()
     left = padding(tokenizer).pad(tokenizer.encode_batch(texts), side="left")
-    assert (left.attention_mask[:, ::-1] == made.attention_mask).all()
+    assert (left.attention_mask[:, ::-1] == batch.attention_mask).all()
 
 
 def test_windows_cover_the_text(tokenizer: Tokenizer) -> None:
     texts = list(sample_texts())
-    made = padding(tokenizer).batch(texts, template=False, max_length=16, stride=5, overflow=True)
-    rows = [row[mask == 1].tolist() for row, mask in zip(made.ids, made.attention_mask, strict=True)]
+    batch = padding(tokenizer).batch(texts, template=False, max_length=16, stride=5, overflow=True)
+    rows = [row[mask == 1].tolist() for row, mask in zip(batch.ids, batch.attention_mask, strict=True)]
     for number, text in enumerate(texts):
-        own = [row for row, document in zip(rows, made.documents, strict=True) if document == number]
+        own = [row for row, document in zip(rows, batch.documents, strict=True) if document == number]
         assert own[0] + [id for row in own[1:] for id in row[5:]] == tokenizer.encode(text)
 
 

@@ -257,9 +257,9 @@ def test_many_ids_are_decoded_like_few(
     text = begins + " ".join(sample_texts()[:20] + SPECIAL_TOKENS[:1]) * 3
     ids = tokenizer.encode(text, special=SpecialPolicy.ENCODE)
     many = ids * (2000 // len(ids) + 1)
-    found = tokenizer.decode_bytes(many)
+    data = tokenizer.decode_bytes(many)
     monkeypatch.setattr("tokbench.core.base._MANY_IDS", len(many) + 1)
-    assert found == tokenizer.decode_bytes(many)
+    assert data == tokenizer.decode_bytes(many)
     monkeypatch.undo()
     with pytest.raises(UnknownIdError) as caught:
         tokenizer.decode_bytes([*many, tokenizer.info.vocab_size, *many])

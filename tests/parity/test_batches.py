@@ -36,25 +36,25 @@ sides = st.sampled_from(["left", "right"])
 @cache
 def library(template: str) -> tokenizers.Tokenizer:
     words = ["[PAD]", "[CLS]", "[SEP]", *(f"{letter}{number}" for letter in "ab" for number in range(20))]
-    made = tokenizers.Tokenizer(
+    library = tokenizers.Tokenizer(
         models.WordLevel({word: id for id, word in enumerate(words)}, unk_token="[PAD]")
     )
-    made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    made.add_special_tokens(["[PAD]", "[CLS]", "[SEP]"])
+    library.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    library.add_special_tokens(["[PAD]", "[CLS]", "[SEP]"])
     parts = TEMPLATES[template]
     if parts is not None:
-        made.post_processor = processors.TemplateProcessing(
+        library.post_processor = processors.TemplateProcessing(
             single=parts[0], pair=parts[1], special_tokens=[("[CLS]", 1), ("[SEP]", 2)]
         )
-    return made
+    return library
 
 
 @cache
 def ours(template: str) -> Tokenizer:
     document = library(template).to_str().encode()
-    made = HuggingFaceTokenizer(document, name="words", backend="word")
-    made.file_roles = {"pad": "[PAD]"}
-    return made
+    tokenizer = HuggingFaceTokenizer(document, name="words", backend="word")
+    tokenizer.file_roles = {"pad": "[PAD]"}
+    return tokenizer
 
 
 def text(letter: str, size: int) -> str:
@@ -118,10 +118,10 @@ def test_padding_equals_the_librarys(
         with pytest.raises(TextError, match="more than the"):
             pad_rows(ours(template), rows, padding=plan)
         return
-    found = pad_rows(ours(template), rows, padding=plan)
-    assert found.ids.tolist() == [encoding.ids for encoding in expected]
-    assert found.attention_mask.tolist() == [encoding.attention_mask for encoding in expected]
-    assert found.type_ids.tolist() == [encoding.type_ids for encoding in expected]
+    batch = pad_rows(ours(template), rows, padding=plan)
+    assert batch.ids.tolist() == [encoding.ids for encoding in expected]
+    assert batch.attention_mask.tolist() == [encoding.attention_mask for encoding in expected]
+    assert batch.type_ids.tolist() == [encoding.type_ids for encoding in expected]
 
 
 @pytest.mark.real
@@ -150,7 +150,7 @@ def test_batches_of_bert_equal_those_of_transformers(shared: Path, side: str, ov
         pad_to_multiple_of=8,
         return_tensors="np",
     )
-    found = tokbench.load(folder).batch(
+    batch = tokbench.load(folder).batch(
         questions,
         answers,
         max_length=24,
@@ -161,20 +161,20 @@ def test_batches_of_bert_equal_those_of_transformers(shared: Path, side: str, ov
         pad_side=side,
         truncate_side=side,
     )
-    for name, array in found.model_inputs().items():
+    for name, array in batch.model_inputs().items():
         assert np.array_equal(array, expected[name]), name
     if overflow:
-        assert found.documents.tolist() == expected["overflow_to_sample_mapping"].tolist()
+        assert batch.documents.tolist() == expected["overflow_to_sample_mapping"].tolist()
 
 
 def test_unknown_template_is_refused() -> None:
     document = tokenizers.Tokenizer.from_str(library("bert").to_str())
     template = processors.TemplateProcessing(single="[CLS] $A", pair="$A $B", special_tokens=[("[CLS]", 1)])
     document.post_processor = processors.Sequence([template, template])
-    made = HuggingFaceTokenizer(document.to_str().encode(), name="twice", backend="word")
+    tokenizer = HuggingFaceTokenizer(document.to_str().encode(), name="twice", backend="word")
     with pytest.raises(ConfigError, match="the template of 'twice' is not known"):
-        made.batch(["a1"])
-    assert made.batch(["a1"], template=False).ids.tolist() == [[4]]
+        tokenizer.batch(["a1"])
+    assert tokenizer.batch(["a1"], template=False).ids.tolist() == [[4]]
 
 
 def test_windows_have_the_type_ids_of_the_template() -> None:
@@ -183,11 +183,11 @@ def test_windows_have_the_type_ids_of_the_template() -> None:
     peer.post_processor = processors.TemplateProcessing(
         single="$A [SEP]", pair="$A [SEP] $B [SEP]", special_tokens=[("[SEP]", 2)]
     )
-    made = HuggingFaceTokenizer(peer.to_str().encode(), name="t5", backend="word")
+    tokenizer = HuggingFaceTokenizer(peer.to_str().encode(), name="t5", backend="word")
     peer.enable_truncation(8)
     encoding = peer.encode(text("a", 9), text("b", 9))
     plan = TruncationPlan(max_length=8, overflow=True)
-    rows = list(rows_of(made, [text("a", 9)], [text("b", 9)], truncation=plan, threads=1))
+    rows = list(rows_of(tokenizer, [text("a", 9)], [text("b", 9)], truncation=plan, threads=1))
     expected = [encoding, *encoding.overflowing]
     assert [row.ids for row in rows] == [each.ids for each in expected]
     assert rows[0].type_ids == expected[0].type_ids == [0] * 8

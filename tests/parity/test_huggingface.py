@@ -120,14 +120,14 @@ def test_any_text_has_the_ids_of_tokenizers(folder: Path, text: str) -> None:
 
 def _library_pieces(words_of: list[str], *, size: int) -> list[str]:
     """Return the vocabulary that the library's trainer learns, ordered by its ids, which differ between runs."""
-    made = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    made.normalizer = normalizers.BertNormalizer()
-    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    library = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    library.normalizer = normalizers.BertNormalizer()
+    library.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     trainer = trainers.WordPieceTrainer(
         vocab_size=size, min_frequency=2, special_tokens=["[UNK]"], show_progress=False
     )
-    made.train_from_iterator(words_of, trainer)
-    vocabulary = made.get_vocab()
+    library.train_from_iterator(words_of, trainer)
+    vocabulary = library.get_vocab()
     return sorted(vocabulary, key=vocabulary.__getitem__)
 
 

@@ -182,14 +182,14 @@ def test_most_documents_run_on_the_kernel(tmp_path: Path) -> None:
 
 def test_white_space_is_stripped_before_matching_normalized_tokens(tmp_path: Path) -> None:
     """Like ModernBERT, whose runs of spaces are matched in the normalized text, after its mask."""
-    made = json.loads(with_parts(BYTE_LEVEL, {"type": "NFC"}))
-    first = len(made["model"]["vocab"])
+    document = json.loads(with_parts(BYTE_LEVEL, {"type": "NFC"}))
+    first = len(document["model"]["vocab"])
     tokens = [
         added("  ", first, special=False, normalized=True),
         added("    ", first + 1, special=False, normalized=True),
         added("<m>", first + 2, special=True, lstrip=True, normalized=False),
     ]
-    native, library = both(tmp_path, dump(made | {"added_tokens": tokens}))
+    native, library = both(tmp_path, dump(document | {"added_tokens": tokens}))
     assert isinstance(native, NativeDocument)
     assert_same_results(
         native, library, ["a     <m>    b", "  <m>", "<m>  <m> \t\u3000<m>", "a  e\u0301   <m", ""]
@@ -198,17 +198,17 @@ def test_white_space_is_stripped_before_matching_normalized_tokens(tmp_path: Pat
 
 def test_added_token_spelled_as_a_byte_has_the_bytes_length(tmp_path: Path) -> None:
     """The byte C9 is spelled É, so that the added token É has its id; other letters begin with that byte."""
-    made = json.loads(with_parts(BYTE_LEVEL, None))
-    tokens = [added("É", made["model"]["vocab"]["É"], special=False)]
-    native, library = both(tmp_path, dump(made | {"added_tokens": tokens}))
+    document = json.loads(with_parts(BYTE_LEVEL, None))
+    tokens = [added("É", document["model"]["vocab"]["É"], special=False)]
+    native, library = both(tmp_path, dump(document | {"added_tokens": tokens}))
     assert isinstance(native, NativeDocument)
     assert_same_results(native, library, ["aəb", "É", "əÉə the É"])
 
 
 def test_texts_changed_by_nfc_run_on_the_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = json.loads(with_parts(BYTE_LEVEL, {"type": "NFC"}))
-    token = added("<s>", len(made["model"]["vocab"]), special=False, normalized=False)
-    native, library = both(tmp_path, dump(made | {"added_tokens": [token]}))
+    document = json.loads(with_parts(BYTE_LEVEL, {"type": "NFC"}))
+    token = added("<s>", len(document["model"]["vocab"]), special=False, normalized=False)
+    native, library = both(tmp_path, dump(document | {"added_tokens": [token]}))
     assert isinstance(native, NativeDocument)
     decomposed = unicodedata.normalize("NFD", "Việt Nam, žluťoučký, 각하, काज़, ভালো ")
     given_texts = [
@@ -228,9 +228,9 @@ def test_texts_changed_by_nfc_run_on_the_kernel(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize("has_token", [False, True])
 def test_spans_in_composed_text_equal_the_librarys(tmp_path: Path, has_token: bool) -> None:
     """The mark that NFC joins to a letter is in no token, with and without an added token."""
-    made = json.loads(with_parts(BYTE_LEVEL, {"type": "NFC"}))
-    token = added("<s>", len(made["model"]["vocab"]), special=False, normalized=False)
-    native, library = both(tmp_path, dump(made | {"added_tokens": [token] if has_token else []}))
+    document = json.loads(with_parts(BYTE_LEVEL, {"type": "NFC"}))
+    token = added("<s>", len(document["model"]["vocab"]), special=False, normalized=False)
+    native, library = both(tmp_path, dump(document | {"added_tokens": [token] if has_token else []}))
     assert isinstance(native, NativeDocument) is has_token
     assert_same_results(native, library, ["xe\u0301 y", "e\u0301\u0301", "\u0301 the", "\u00e9"])
     assert 4 not in {token.span.stop for token in native.segment("xe\u0301 y").tokens}
@@ -241,13 +241,13 @@ def test_spans_in_composed_text_equal_the_librarys(tmp_path: Path, has_token: bo
 
 def test_single_word_tokens_are_searched_in_normalized_text(tmp_path: Path) -> None:
     """The library takes a mark beside a token for part of a word, which the kernel does not; the ids must agree."""
-    made = json.loads(with_parts(BYTE_LEVEL, {"type": "NFC"}))
-    size = len(made["model"]["vocab"])
+    document = json.loads(with_parts(BYTE_LEVEL, {"type": "NFC"}))
+    size = len(document["model"]["vocab"])
     words = [
         added(text, size + number, special=False, normalized=True) | {"single_word": True}
         for number, text in enumerate(("й", "е\u0308"))
     ]
-    native, library = both(tmp_path, dump(made | {"added_tokens": words}))
+    native, library = both(tmp_path, dump(document | {"added_tokens": words}))
     assert isinstance(native, NativeDocument)
     given_texts = ["и\u0306\u05b0", "и\u0306 ", "\u05b0и\u0306", "ё\u05b0", "е\u0308\u05b0", "е\u0308 й"]
     assert_same_results(native, library, given_texts)
@@ -292,12 +292,12 @@ def test_documents_with_a_word_end_suffix_encode_as_in_the_library(
 @pytest.mark.parametrize("flags", [{}, {"lstrip": True}, {"normalized": True}])
 def test_merges_that_produce_a_special_token_are_excluded(tmp_path: Path, flags: dict[str, bool]) -> None:
     """Like GGUF files of Qwen, where llama.cpp treats the ordinary "</s>" as a control token."""
-    made = json.loads(with_parts(SPLITTING["starcoder"], None))
-    end = made["model"]["vocab"]["<s>"]
-    made["added_tokens"] = [added("<s>", end, special=True, **{"normalized": False, **flags})]
-    made["model"]["merges"].append(["<s>", "a"])
-    made["model"]["vocab"]["<s>a"] = max(made["model"]["vocab"].values()) + 1
-    native, library = both(tmp_path, dump(made))
+    document = json.loads(with_parts(SPLITTING["starcoder"], None))
+    end = document["model"]["vocab"]["<s>"]
+    document["added_tokens"] = [added("<s>", end, special=True, **{"normalized": False, **flags})]
+    document["model"]["merges"].append(["<s>", "a"])
+    document["model"]["vocab"]["<s>a"] = max(document["model"]["vocab"].values()) + 1
+    native, library = both(tmp_path, dump(document))
     assert isinstance(native, NativeDocument)
     assert_same_results(native, library, ["<s>", "the <s>ab <<s>> <s", "<s><s>a low", "<s >"])
     assert end in native.encode("a<s>", special=SpecialPolicy.ENCODE)
@@ -346,12 +346,12 @@ def test_special_token_produced_by_a_normalizer_is_left_to_the_library(
     tmp_path: Path, normalizer: dict[str, Any] | None, content: str, text: str
 ) -> None:
     """Special tokens are cut out first, but a normalizer may produce the text of one afterwards."""
-    made = json.loads(with_parts(ONLY_BYTES, normalizer))
-    model = made["model"]
+    document = json.loads(with_parts(ONLY_BYTES, normalizer))
+    model = document["model"]
     model["vocab"]["low;"] = len(model["vocab"])
     model["merges"].append(["low", ";"])
-    made["added_tokens"] = [added(content, model["vocab"][content])]
-    native, library = both(tmp_path, dump(made))
+    document["added_tokens"] = [added(content, model["vocab"][content])]
+    native, library = both(tmp_path, dump(document))
     expected = library.encode(text, special=SpecialPolicy.ENCODE)
     assert model["vocab"][content] in expected
     assert native.encode(text, special=SpecialPolicy.ENCODE) == expected
@@ -359,28 +359,28 @@ def test_special_token_produced_by_a_normalizer_is_left_to_the_library(
 
 
 def test_special_tokens_are_excluded_from_merges_in_nfc_documents(tmp_path: Path) -> None:
-    made = json.loads(with_parts(BYTE_LEVEL, {"type": "NFC"}))
-    made["added_tokens"] = [added("the", made["model"]["vocab"]["the"])]
-    native, library = both(tmp_path, dump(made))
+    document = json.loads(with_parts(BYTE_LEVEL, {"type": "NFC"}))
+    document["added_tokens"] = [added("the", document["model"]["vocab"]["the"])]
+    native, library = both(tmp_path, dump(document))
     assert native.info.kernel == "native"
     assert_same_results(native, library, ["the low", "e\u0301the\u0301"])
 
 
 def test_text_with_a_byte_missing_in_the_vocabulary_is_left_to_the_library(tmp_path: Path) -> None:
-    made = json.loads(with_parts(BYTE_LEVEL, None))
-    del made["model"]["vocab"]["q"]
-    native, library = both(tmp_path, dump(made))
+    document = json.loads(with_parts(BYTE_LEVEL, None))
+    del document["model"]["vocab"]["q"]
+    native, library = both(tmp_path, dump(document))
     assert isinstance(native, NativeDocument)
     assert (native._covers("the low"), native._covers("aqua")) == (True, False)
     assert native.encode("aqua low") == library.encode("aqua low")
 
 
 def test_prefix_space_missing_in_the_vocabulary_is_left_to_the_library(tmp_path: Path) -> None:
-    made = json.loads(with_parts(BYTE_LEVEL | {"add_prefix_space": True}, None))
-    model = made["model"]
+    document = json.loads(with_parts(BYTE_LEVEL | {"add_prefix_space": True}, None))
+    model = document["model"]
     model["merges"] = [merge for merge in model["merges"] if "Ġ" not in "".join(merge)]
     model["vocab"] = {piece: id for piece, id in model["vocab"].items() if "Ġ" not in piece}
-    native, library = both(tmp_path, dump(made))
+    native, library = both(tmp_path, dump(document))
     assert native.encode("low") == library.encode("low")
     assert native.info.kernel.startswith("tokenizers")
     with pytest.raises(ConfigError, match="spaces in front of texts, and has no token for one"):
@@ -388,9 +388,9 @@ def test_prefix_space_missing_in_the_vocabulary_is_left_to_the_library(tmp_path:
 
 
 def test_long_text_is_split_for_threads_where_added_tokens_allow(tmp_path: Path) -> None:
-    made = json.loads(with_parts(BYTE_LEVEL, None))
+    document = json.loads(with_parts(BYTE_LEVEL, None))
     for token in ("<s>", "the\n", "e low"):
-        made["added_tokens"] = [added(token, 300, special=False)]
-        native, library = both(tmp_path, dump(made))
+        document["added_tokens"] = [added(token, 300, special=False)]
+        native, library = both(tmp_path, dump(document))
         text = "the low the\nlow <s>the  \nlow" * 12_000
         assert native.encode_batch([text], threads=2).ids.tolist() == library.encode(text)

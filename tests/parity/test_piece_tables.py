@@ -100,9 +100,9 @@ def test_batches_counts_and_spans_equal_single_texts(name: str, batch: list[str]
     encoded = ours.encode_batch(batch)
     assert [list(ids) for ids in encoded] == list(map(ours.encode, batch))
     assert ours.count_batch(batch).tolist() == [len(ours.encode(text)) for text in batch]
-    found = ours.encode_spans(batch)
-    assert found.encoded.ids.tolist() == encoded.ids.tolist()
+    spans = ours.encode_spans(batch)
+    assert spans.encoded.ids.tolist() == encoded.ids.tolist()
     tokens = [token for text in batch for token in ours.segment(text).tokens]
-    assert list(zip(found.starts.tolist(), found.stops.tolist(), strict=True)) == [t.span for t in tokens]
-    kinds = [("NORMAL", "BYTE", "UNKNOWN", "SPECIAL")[number] for number in found.kinds]
+    assert list(zip(spans.starts.tolist(), spans.stops.tolist(), strict=True)) == [t.span for t in tokens]
+    kinds = [("NORMAL", "BYTE", "UNKNOWN", "SPECIAL")[number] for number in spans.kinds]
     assert kinds == [token.kind.name for token in tokens]

@@ -60,9 +60,11 @@ def outcome(tokenizer: Any, text: str, special: SpecialPolicy) -> object:
 def test_document_without_an_unknown_token_refuses_the_same_texts(
     tmp_path_factory: pytest.TempPathFactory, data: bytes, given_texts: list[str]
 ) -> None:
-    made = json.loads(data)
-    made["model"] |= {"unk_id": None} if made["model"]["type"] == "Unigram" else {"unk_token": "no piece"}
-    native, library = both(tmp_path_factory.mktemp("any"), dump(made))
+    document = json.loads(data)
+    document["model"] |= (
+        {"unk_id": None} if document["model"]["type"] == "Unigram" else {"unk_token": "no piece"}
+    )
+    native, library = both(tmp_path_factory.mktemp("any"), dump(document))
     for special in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
         for text in given_texts:
             assert outcome(native, text, special) == outcome(library, text, special)
@@ -103,13 +105,13 @@ def test_texts_without_unknown_words_run_on_the_kernel(tmp_path: Path, model: di
 
 def quick_tour(pre_tokenizer: dict[str, Any]) -> bytes:
     """Train the tokenizer of the library's quick tour."""
-    made = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token="[UNK]"))
-    made.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    library = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token="[UNK]"))
+    library.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
     trainer = tokenizers.trainers.BpeTrainer(
         vocab_size=700, special_tokens=["[UNK]", "[CLS]"], limit_alphabet=80, show_progress=False
     )
-    made.train_from_iterator(bundled_texts().values(), trainer)
-    return dump(json.loads(made.to_str()) | {"pre_tokenizer": pre_tokenizer})
+    library.train_from_iterator(bundled_texts().values(), trainer)
+    return dump(json.loads(library.to_str()) | {"pre_tokenizer": pre_tokenizer})
 
 
 @pytest.mark.parametrize("pre_tokenizer", CUTTING_WORDS, ids=lambda step: step["type"])

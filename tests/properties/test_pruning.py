@@ -64,15 +64,15 @@ def test_removed_leaves_equal_the_reference(vocabulary: Vocabulary, data: st.Dat
         most=len(vocabulary.pairs) if size is None else max(size, len(stay)) - len(LETTERS),
         min_count=min_count,
     )
-    found = choose_leaves(
+    removal = choose_leaves(
         merge_parts(vocabulary.vocab, vocabulary.pairs, kept=kept),
         frequencies=frequencies,
         selected=selected,
         size=None if size is None else max(size, len(stay)),
         min_count=min_count,
     )
-    assert list(found.ids) == expected.removed
-    assert found.frequencies == expected.frequencies
+    assert list(removal.ids) == expected.removed
+    assert removal.frequencies == expected.frequencies
 
 
 @given(vocabularies(), st.text(LETTERS, max_size=24))

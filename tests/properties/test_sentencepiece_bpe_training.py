@@ -176,7 +176,7 @@ def test_pieces_equal_the_librarys(
     )
     with chosen(name):
         try:
-            found = tokbench.train(
+            tokenizer = tokbench.train(
                 ["\n".join(lines)],
                 backend="sentencepiece",
                 trainer="tokbench",
@@ -190,5 +190,5 @@ def test_pieces_equal_the_librarys(
         except TrainingError:  # the library also trains on a text of spaces alone
             assert len(expected) == 1 or not "".join(expected[259:]).strip("▁")
             return
-    model: Any = found
+    model: Any = tokenizer
     assert [piece.text for piece in model.model.pieces] == expected

@@ -51,22 +51,22 @@ def test_removed_pieces_equal_the_reference(pieces: Pieces, data: st.DataObject)
     expected = reference.prune_pieces(
         pieces, frequencies, kept=kept, selected=selected, most=size, min_count=min_count
     )
-    found = choose_pieces(
+    removal = choose_pieces(
         scored(pieces, kept=kept), frequencies=frequencies, selected=selected, size=size, min_count=min_count
     )
-    assert list(found.ids) == expected.removed
-    assert found.frequencies == expected.frequencies
-    assert {*found.needed, *found.fixed} == selected - {*expected.removed}
+    assert list(removal.ids) == expected.removed
+    assert removal.frequencies == expected.frequencies
+    assert {*removal.needed, *removal.fixed} == selected - {*expected.removed}
 
 
 @given(vocabularies(), st.text(LETTERS, min_size=1, max_size=6))
 def test_best_spelling_equals_the_reference(pieces: Pieces, text: str) -> None:
     others = [piece for piece in pieces if piece[0] != text]
     expected = reference.spelling(text, dict(enumerate(others)))
-    found = best_spelling(text, dict(pieces), longest=5)
-    assert (found is None) == (expected is None)
-    if found is not None and expected is not None:
-        assert found == (expected[0], tuple(others[id][0] for id in expected[1]))
+    spelling = best_spelling(text, dict(pieces), longest=5)
+    assert (spelling is None) == (expected is None)
+    if spelling is not None and expected is not None:
+        assert spelling == (expected[0], tuple(others[id][0] for id in expected[1]))
 
 
 @given(vocabularies(), st.lists(st.text(LETTERS + "x", max_size=16), max_size=8), st.data())

@@ -46,10 +46,10 @@ def test_removed_pieces_equal_the_reference(
         most=None if size is None else size - 1,
         min_count=min_count,
     )
-    found = choose_matches(pieces, words=words, selected=selected, size=size, min_count=min_count)
-    assert list(found.ids) == expected.removed
-    assert found.frequencies == {0: 0, **expected.frequencies}
-    assert {*found.needed, *found.fixed} == selected - {*expected.removed}
+    removal = choose_matches(pieces, words=words, selected=selected, size=size, min_count=min_count)
+    assert list(removal.ids) == expected.removed
+    assert removal.frequencies == {0: 0, **expected.frequencies}
+    assert {*removal.needed, *removal.fixed} == selected - {*expected.removed}
 
 
 @given(vocabularies(), WORDS, st.data())

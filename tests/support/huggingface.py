@@ -36,10 +36,10 @@ def document(model: dict[str, Any], **parts: Any) -> dict[str, Any]:
 @cache
 def byte_level(*, add_prefix_space: bool = False) -> bytes:
     """Train a byte-level BPE like GPT-2's on a few bundled texts."""
-    made = tokenizers.Tokenizer(models.BPE())
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=add_prefix_space)
-    made.decoder = decoders.ByteLevel()
-    made.train_from_iterator(
+    library = tokenizers.Tokenizer(models.BPE())
+    library.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=add_prefix_space)
+    library.decoder = decoders.ByteLevel()
+    library.train_from_iterator(
         _few_texts(),
         trainers.BpeTrainer(
             vocab_size=600,
@@ -48,7 +48,7 @@ def byte_level(*, add_prefix_space: bool = False) -> bytes:
             show_progress=False,
         ),
     )
-    return made.to_str().encode()
+    return library.to_str().encode()
 
 
 @cache
@@ -136,31 +136,31 @@ def word_level() -> bytes:
 @cache
 def wordpiece() -> bytes:
     """Train a WordPiece like BERT's on a few bundled texts."""
-    made = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    made.normalizer = normalizers.BertNormalizer()
-    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    made.decoder = decoders.WordPiece()
+    library = tokenizers.Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    library.normalizer = normalizers.BertNormalizer()
+    library.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    library.decoder = decoders.WordPiece()
     specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
-    made.train_from_iterator(
+    library.train_from_iterator(
         _few_texts(),
         trainers.WordPieceTrainer(vocab_size=600, special_tokens=specials, show_progress=False),
     )
-    return made.to_str().encode()
+    return library.to_str().encode()
 
 
 @cache
 def with_suffix() -> bytes:
     """Train a BPE over characters with an end-of-word suffix, like the first BPE tokenizers."""
-    made = tokenizers.Tokenizer(models.BPE(unk_token="<unk>", end_of_word_suffix="</w>"))
-    made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    made.decoder = decoders.BPEDecoder(suffix="</w>")
-    made.train_from_iterator(
+    library = tokenizers.Tokenizer(models.BPE(unk_token="<unk>", end_of_word_suffix="</w>"))
+    library.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    library.decoder = decoders.BPEDecoder(suffix="</w>")
+    library.train_from_iterator(
         _few_texts(),
         trainers.BpeTrainer(
             vocab_size=600, special_tokens=["<unk>"], end_of_word_suffix="</w>", show_progress=False
         ),
     )
-    return made.to_str().encode()
+    return library.to_str().encode()
 
 
 DOCUMENTS = {

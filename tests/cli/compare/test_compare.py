@@ -97,9 +97,13 @@ def test_arguments_are_recorded(run, trained, texts):
     assert plain["arguments"] == {"paths": [str(texts)], "tokenizer": [str(trained)]}
     assert plain["tokenizers"][0]["loading_seconds"] > 0
     asked = ["--documents", "lines", "--seed", "7", "--aggregate", "macro", "--no-times", "--json"]
-    found = run("compare", texts, "-t", trained, *asked).good().json
-    assert found["arguments"] == plain["arguments"] | {"documents": "lines", "seed": 7, "aggregate": "macro"}
-    assert found["tokenizers"][0]["loading_seconds"] is None
+    document = run("compare", texts, "-t", trained, *asked).good().json
+    assert document["arguments"] == plain["arguments"] | {
+        "documents": "lines",
+        "seed": 7,
+        "aggregate": "macro",
+    }
+    assert document["tokenizers"][0]["loading_seconds"] is None
 
 
 BETTER = "its figures are better than on text it never saw"

@@ -29,10 +29,10 @@ def test_report_in_parts_prints_the_same(run, trained, byte, texts):
     command = ("report", texts, "-t", trained, "--json")
 
     def figures(*options):
-        found = run(*command, *options).good().json
-        found["tokenizer"].pop("throughput")
-        found["tokenizer"].pop("loading_seconds", None)
-        return found
+        document = run(*command, *options).good().json
+        document["tokenizer"].pop("throughput")
+        document["tokenizer"].pop("loading_seconds", None)
+        return document
 
     assert figures(*IN_PARTS) == figures()
     assert run(*command, *IN_PARTS, "--resume", "--part", "1/2").code == 2

@@ -92,10 +92,10 @@ def test_roles_and_chat_template_are_saved(run, text, tmp_path):
     (tmp_path / "chat.jinja").write_text("{{ messages }}")
     arguments = ["train", text, "--vocab-size", "300", "--special-token", "<|end|>", "--out", "mine"]
     run(*arguments, "--role", "eos=<|end|>", "--chat-template", "chat.jinja").good()
-    found = run("inspect", "-t", "mine", "--json").good().json
-    end = {"token": "<|end|>", "id": found["special_tokens"]["<|end|>"]}
-    assert found["roles"] == {"eos": end, "turn_end": end}
-    assert list(found["chat_templates"]) == ["default"]
+    document = run("inspect", "-t", "mine", "--json").good().json
+    end = {"token": "<|end|>", "id": document["special_tokens"]["<|end|>"]}
+    assert document["roles"] == {"eos": end, "turn_end": end}
+    assert list(document["chat_templates"]) == ["default"]
     run(*arguments, "--force", "--role", "end=<|end|>").refused(2, "there is no role 'end'")
     run(*arguments, "--force", "--role", "eos=<|stop|>").refused(2, "is not a special token")
 

@@ -147,11 +147,11 @@ def test_source_of_the_text_does_not_change_the_tokenizer(train, tmp_path):
         ["text.txt", "folder/../text.txt", str(tmp_path / "text.txt")],  # a file is read only once
     ]
     for number, source in enumerate(sources):
-        found = train(*source, "--name", f"n{number}", stdin=data)
-        assert merges_of(found["directory"]) == merges_of(expected["directory"]), source
-        assert (found["documents"], found["bytes"]) == (1, len(data)), source
+        tokenizer = train(*source, "--name", f"n{number}", stdin=data)
+        assert merges_of(tokenizer["directory"]) == merges_of(expected["directory"]), source
+        assert (tokenizer["documents"], tokenizer["bytes"]) == (1, len(data)), source
         if source != ["-"]:
-            assert found["fingerprint"] == expected["fingerprint"], source
+            assert tokenizer["fingerprint"] == expected["fingerprint"], source
 
 
 def test_files_folders_patterns_and_stdin_are_combined(train, tmp_path):

@@ -151,8 +151,8 @@ def bench(tmp_path, monkeypatch):
 
 def test_all_parts_are_measured(bench):
     bench.add("goodlib")
-    found = bench("goodlib", parts=PARTS[:-1], runs=3, threads=2)
-    ours, theirs = found.entries
+    benchmark = bench("goodlib", parts=PARTS[:-1], runs=3, threads=2)
+    ours, theirs = benchmark.entries
     assert set(ours.figures) == set(MEASURES) - {"memory"}
     assert set(theirs.figures) == set(MEASURES) - {"memory", "batch", "batch_one"}  # the peer has no batches
     assert all(figure.value.runs == 3 and figure.ratio is None for figure in ours.figures.values())
@@ -192,35 +192,35 @@ def test_leader_has_the_star(bench):
 
 @pytest.mark.parametrize("part", PARTS[:-1])
 def test_only_requested_parts_are_measured(bench, part):
-    found = bench(parts=[part], runs=1, threads=2)
-    assert {MEASURES[name].part for name in found.entries[0].figures} == {part}
-    assert found.parts == (part,)
+    benchmark = bench(parts=[part], runs=1, threads=2)
+    assert {MEASURES[name].part for name in benchmark.entries[0].figures} == {part}
+    assert benchmark.parts == (part,)
 
 
 def test_peer_with_different_ids_is_shown_and_not_timed(bench):
     bench.add("badlib", encode="lambda text: [1, *encoder.encode(text)]")
-    found = bench("badlib", runs=1)
-    assert found.entries[1].figures == {}
-    assert found.entries[1].difference == "document 1: at token 1 it gives 1 4 3 4 instead of 4 3 4"
+    benchmark = bench("badlib", runs=1)
+    assert benchmark.entries[1].figures == {}
+    assert benchmark.entries[1].difference == "document 1: at token 1 it gives 1 4 3 4 instead of 4 3 4"
 
 
 def test_failing_peer_is_shown_and_not_timed(bench):
     bench.add("deadlib", encode="lambda text: [][7]")
-    found = bench("deadlib", runs=1)
-    assert found.entries[1].difference == "it fails: list index out of range"
+    benchmark = bench("deadlib", runs=1)
+    assert benchmark.entries[1].difference == "it fails: list index out of range"
 
 
 def test_unavailable_peers_are_reported_with_the_reason(bench, monkeypatch):
     monkeypatch.setitem(PEERS, "nolib", Peer("nolib", "nolib"))
     bench.add("refuses", prepare="raise ConversionError('it is too small')")
     bench.add("crashes", opened="raise BaseException('panicked\\nat a place')")
-    found = bench("nolib", "refuses", "crashes", runs=1, parts=["load"])
-    assert [(entry.tokenizer, entry.peer, entry.reason) for entry in found.left_out] == [
+    benchmark = bench("nolib", "refuses", "crashes", runs=1, parts=["load"])
+    assert [(entry.tokenizer, entry.peer, entry.reason) for entry in benchmark.left_out] == [
         (None, "nolib", "not installed: pip install nolib"),
         ("toy", "refuses", "it is too small"),
         ("toy", "crashes", "it cannot open it: panicked"),
     ]
-    assert len(found.entries) == 1
+    assert len(benchmark.entries) == 1
 
 
 def test_ctrl_c_in_a_library_ends_the_benchmark(bench):

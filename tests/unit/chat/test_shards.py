@@ -31,11 +31,11 @@ PAD = "<|endoftext|>"
 
 @cache
 def tokenizer() -> Any:
-    made = tokbench.train(
+    tokenizer = tokbench.train(
         list(bundled_texts().values())[:3], vocab_size=400, special_tokens=("<|im_start|>", "<|im_end|>", PAD)
     )
-    made.file_roles = {"pad": PAD}
-    return made
+    tokenizer.file_roles = {"pad": PAD}
+    return tokenizer
 
 
 def talk(size: int) -> list[dict[str, str]]:

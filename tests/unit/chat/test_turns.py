@@ -88,8 +88,8 @@ def test_reported_turns_are_kept() -> None:
 
 
 def test_user_turns_are_inferred() -> None:
-    found = inferred(TALK, "chatml")
-    assert [(m, found.text[a:b]) for m, a, b in found.turns][1] == (1, "Q<|im_end|>")
+    rendered = inferred(TALK, "chatml")
+    assert [(m, rendered.text[a:b]) for m, a, b in rendered.turns][1] == (1, "Q<|im_end|>")
 
 
 @given(conversation=conversations(plain_texts), format=st.sampled_from(["chatml", "llama3", "gemma"]))
@@ -101,11 +101,11 @@ def test_template_text_between_messages_belongs_to_a_message(conversation: Conve
     without = Rendered.of(
         (told.text[a:b], origin if origin.field is not None else TEMPLATE) for a, b, origin in told.runs
     )
-    found = _with_owners(replace(without, turns=told.turns), specials_of(format), bos=BOS[format])
+    rendered = _with_owners(replace(without, turns=told.turns), specials_of(format), bos=BOS[format])
     is_merged = format == "gemma" and conversation.messages[0]["role"] == "system"  # its header is the user's
     first = next(run.start for run in told.runs if run.origin.field is not None) if is_merged else 0
-    assert owners(found)[first:] == owners(told)[first:]
-    assert [run.origin.field for run in found.runs if run.origin.field] == [
+    assert owners(rendered)[first:] == owners(told)[first:]
+    assert [run.origin.field for run in rendered.runs if run.origin.field] == [
         run.origin.field for run in told.runs if run.origin.field
     ]
 
@@ -129,9 +129,9 @@ def shown(
     made = Rendered.of(parts)
     places = [(message, made.text.index(text), len(text)) for message, text in turns]
     made = replace(made, turns=tuple(Turn(m, start, start + size) for m, start, size in places))
-    found = _with_owners(made, specials_of("chatml"), bos=bos)
+    rendered = _with_owners(made, specials_of("chatml"), bos=bos)
     return [
-        f"{'-' if run.origin.message is None else run.origin.message}:{run.text}" for run in _joined(found)
+        f"{'-' if run.origin.message is None else run.origin.message}:{run.text}" for run in _joined(rendered)
     ]
 
 

@@ -382,6 +382,6 @@ def test_roles_are_taken_from_the_template(tmp_path: Path) -> None:
     }
     alone = tmp_path / "tokenizer.json"
     alone.write_text(json.dumps(document))
-    made = tokbench.load(alone)
-    assert made.roles == {"cls": "<s>", "sep": "</s>", "pad": "<pad>"}
-    assert known_roles(Source(tokenizer=made, description=made.description())) == made.roles
+    tokenizer = tokbench.load(alone)
+    assert tokenizer.roles == {"cls": "<s>", "sep": "</s>", "pad": "<pad>"}
+    assert known_roles(Source(tokenizer=tokenizer, description=tokenizer.description())) == tokenizer.roles

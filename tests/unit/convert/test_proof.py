@@ -129,39 +129,43 @@ def test_equal_tokenizers_agree() -> None:
 
 
 def test_swapped_merges_are_found() -> None:
-    found = difference(merging(b"th", b"he"), merging(b"th", b"he", backwards=True))
-    assert (found.way, found.text) == ("encode", "the")
-    assert (found.expected, found.expected_tokens) == ((256, ord("e")), (b"th", b"e"))
-    assert (found.found, found.found_tokens) == ((ord("t"), 257), (b"t", b"he"))
+    disagreement = difference(merging(b"th", b"he"), merging(b"th", b"he", backwards=True))
+    assert (disagreement.way, disagreement.text) == ("encode", "the")
+    assert (disagreement.expected, disagreement.expected_tokens) == ((256, ord("e")), (b"th", b"e"))
+    assert (disagreement.found, disagreement.found_tokens) == ((ord("t"), 257), (b"t", b"he"))
 
 
 def test_swapped_ids_are_shown_with_their_own_pieces() -> None:
-    found = difference(merging(b"th", b"he"), merging(b"he", b"th"))
-    assert len(found.text) == 2
-    assert found.expected != found.found
-    assert found.expected_tokens == found.found_tokens == (found.text.encode(),)
+    disagreement = difference(merging(b"th", b"he"), merging(b"he", b"th"))
+    assert len(disagreement.text) == 2
+    assert disagreement.expected != disagreement.found
+    assert disagreement.expected_tokens == disagreement.found_tokens == (disagreement.text.encode(),)
 
 
 def test_missing_merge_is_found() -> None:
     merges = described().merges or ()
     place = next(index for index, merge in enumerate(merges) if merge[2] == merges[-1][2])
-    found = difference(trained(), running(changed(merges=merges[:place])))
-    assert found.way == "encode"
-    assert found.text.encode() == trained().token_bytes(merges[-1][2])
+    disagreement = difference(trained(), running(changed(merges=merges[:place])))
+    assert disagreement.way == "encode"
+    assert disagreement.text.encode() == trained().token_bytes(merges[-1][2])
 
 
 def test_changed_piece_is_found() -> None:
-    found = difference(merging(b"th", b"he"), merging(b"th", b"hx"))
-    assert (found.way, found.text) == ("encode", "he")
+    disagreement = difference(merging(b"th", b"he"), merging(b"th", b"hx"))
+    assert (disagreement.way, disagreement.text) == ("encode", "he")
 
 
 def test_changed_piece_that_no_text_contains_is_found() -> None:
     tokens = (*BYTES, b"\xff\xfe")
     source = ByteLevelBpe(tokens=tokens, merges=((255, 254, 256),), pattern=None, pattern_name="none")
     other = replace(source, tokens=(*BYTES, b"\xff\xfd"), merges=((255, 253, 256),))
-    found = difference(running(source), running(other))
-    assert (found.way, found.expected, found.found) == ("token", b"\xff\xfe", b"\xff\xfd")
-    assert found.text.startswith("id 256")
+    disagreement = difference(running(source), running(other))
+    assert (disagreement.way, disagreement.expected, disagreement.found) == (
+        "token",
+        b"\xff\xfe",
+        b"\xff\xfd",
+    )
+    assert disagreement.text.startswith("id 256")
 
 
 def test_additional_and_missing_tokens_are_found() -> None:
@@ -175,44 +179,49 @@ def test_additional_and_missing_tokens_are_found() -> None:
 def test_different_pattern_is_found(pattern: str) -> None:
     other = described(pattern)
     mixed = replace(described(), pattern=other.pattern, pattern_name=other.pattern_name)
-    found = difference(trained(), running(mixed))
-    assert found.way == "encode"
-    assert len(found.text) <= 5
+    disagreement = difference(trained(), running(mixed))
+    assert disagreement.way == "encode"
+    assert len(disagreement.text) <= 5
 
 
 def test_missing_special_token_is_found() -> None:
     fewer = {text: id for text, id in described().special_tokens.items() if text != SPECIALS[1]}
-    found = difference(trained(), running(changed(special_tokens=fewer)))
-    assert (found.way, found.text) == ("encode special", SPECIALS[1])
-    assert found.expected == (trained().info.special_tokens[SPECIALS[1]],)
+    disagreement = difference(trained(), running(changed(special_tokens=fewer)))
+    assert (disagreement.way, disagreement.text) == ("encode special", SPECIALS[1])
+    assert disagreement.expected == (trained().info.special_tokens[SPECIALS[1]],)
 
 
 def test_additional_special_token_is_found() -> None:
     more = dict(described().special_tokens) | {"<|x|>": 340}
-    found = difference(trained(), running(changed(special_tokens=more)))
-    assert (found.way, found.text) == ("encode special", "<|x|>")
+    disagreement = difference(trained(), running(changed(special_tokens=more)))
+    assert (disagreement.way, disagreement.text) == ("encode special", "<|x|>")
 
 
 def test_swapped_special_tokens_are_found() -> None:
     (one, first), (other, second) = described().special_tokens.items()
-    found = difference(trained(), running(changed(special_tokens={one: second, other: first})))
-    assert found.way == "encode special"
-    assert found.text in (one, other)
+    disagreement = difference(trained(), running(changed(special_tokens={one: second, other: first})))
+    assert disagreement.way == "encode special"
+    assert disagreement.text in (one, other)
 
 
 def test_special_token_matched_in_ordinary_text_is_found() -> None:
     source = trained()
     peer = replace(peer_of(source), encode=peer_of(source).encode_special)
-    found = difference(source, peer)
-    assert found.way == "encode"
-    assert found.text in SPECIALS
+    disagreement = difference(source, peer)
+    assert disagreement.way == "encode"
+    assert disagreement.text in SPECIALS
 
 
 def test_different_decoding_is_found() -> None:
     source = trained()
     peer = replace(peer_of(source), decode=lambda ids: source.decode(ids).replace("q", "k"))
-    found = difference(source, peer)
-    assert (found.way, found.text, found.expected, found.found) == ("decode", "q", "q", "k")
+    disagreement = difference(source, peer)
+    assert (disagreement.way, disagreement.text, disagreement.expected, disagreement.found) == (
+        "decode",
+        "q",
+        "q",
+        "k",
+    )
 
 
 def test_dropping_incomplete_characters_in_decoding_is_not_a_difference() -> None:
@@ -226,20 +235,20 @@ def test_dropping_incomplete_characters_in_decoding_is_not_a_difference() -> Non
 def test_additional_or_missing_normalizer_is_found() -> None:
     plain = changed("qwen2", normalization=None, pattern_name="custom")
     for first, second in ((trained("qwen2"), running(plain)), (running(plain), trained("qwen2"))):
-        found = difference(first, second)
-        assert found.way in ("encode", "decode")
-        assert len(found.text) <= 2
+        disagreement = difference(first, second)
+        assert disagreement.way in ("encode", "decode")
+        assert len(disagreement.text) <= 2
 
 
 def test_different_options_of_a_sentencepiece_model_are_found() -> None:
     pieces = [unknown(), *scored({"▁": -1.0, "a": -2.0, "b": -2.0, "ab": -1.5})]
     source = open_model(written(pieces), name="mine", backend="unigram")
     without_prefix = written(pieces, normalizer={"add_dummy_prefix": False})
-    found = difference(source, open_model(without_prefix, name="other", backend="unigram"))
-    assert len(found.text) == 1
+    disagreement = difference(source, open_model(without_prefix, name="other", backend="unigram"))
+    assert len(disagreement.text) == 1
     other_scores = written([unknown(), *scored({"▁": -1.0, "a": -2.0, "b": -2.0, "ab": -9.0})])
-    found = difference(source, open_model(other_scores, name="other", backend="unigram"))
-    assert found.text == "ab"
+    disagreement = difference(source, open_model(other_scores, name="other", backend="unigram"))
+    assert disagreement.text == "ab"
 
 
 def test_different_normalizer_of_a_tokenizer_json_is_found() -> None:
@@ -249,10 +258,10 @@ def test_different_normalizer_of_a_tokenizer_json_is_found() -> None:
         HuggingFaceTokenizer(data, name="mine", backend="wordpiece")
         for data in (huggingface.wordpiece(), huggingface.dump(document))
     ]
-    found = difference(opened[0], opened[1])
-    assert found.way == "encode"
-    assert len(found.text) == 1
-    assert found.text != found.text.lower()
+    disagreement = difference(opened[0], opened[1])
+    assert disagreement.way == "encode"
+    assert len(disagreement.text) == 1
+    assert disagreement.text != disagreement.text.lower()
 
 
 # --- what is compared -------------------------------------------------------------------------
@@ -265,21 +274,21 @@ def test_error_counts_as_a_result() -> None:
         return source.encode(text)
 
     source = trained()
-    found = difference(source, Peer(name="other", encode=encode))
-    assert (found.text, found.found) == ("\0", "error: there is a NUL")
-    assert found.found_tokens == ()
+    disagreement = difference(source, Peer(name="other", encode=encode))
+    assert (disagreement.text, disagreement.found) == ("\0", "error: there is a NUL")
+    assert disagreement.found_tokens == ()
 
 
 def test_two_tokenizers_that_refuse_the_same_texts_agree(tmp_path: Path) -> None:
-    made = tokenizers.Tokenizer(tokenizers.models.WordPiece({"a": 0, "##b": 1}, unk_token="[UNK]"))
-    made.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
-    made.save(str(tmp_path / "tokenizer.json"))
+    library = tokenizers.Tokenizer(tokenizers.models.WordPiece({"a": 0, "##b": 1}, unk_token="[UNK]"))
+    library.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    library.save(str(tmp_path / "tokenizer.json"))
     source = tokbench.load(tmp_path)
     assert prove(source, opened(tmp_path / "tokenizer.json")).disagreement is None
-    lenient = Peer(name="other", encode=lambda text: [0] if "1" in text else made.encode(text).ids)
-    found = difference(source, lenient)
-    assert (found.text, found.found) == ("1", (0,))
-    assert str(found.expected).startswith("error: ")
+    lenient = Peer(name="other", encode=lambda text: [0] if "1" in text else library.encode(text).ids)
+    disagreement = difference(source, lenient)
+    assert (disagreement.text, disagreement.found) == ("1", (0,))
+    assert str(disagreement.expected).startswith("error: ")
 
 
 def test_peer_is_not_given_excluded_texts() -> None:

@@ -22,14 +22,14 @@ def tokenizer() -> Any:
 
 
 def test_batch_has_padded_arrays(tokenizer: Any) -> None:
-    made = tokenizer.batch(["abc", "", "d"])
-    assert made.ids.tolist() == [[97, 98, 99], [PAD] * 3, [100, PAD, PAD]]
-    assert made.attention_mask.tolist() == [[1, 1, 1], [0, 0, 0], [1, 0, 0]]
-    assert made.type_ids.tolist() == [[0] * 3] * 3
-    assert made.documents.tolist() == [0, 1, 2]
-    assert {array.dtype for array in made.model_inputs().values()} == {np.dtype("int64")}
-    assert repr(made) == "<3 rows of 3 tokens, int64>"
-    assert len(made) == 3
+    batch = tokenizer.batch(["abc", "", "d"])
+    assert batch.ids.tolist() == [[97, 98, 99], [PAD] * 3, [100, PAD, PAD]]
+    assert batch.attention_mask.tolist() == [[1, 1, 1], [0, 0, 0], [1, 0, 0]]
+    assert batch.type_ids.tolist() == [[0] * 3] * 3
+    assert batch.documents.tolist() == [0, 1, 2]
+    assert {array.dtype for array in batch.model_inputs().values()} == {np.dtype("int64")}
+    assert repr(batch) == "<3 rows of 3 tokens, int64>"
+    assert len(batch) == 3
 
 
 def test_padding_side_length_and_dtype_are_options(tokenizer: Any) -> None:
@@ -42,9 +42,9 @@ def test_padding_side_length_and_dtype_are_options(tokenizer: Any) -> None:
 
 
 def test_pairs_have_type_ids(tokenizer: Any) -> None:
-    made = tokenizer.batch(["ab", "c"], ["d", "efg"])
-    assert made.ids.tolist() == [[97, 98, 100, PAD], [99, 101, 102, 103]]
-    assert made.type_ids.tolist() == [[0, 0, 1, 0], [0, 1, 1, 1]]
+    batch = tokenizer.batch(["ab", "c"], ["d", "efg"])
+    assert batch.ids.tolist() == [[97, 98, 100, PAD], [99, 101, 102, 103]]
+    assert batch.type_ids.tolist() == [[0, 0, 1, 0], [0, 1, 1, 1]]
 
 
 def test_empty_batch_is_valid(tokenizer: Any) -> None:
@@ -54,11 +54,11 @@ def test_empty_batch_is_valid(tokenizer: Any) -> None:
 
 
 def test_windows_have_the_index_of_their_text(tokenizer: Any) -> None:
-    made = tokenizer.batch(["abcdefg", "xy"], max_length=4, stride=1, overflow=True)
-    assert [bytes(row[row < PAD].tolist()) for row in made.ids] == [b"abcd", b"defg", b"xy"]
-    assert made.documents.tolist() == [0, 0, 1]
-    made = tokenizer.batch(["abcdefg"], max_length=4, stride=1, overflow=True, truncate_side="left")
-    assert [bytes(row.tolist()) for row in made.ids] == [b"defg", b"abcd"]
+    batch = tokenizer.batch(["abcdefg", "xy"], max_length=4, stride=1, overflow=True)
+    assert [bytes(row[row < PAD].tolist()) for row in batch.ids] == [b"abcd", b"defg", b"xy"]
+    assert batch.documents.tolist() == [0, 0, 1]
+    batch = tokenizer.batch(["abcdefg"], max_length=4, stride=1, overflow=True, truncate_side="left")
+    assert [bytes(row.tolist()) for row in batch.ids] == [b"defg", b"abcd"]
 
 
 def test_rows_of_equal_length_need_no_pad_token() -> None:

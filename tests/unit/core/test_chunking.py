@@ -66,10 +66,10 @@ def ends(text: str) -> set[int]:
 
 @given(text=many, overlap=st.integers(0, 8))
 def test_chunks_end_at_grapheme_boundaries(text: str, overlap: int) -> None:
-    made = tokbench.train([], backend="byte")
+    tokenizer = tokbench.train([], backend="byte")
     most = 60
     assume(max(map(len, map(str.encode, clusters(text))), default=0) <= most - overlap)
-    for chunk in made.chunk(text, max_tokens=most, overlap=overlap):
+    for chunk in tokenizer.chunk(text, max_tokens=most, overlap=overlap):
         assert {chunk.start, chunk.stop} <= ends(text)
 
 
@@ -88,20 +88,20 @@ def test_chunk_ends_at_the_last_boundary_that_fits(text: str, most: int, respect
 
 
 def test_chunks_of_an_example_worked_by_hand() -> None:
-    made = tokbench.train([], backend="byte")
+    tokenizer = tokbench.train([], backend="byte")
     text = "One. Two two.\nThree\n\nFour four four four."
-    assert [chunk.text for chunk in made.chunk(text, max_tokens=22, respect="paragraphs")] == [
+    assert [chunk.text for chunk in tokenizer.chunk(text, max_tokens=22, respect="paragraphs")] == [
         "One. Two two.\nThree\n\n",
         "Four four four four.",
     ]
-    assert [chunk.text for chunk in made.chunk(text, max_tokens=16, respect="lines")] == [
+    assert [chunk.text for chunk in tokenizer.chunk(text, max_tokens=16, respect="lines")] == [
         *("One. Two two.\n", "Three\n\n", "Four four four", " four."),
     ]
-    assert [chunk.text for chunk in made.chunk(text, max_tokens=10, respect="sentences")][:3] == [
+    assert [chunk.text for chunk in tokenizer.chunk(text, max_tokens=10, respect="sentences")][:3] == [
         *("One. ", "Two two.\n", "Three\n\n"),
     ]
-    assert [chunk.text for chunk in made.chunk("x" * 10, max_tokens=4)] == ["xxxx", "xxxx", "xx"]
-    found = made.chunk("one two three four", max_tokens=10, overlap=4)
+    assert [chunk.text for chunk in tokenizer.chunk("x" * 10, max_tokens=4)] == ["xxxx", "xxxx", "xx"]
+    found = tokenizer.chunk("one two three four", max_tokens=10, overlap=4)
     assert [(chunk.text, chunk.overlap) for chunk in found] == [
         *(("one two", 0), (" two three", 4), ("hree four", 4)),
     ]
@@ -152,11 +152,11 @@ def test_invalid_options_are_refused(tokenizer: Any, options: dict[str, Any], wo
 
 
 def test_character_with_too_many_tokens_is_refused() -> None:
-    made = tokbench.train([], backend="byte")
+    tokenizer = tokbench.train([], backend="byte")
     with pytest.raises(TextError, match="'東' at byte 1 has 3 tokens, and a chunk at most 2"):
-        made.chunk("a東", max_tokens=2)
+        tokenizer.chunk("a東", max_tokens=2)
     with pytest.raises(TextError, match="surrogate"):
-        made.chunk("a\ud800", max_tokens=2)
+        tokenizer.chunk("a\ud800", max_tokens=2)
 
 
 def test_encoded_characters_are_linear_in_the_text() -> None:
@@ -177,15 +177,15 @@ def test_encoded_characters_are_linear_in_the_text() -> None:
 
 
 def test_template_tokens_count_if_requested(tmp_path: Path) -> None:
-    made = tokbench.load(model_folders.bert(tmp_path / "bert"))
+    tokenizer = tokbench.load(model_folders.bert(tmp_path / "bert"))
     text = "the cat sat on the mat. " * 9
-    chunks = made.chunk(text, max_tokens=12, template=True)
+    chunks = tokenizer.chunk(text, max_tokens=12, template=True)
     assert b"".join(chunk.text.encode()[chunk.overlap :] for chunk in chunks).decode() == text
     for chunk in chunks:
-        [row] = made.batch([chunk.text]).ids.tolist()
-        assert chunk.num_tokens == len(row) == len(made.encode(chunk.text)) + 2 <= 12
-    assert [chunk.text for chunk in chunks] == [chunk.text for chunk in made.chunk(text, max_tokens=10)]
+        [row] = tokenizer.batch([chunk.text]).ids.tolist()
+        assert chunk.num_tokens == len(row) == len(tokenizer.encode(chunk.text)) + 2 <= 12
+    assert [chunk.text for chunk in chunks] == [chunk.text for chunk in tokenizer.chunk(text, max_tokens=10)]
     with pytest.raises(ConfigError, match="the template has 2 tokens and leaves no room in chunks of 2"):
-        made.chunk(text, max_tokens=2, template=True)
+        tokenizer.chunk(text, max_tokens=2, template=True)
     with pytest.raises(ConfigError, match="leaves no room in chunks of 9 tokens, 2 of them of the template"):
-        made.chunk(text, max_tokens=9, overlap=7, template=True)
+        tokenizer.chunk(text, max_tokens=9, overlap=7, template=True)

@@ -95,9 +95,9 @@ def guarded(
 ) -> tuple[list[int], list[tuple[int, int]], Any]:
     """Return the ids, the spans and the refused places of parts, each given with whether it is trusted."""
     text, trusted = joined_with_trusted_spans(parts)
-    found = encode_guarded(tokenizer, [text], [trusted])
-    spans = list(zip(found.spans.starts.tolist(), found.spans.stops.tolist(), strict=True))
-    return found.spans.encoded.ids.tolist(), spans, found.refused
+    guarded = encode_guarded(tokenizer, [text], [trusted])
+    spans = list(zip(guarded.spans.starts.tolist(), guarded.spans.stops.tolist(), strict=True))
+    return guarded.spans.encoded.ids.tolist(), spans, guarded.refused
 
 
 def joined_with_trusted_spans(parts: Sequence[tuple[str, bool]]) -> tuple[str, list[tuple[int, int]]]:
@@ -305,9 +305,9 @@ class Plugin:
 def test_tokenizer_of_another_package_is_guarded() -> None:
     tokenizer: Any = Plugin(subject("bpe"))
     text = "<|im_start|>é<|im_end|>"
-    found = encode_guarded(tokenizer, [text], [[(0, 12)]])
+    guarded = encode_guarded(tokenizer, [text], [[(0, 12)]])
     expected = encode_guarded(subject("bpe"), [text], [[(0, 12)]])
-    assert found.spans.encoded.ids.tolist() == expected.spans.encoded.ids.tolist()
-    assert found.spans.stops.tolist() == expected.spans.stops.tolist()
-    assert found.refused == expected.refused
+    assert guarded.spans.encoded.ids.tolist() == expected.spans.encoded.ids.tolist()
+    assert guarded.spans.stops.tolist() == expected.spans.stops.tolist()
+    assert guarded.refused == expected.refused
     assert control_tokens(tokenizer) == tokenizer.info.special_tokens

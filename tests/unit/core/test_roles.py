@@ -92,14 +92,14 @@ def test_role_of_a_missing_token_is_ignored(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("short_proofs")
 def test_roles_survive_training_saving_and_conversion(tmp_path: Path) -> None:
     given = {"bos": "<s>", "eos": "</s>", "turn_end": "<|im_end|>", "pad": "<pad>"}
-    made = tokbench.train(["low lower lowest"] * 3, vocab_size=265, special_tokens=SPECIALS, roles=given)
-    ids = {role: made.info.special_tokens[text] for role, text in given.items()}
-    assert roles_of(made) == given
-    assert list(roles_of(made)) == [role for role in ROLES if role in given]
-    made.save(tmp_path / "mine")
+    tokenizer = tokbench.train(["low lower lowest"] * 3, vocab_size=265, special_tokens=SPECIALS, roles=given)
+    ids = {role: tokenizer.info.special_tokens[text] for role, text in given.items()}
+    assert roles_of(tokenizer) == given
+    assert list(roles_of(tokenizer)) == [role for role in ROLES if role in given]
+    tokenizer.save(tmp_path / "mine")
     assert role_ids_of(tokbench.load(tmp_path / "mine")) == ids
     for to, out in (("tokbin", "mine.tokbin"), ("transformers", "folder")):
-        result = convert(made, to=to, out=tmp_path / out)
+        result = convert(tokenizer, to=to, out=tmp_path / out)
         assert result.proof.agrees
         assert role_ids_of(tokbench.load(tmp_path / out)) == ids
 
@@ -115,8 +115,8 @@ def test_transformers_reads_the_turn_end(tmp_path: Path) -> None:
 
 
 def test_first_known_turn_end_name_wins() -> None:
-    made = tokbench.train(["low"] * 9, vocab_size=261, special_tokens=[TURN_ENDS[3], TURN_ENDS[1]])
-    assert roles_of(made) == {"turn_end": TURN_ENDS[1]}
+    tokenizer = tokbench.train(["low"] * 9, vocab_size=261, special_tokens=[TURN_ENDS[3], TURN_ENDS[1]])
+    assert roles_of(tokenizer) == {"turn_end": TURN_ENDS[1]}
 
 
 @pytest.mark.parametrize(
@@ -141,12 +141,12 @@ def test_invalid_roles_are_refused(roles: Any, words: str) -> None:
 @pytest.mark.parametrize("preset", ["mistral", "gemma", "bert", "chatml"])
 def test_text_never_encodes_to_the_token_of_a_role(backend: str, preset: str) -> None:
     texts = ["low lower <unk> [MASK] pad s INST"] * 20
-    made = tokbench.train(texts, backend=backend, special_preset=preset)
-    text = " ".join(["", *made.info.special_tokens, *made.roles.values()]) + "<s></s>[CLS]"
-    roles = {id: role for role, id in made.role_ids.items() if role != "unk"}
+    tokenizer = tokbench.train(texts, backend=backend, special_preset=preset)
+    text = " ".join(["", *tokenizer.info.special_tokens, *tokenizer.roles.values()]) + "<s></s>[CLS]"
+    roles = {id: role for role, id in tokenizer.role_ids.items() if role != "unk"}
     for ids in (
-        made.encode(text),
-        made.encode_batch([text]).ids.tolist(),
-        made.batch([text], template=False).ids[0],
+        tokenizer.encode(text),
+        tokenizer.encode_batch([text]).ids.tolist(),
+        tokenizer.batch([text], template=False).ids[0],
     ):
         assert not roles.keys() & set(ids)

@@ -64,29 +64,31 @@ def test_presets_of_bert_and_gpt2_match_the_real_vocabularies(shared: Path) -> N
 @pytest.mark.parametrize("name", SPECIAL_PRESETS)
 def test_every_backend_trains_with_every_preset(backend: str, name: str) -> None:
     preset = SPECIAL_PRESETS[name]
-    made = tokbench.train(TEXTS, backend=backend, special_preset=name, special_tokens=["<|more|>"])
-    specials = made.info.special_tokens
-    unknown = roles_of(made).get("unk")
+    tokenizer = tokbench.train(TEXTS, backend=backend, special_preset=name, special_tokens=["<|more|>"])
+    specials = tokenizer.info.special_tokens
+    unknown = roles_of(tokenizer).get("unk")
     assert [text for text in specials if text != unknown] == [
         *(text for text in preset.tokens if text != unknown),
         "<|more|>",
     ]
     ids = list(specials.values())
     assert sorted(ids) == ids
-    assert {role: text for role, text in roles_of(made).items() if role in preset.roles} == {
+    assert {role: text for role, text in roles_of(tokenizer).items() if role in preset.roles} == {
         **preset.roles,
         **({"unk": "[UNK]"} if backend == "char" and "unk" in preset.roles else {}),
     }
 
 
 def test_sentencepiece_numbers_gemmas_tokens_as_gemma_does() -> None:
-    made = tokbench.train(TEXTS, backend="sentencepiece", special_preset="gemma")
-    assert role_ids_of(made) == {"pad": 0, "eos": 1, "bos": 2, "unk": 3, "mask": 4, "turn_end": 6}
+    tokenizer = tokbench.train(TEXTS, backend="sentencepiece", special_preset="gemma")
+    assert role_ids_of(tokenizer) == {"pad": 0, "eos": 1, "bos": 2, "unk": 3, "mask": 4, "turn_end": 6}
 
 
 def test_roles_given_by_the_user_override_the_preset() -> None:
-    made = tokbench.train(TEXTS, special_preset="chatml", roles={"eos": "<|im_end|>", "pad": "<|endoftext|>"})
-    assert roles_of(made) == {"eos": "<|im_end|>", "pad": "<|endoftext|>", "turn_end": "<|im_end|>"}
+    tokenizer = tokbench.train(
+        TEXTS, special_preset="chatml", roles={"eos": "<|im_end|>", "pad": "<|endoftext|>"}
+    )
+    assert roles_of(tokenizer) == {"eos": "<|im_end|>", "pad": "<|endoftext|>", "turn_end": "<|im_end|>"}
 
 
 def test_preset_is_added_after_the_ranks_of_a_rank_file(ranks: Path) -> None:

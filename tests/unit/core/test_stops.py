@@ -60,25 +60,25 @@ def test_special_tokens_can_be_skipped(tokenizer: Any, parts: list[str], sizes: 
 
 
 def test_ids_and_roles_can_stop_decoding() -> None:
-    made = tokbench.train([], backend="byte", special_preset="chatml")
-    decoder = StreamingDecoder(made, stop=["turn_end", 33])
+    tokenizer = tokbench.train([], backend="byte", special_preset="chatml")
+    decoder = StreamingDecoder(tokenizer, stop=["turn_end", 33])
     assert [decoder.feed(id) for id in b"ab!c"] == ["a", "b", "", ""]
     assert decoder.stop_id == 33
     assert decoder.finish() == ""
     assert decoder.finished
-    assert StreamingDecoder(made, stop="turn_end").feed([97, 258, 98]) == "a"
+    assert StreamingDecoder(tokenizer, stop="turn_end").feed([97, 258, 98]) == "a"
 
 
 def test_incomplete_character_before_the_stop_is_held_back() -> None:
-    made = tokbench.train([], backend="byte", special_preset="chatml")
-    decoder = StreamingDecoder(made, stop=["turn_end"])
+    tokenizer = tokbench.train([], backend="byte", special_preset="chatml")
+    decoder = StreamingDecoder(tokenizer, stop=["turn_end"])
     assert decoder.feed([97, 0xC3, 258]) == "a"
     assert decoder.finish() == "\ufffd"
 
 
 def test_position_of_an_unknown_id_counts_skipped_ids() -> None:
-    made = tokbench.train([], backend="byte", special_preset="chatml")
-    decoder = StreamingDecoder(made, skip_special=True)
+    tokenizer = tokbench.train([], backend="byte", special_preset="chatml")
+    decoder = StreamingDecoder(tokenizer, skip_special=True)
     decoder.feed([97, 258, 98])
     with pytest.raises(UnknownIdError) as caught:
         decoder.feed([256, 99, 9999])

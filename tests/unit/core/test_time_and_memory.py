@@ -97,8 +97,8 @@ def test_only_the_call_is_timed():
 
 
 def test_throughput_is_measured_in_bytes():
-    found = throughput_of(Toy("a", "é"), ["a" * 1000, "é" * 500])
-    assert (found.num_bytes, found.runs) == (2000, 3)
-    assert 0 < found.low <= found.median <= found.high
-    assert found.all_threads > 0
+    throughput = throughput_of(Toy("a", "é"), ["a" * 1000, "é" * 500])
+    assert (throughput.num_bytes, throughput.runs) == (2000, 3)
+    assert 0 < throughput.low <= throughput.median <= throughput.high
+    assert throughput.all_threads > 0
     assert throughput_of(Toy("a"), ["", ""]) is None

@@ -73,10 +73,10 @@ def test_names_are_unique() -> None:
 
 
 def test_tokenizers_of_the_same_name_are_numbered(documents: list[Document]) -> None:
-    found = compared(LETTERS, LETTERS, documents=documents, baseline="letters#2")
-    assert [tokenizer.name for tokenizer in found.tokenizers] == ["letters", "letters#2"]
-    assert found.tokenizers[0].figures["bytes_per_token"].difference == 0
-    assert found.tokenizers[0].figures["bytes_per_token"].is_distinguishable is False
+    comparison = compared(LETTERS, LETTERS, documents=documents, baseline="letters#2")
+    assert [tokenizer.name for tokenizer in comparison.tokenizers] == ["letters", "letters#2"]
+    assert comparison.tokenizers[0].figures["bytes_per_token"].difference == 0
+    assert comparison.tokenizers[0].figures["bytes_per_token"].is_distinguishable is False
 
 
 def test_unknown_baseline_is_refused(documents: list[Document]) -> None:
@@ -113,19 +113,21 @@ def test_differences_are_relative_to_the_baseline(comparison: Comparison, docume
 
 
 def test_one_document_gives_no_interval() -> None:
-    found = compared(LETTERS, PAIRS, documents=documents_of("ab ab"))
-    assert found.tokenizers[1].figures["bytes_per_token"].interval is None
-    assert found.tokenizers[1].figures["bytes_per_token"].difference == pytest.approx(5 / 3 - 1)
-    assert found.summary == (
+    comparison = compared(LETTERS, PAIRS, documents=documents_of("ab ab"))
+    assert comparison.tokenizers[1].figures["bytes_per_token"].interval is None
+    assert comparison.tokenizers[1].figures["bytes_per_token"].difference == pytest.approx(5 / 3 - 1)
+    assert comparison.summary == (
         "pairs compresses best: 1.667 bytes per token; no interval: all text is of one file or record, and an "
         "interval needs 5",
     )
-    assert found.interval_gap == "no interval: all text is of one file or record, and an interval needs 5"
-    assert set(found.group_interval_gaps) == {"all"}
-    forms = comparison_forms(found)
+    assert (
+        comparison.interval_gap == "no interval: all text is of one file or record, and an interval needs 5"
+    )
+    assert set(comparison.group_interval_gaps) == {"all"}
+    forms = comparison_forms(comparison)
     for form in ("markdown", "latex", "json"):
         assert b"no interval: all text is of one file or record" in forms[form]()
-    assert "no interval: all text is of one file or record" in printed(found)
+    assert "no interval: all text is of one file or record" in printed(comparison)
 
 
 def test_seed_changes_intervals_and_no_value(documents: list[Document]) -> None:
@@ -163,13 +165,13 @@ def test_premiums_are_relative_to_english_on_the_same_lines() -> None:
 def test_without_english_the_baselines_cheapest_language_is_the_reference() -> None:
     """One language is the reference of all, though another is the cheapest for the second tokenizer."""
     documents = parallel_documents(de=["ab"] * 5, ta=["aac"] * 5)
-    found = compared(
+    comparison = compared(
         Toy("a", "b", "c", "ab", name="one"),
         Toy("a", "b", "c", "aac", name="other"),
         documents=documents,
         alignment=aligned(documents),
     )
-    fairness = [tokenizer.fairness for tokenizer in found.tokenizers]
+    fairness = [tokenizer.fairness for tokenizer in comparison.tokenizers]
     assert [each.reference for each in fairness if each] == ["de", "de"]
     chosen = compared(LETTERS, documents=documents, alignment=aligned(documents), reference_group="ta")
     assert chosen.tokenizers[0].fairness is not None
@@ -252,8 +254,8 @@ def test_summary_names_only_a_lossless_tokenizer_as_the_fairest() -> None:
         Toy("a", "b", "c", "ab", "\n", name="good"),
         Toy("a", "b", "\n", otherwise="nothing", name="bad"),
     )
-    found = compared(bad, good, documents=documents, alignment=aligned(documents))
-    assert [line for line in found.summary if "languages" in line] == [
+    comparison = compared(bad, good, documents=documents, alignment=aligned(documents))
+    assert [line for line in comparison.summary if "languages" in line] == [
         "the languages have a Gini of 0.133 under good: de needs the most tokens, 2.00 times those of en"
     ]
     two = compared(
@@ -331,8 +333,8 @@ def every_number(document: Any) -> list[float]:
 @pytest.mark.parametrize("texts", [("é",), ("é", "a"), ("x", "x"), ("a", "b", "é" * 9)])
 def test_json_has_only_finite_numbers(texts: tuple[str, ...]) -> None:
     documents = documents_of(*texts)
-    found = compared(DROPPING, LETTERS, Toy("é", name="other"), documents=documents)
-    numbers = every_number(comparison_document(found))
+    comparison = compared(DROPPING, LETTERS, Toy("é", name="other"), documents=documents)
+    numbers = every_number(comparison_document(comparison))
     assert numbers
     assert np.isfinite(numbers).all()
 
@@ -419,8 +421,8 @@ def test_a_baseline_is_not_trained_twice() -> None:
 
 
 def test_tokens_are_relative_to_the_first_tokenizer() -> None:
-    found = compared(LETTERS, PAIRS, documents=documents_of("abab", "ab b"))
-    assert [tokenizer.relative_tokens for tokenizer in found.tokenizers] == [1.0, 5 / 8]
+    comparison = compared(LETTERS, PAIRS, documents=documents_of("abab", "ab b"))
+    assert [tokenizer.relative_tokens for tokenizer in comparison.tokenizers] == [1.0, 5 / 8]
 
 
 def test_word_unit_depends_on_the_script() -> None:

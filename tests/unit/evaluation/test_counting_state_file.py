@@ -103,10 +103,10 @@ def test_parts_with_more_units_than_the_limit_equal_one_pass(cut: int) -> None:
     tokenizer = TOYS["unknown"]
     for whole_groups in ((), ("en",)):
         whole = evaluate(tokenizer, documents, threads=1, whole_groups=whole_groups)
-        found = in_parts(
+        evaluation = in_parts(
             tokenizer, [documents[:cut], documents[cut:]], means=False, whole_groups=whole_groups
         )
-        assert plain(found) == plain(whole)
+        assert plain(evaluation) == plain(whole)
         assert whole.group_units["en"].are_lots is not bool(whole_groups)
         assert len(whole.set_frequencies) == 64
 
@@ -131,8 +131,8 @@ def test_parts_with_more_groups_than_the_limit_equal_one_pass(monkeypatch: pytes
     documents = [document(number, "the", f"group {number}", None) for number in range(5)]
     whole = evaluate(TOYS["unknown"], documents, threads=1)
     assert whole.groups["group 0"].frequencies is None
-    found = in_parts(TOYS["unknown"], [documents[:1], documents[1:]], means=False)
-    assert plain(found) == plain(whole)
+    evaluation = in_parts(TOYS["unknown"], [documents[:1], documents[1:]], means=False)
+    assert plain(evaluation) == plain(whole)
 
 
 def some_file() -> bytes:

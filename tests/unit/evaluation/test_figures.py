@@ -129,13 +129,13 @@ def test_other_metrics_have_no_mean_over_documents() -> None:
 def test_resamples_equal_the_figures_of_the_drawn_documents(aggregation: Aggregation, metric: object) -> None:
     evaluation = three_groups()
     aggregate = Aggregate(evaluation, seed=3, aggregation=aggregation)
-    found = aggregate.resampled(metric)  # type: ignore[arg-type]
+    resampled = aggregate.resampled(metric)  # type: ignore[arg-type]
     drawn = resamples(joined(evaluation.group_units.values()), seed=3)
-    assert found is not None
+    assert resampled is not None
     assert drawn is not None
-    assert len(found.values) == RESAMPLES
-    assert found.estimate == aggregate.value(metric)  # type: ignore[arg-type]
-    for weights, value in zip(drawn.weights[:50], found.values, strict=False):
+    assert len(resampled.values) == RESAMPLES
+    assert resampled.estimate == aggregate.value(metric)  # type: ignore[arg-type]
+    for weights, value in zip(drawn.weights[:50], resampled.values, strict=False):
         assert value == pytest.approx(by_hand(evaluation, weights, metric is COVERAGE, aggregation))
 
 
@@ -223,15 +223,15 @@ def test_frequency_metrics_have_jackknife_intervals() -> None:
     toy = Toy("a", "b", "c", " ", "ab")
     aggregate = Aggregate(evaluate(toy, documents_of(*texts)))
     for name in OF_FREQUENCIES:
-        found = aggregate.resampled(METRICS[name])
-        assert found is not None
+        resampled = aggregate.resampled(METRICS[name])
+        assert resampled is not None
         without = [evaluate(toy, documents_of(*texts[:n], *texts[n + 1 :])) for n in range(len(texts))]
         by_hand = [METRICS[name].value(counts.total, counts.vocabulary) for counts in without]
-        assert sorted(found.values.tolist()) == pytest.approx(sorted(by_hand))
+        assert sorted(resampled.values.tolist()) == pytest.approx(sorted(by_hand))
         values = np.array(by_hand)
         spread = np.sqrt(5 / 6 * ((values - values.mean()) ** 2).sum())
-        assert found.interval.high - found.estimate == pytest.approx(2.5706 * spread, rel=0.005)
-        assert found.estimate - found.interval.low == pytest.approx(2.5706 * spread, rel=0.005)
+        assert resampled.interval.high - resampled.estimate == pytest.approx(2.5706 * spread, rel=0.005)
+        assert resampled.estimate - resampled.interval.low == pytest.approx(2.5706 * spread, rel=0.005)
         macro = Aggregate(evaluate(toy, documents_of(*texts)), aggregation="macro")
         assert macro.resampled(METRICS[name]) is None
 
@@ -253,13 +253,13 @@ def test_resamples_of_lines_are_centred_on_the_figure_of_the_files() -> None:
     toy = Toy("a", "b", " ", "ab")
     files = evaluate(toy, documents)
     lines = evaluate(toy, AlignedLines(documents, Alignment(("de", "en"), 5)))
-    found = Aggregate(files, lines=lines).resampled(TOKENS)
+    resampled = Aggregate(files, lines=lines).resampled(TOKENS)
     expected = Aggregate(lines).resampled(TOKENS)
-    assert found is not None
+    assert resampled is not None
     assert expected is not None
     assert lines.units == {"aligned lines": 5}
-    assert found.estimate == Aggregate(files).value(TOKENS) != expected.estimate
-    assert found.values - found.estimate == pytest.approx(expected.values - expected.estimate)
+    assert resampled.estimate == Aggregate(files).value(TOKENS) != expected.estimate
+    assert resampled.values - resampled.estimate == pytest.approx(expected.values - expected.estimate)
     # Two files are too few to resample, and lines are no substitute for files.
     assert Aggregate(files, lines=lines).resampled(METRICS["roundtrip_rate"]) is None
     [in_german] = Aggregate(files, lines=lines).group_resampled([TOKENS], "de")

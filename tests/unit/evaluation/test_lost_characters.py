@@ -40,9 +40,9 @@ def distance(text: str, other: str) -> int:
     ],
 )
 def test_causes_of_loss_of_examples_worked_by_hand(text: str, decoded: str, expected: dict[str, int]) -> None:
-    found = losses_of(text, decoded)
-    assert {cause: count for cause, count in zip(CAUSES, found.by_cause, strict=True) if count} == expected
-    assert found.total == sum(expected.values())
+    losses = losses_of(text, decoded)
+    assert {cause: count for cause, count in zip(CAUSES, losses.by_cause, strict=True) if count} == expected
+    assert losses.total == sum(expected.values())
 
 
 def test_losses_of_short_texts_equal_the_edit_distance() -> None:
@@ -66,9 +66,9 @@ def test_losses_of_long_texts_are_near_the_edit_distance(seed: int) -> None:
 
 def test_texts_align_again_after_a_long_difference() -> None:
     before, between, after = TEXT * 9, "0123456789" * 70, "The end of it all, which is long enough. " * 20
-    found = losses_of(before + between + after, before.lower() + after)
-    assert found.total == distance(before + between + after, before.lower() + after)
-    assert dict(zip(CAUSES, found.by_cause, strict=True))["other"] == len(between)
+    losses = losses_of(before + between + after, before.lower() + after)
+    assert losses.total == distance(before + between + after, before.lower() + after)
+    assert dict(zip(CAUSES, losses.by_cause, strict=True))["other"] == len(between)
 
 
 def test_texts_without_common_characters_are_lost_entirely() -> None:

@@ -100,8 +100,8 @@ def test_unknown_group_is_refused_with_the_known_ones() -> None:
 
 
 def test_mixed_cost_is_the_weighted_sum_of_tokens_per_byte(documents: list[Document]) -> None:
-    found = compared(documents, LETTERS, PAIRS)
-    for one in found.tokenizers:
+    comparison = compared(documents, LETTERS, PAIRS)
+    for one in comparison.tokenizers:
         assert one.mixed is not None
         groups = one.evaluation.groups
         expected = (
@@ -110,7 +110,7 @@ def test_mixed_cost_is_the_weighted_sum_of_tokens_per_byte(documents: list[Docum
         )
         figure = one.mixed.tokens_per_byte
         assert figure.value == pytest.approx(expected)
-    letters, pairs = (tokenizer.mixed for tokenizer in found.tokenizers)
+    letters, pairs = (tokenizer.mixed for tokenizer in comparison.tokenizers)
     assert letters is not None
     assert pairs is not None
     assert letters.tokens_per_byte.value == 1
@@ -166,12 +166,12 @@ def test_aligned_languages_are_resampled_together() -> None:
 
 
 def test_cheapest_tokenizer_is_named_only_if_significant(documents: list[Document]) -> None:
-    found = compared(documents, LETTERS, PAIRS, DROPPING, model=Model(price=2.0))
-    [sentence] = found.mix_summary
+    comparison = compared(documents, LETTERS, PAIRS, DROPPING, model=Model(price=2.0))
+    [sentence] = comparison.mix_summary
     assert sentence.startswith("for x 75 %, y 25 %: of the lossless tokenizers, pairs is the cheapest: ")
     assert "for a million bytes" in sentence
     assert sentence.endswith("less than letters, the second best")
-    value = found.tokenizers[1].mixed
+    value = comparison.tokenizers[1].mixed
     assert value is not None
     assert f"{(value.tokens_per_byte.value or 0) * 2:.4g} for a million bytes" in sentence
     tie = compared(documents, *(Toy("a", "b", " ", letter * 2, name=letter) for letter in "ab"))
@@ -184,12 +184,12 @@ def test_cheapest_tokenizer_is_named_only_if_significant(documents: list[Documen
 
 def test_too_few_units_are_reported_instead_of_an_interval(documents: list[Document]) -> None:
     few = [*drawn("x", [1, 1, 2], number=FEWEST_UNITS - 1), *drawn("y", [4, 4, 1])]
-    found = compared(few, LETTERS, PAIRS)
+    comparison = compared(few, LETTERS, PAIRS)
     assert all(
         tokenizer.mixed is not None and tokenizer.mixed.tokens_per_byte.interval is None
-        for tokenizer in found.tokenizers
+        for tokenizer in comparison.tokenizers
     )
-    assert "no interval: a part was drawn in fewer than 5 units" in found.mix_summary[0]
+    assert "no interval: a part was drawn in fewer than 5 units" in comparison.mix_summary[0]
     enough = compared([*drawn("x", [1, 1, 2], number=FEWEST_UNITS), *drawn("y", [4, 4, 1])], LETTERS, PAIRS)
     assert enough.tokenizers[1].mixed is not None
     assert enough.tokenizers[1].mixed.tokens_per_byte.interval is not None
@@ -197,31 +197,31 @@ def test_too_few_units_are_reported_instead_of_an_interval(documents: list[Docum
 
 def test_part_without_text_gives_no_cost(documents: list[Document]) -> None:
     mix = Mix((Part("x", 0.5, frozenset("x")), Part("w", 0.5, frozenset("w"))))
-    found = compared(documents, LETTERS, PAIRS, mix=mix)
+    comparison = compared(documents, LETTERS, PAIRS, mix=mix)
     assert all(
         tokenizer.mixed is not None and tokenizer.mixed.tokens_per_byte.value is None
-        for tokenizer in found.tokenizers
+        for tokenizer in comparison.tokenizers
     )
-    assert found.mix_summary == ("for x 50 %, w 50 % there is no cost: a part of it has no text",)
+    assert comparison.mix_summary == ("for x 50 %, w 50 % there is no cost: a part of it has no text",)
 
 
 def test_every_output_format_has_the_mix(documents: list[Document]) -> None:
-    found = compared(documents, LETTERS, PAIRS, model=Model(price=3.0, dim=16, layers=1, context=100))
+    comparison = compared(documents, LETTERS, PAIRS, model=Model(price=3.0, dim=16, layers=1, context=100))
     chosen = [METRICS["bytes_per_token"]]
-    mixed_figure = found.tokenizers[1].mixed
+    mixed_figure = comparison.tokenizers[1].mixed
     assert mixed_figure is not None
     value = mixed_figure.tokens_per_byte.value or 0
-    document = comparison_document(found)
+    document = comparison_document(comparison)
     assert document["tokenizers"][1]["mix"]["value"] == value
     assert document["mix"]["shares"] == {"x": 0.75, "y": 0.25}
-    assert document["mix"]["summary"] == list(found.mix_summary)
-    forms = comparison_forms(found, metrics=chosen)
+    assert document["mix"]["summary"] == list(comparison.mix_summary)
+    forms = comparison_forms(comparison, metrics=chosen)
     for form in (forms["markdown"], forms["latex"]):
         text = form().decode().replace("\\ldots{}", "…").replace("\\", "")
         for part in (
             f"{value:.4f}",
             f"{value * 3:,.4g}",
-            found.mix_summary[0],
+            comparison.mix_summary[0],
             "MFLOP/byte",
             "price/M chars",
         ):
@@ -231,7 +231,7 @@ def test_every_output_format_has_the_mix(documents: list[Document]) -> None:
         (row["tokenizer"], row["metric"]): row for row in rows if row["group"] not in ("x", "y", "z")
     }
     assert float(by_metric["pairs", "tokens_per_byte"]["value"]) == value
-    assert float(by_metric["pairs", "relative_tokens"]["value"]) == found.tokenizers[1].relative_tokens
+    assert float(by_metric["pairs", "relative_tokens"]["value"]) == comparison.tokenizers[1].relative_tokens
     assert float(by_metric["pairs", "embedding_bytes"]["value"]) == 5 * 16 * 2
 
 
@@ -239,9 +239,9 @@ def test_every_output_format_has_the_mix(documents: list[Document]) -> None:
 
 
 def test_relative_tokens_have_the_interval_of_the_ratio(documents: list[Document]) -> None:
-    found = compared(documents, LETTERS, PAIRS)
-    one = found.tokenizers[1]
-    tokens = [tokenizer.evaluation.total["tokens"] for tokenizer in found.tokenizers]
+    comparison = compared(documents, LETTERS, PAIRS)
+    one = comparison.tokenizers[1]
+    tokens = [tokenizer.evaluation.total["tokens"] for tokenizer in comparison.tokenizers]
     assert one.relative.value == one.relative_tokens == tokens[1] / tokens[0]
     assert one.relative.difference == pytest.approx(tokens[1] / tokens[0] - 1)
     assert one.relative.interval is not None

@@ -93,15 +93,15 @@ def test_best_lossless_tokenizer_has_a_star_in_every_format(
     documents: list[Document], aggregation: Aggregation
 ) -> None:
     """Whatever the aggregation, a tokenizer that loses text gets no star, though it has the fewest tokens."""
-    found = compared(LETTERS, PAIRS, DROPPING, documents=documents, aggregation=aggregation)
+    comparison = compared(LETTERS, PAIRS, DROPPING, documents=documents, aggregation=aggregation)
     values = {
-        tokenizer.name: tokenizer.figures["bytes_per_token"].value or 0 for tokenizer in found.tokenizers
+        tokenizer.name: tokenizer.figures["bytes_per_token"].value or 0 for tokenizer in comparison.tokenizers
     }
     assert max(values, key=lambda name: values[name]) == "dropping"
-    assert best_of(found.tokenizers, TOKENS) == "pairs"
-    assert starred(found) == dict.fromkeys(starred(found), True)
-    assert found.summary[0].startswith("of the lossless tokenizers, pairs compresses best")
-    assert found.summary[1].startswith("dropping loses ")
+    assert best_of(comparison.tokenizers, TOKENS) == "pairs"
+    assert starred(comparison) == dict.fromkeys(starred(comparison), True)
+    assert comparison.summary[0].startswith("of the lossless tokenizers, pairs compresses best")
+    assert comparison.summary[1].startswith("dropping loses ")
     alone = compared(DROPPING, LETTERS, documents=documents, aggregation=aggregation)
     assert alone.summary[0] == f"only letters is lossless: {values['letters']:.3f} bytes per token"
     assert not any("best" in sentence for sentence in alone.summary)
@@ -122,9 +122,9 @@ def test_best_lossless_tokenizer_has_a_star_in_every_format(
     ids=lambda value: getattr(getattr(value, "info", None), "name", str(value)),
 )
 def test_tie_or_too_few_documents_give_no_star(documents: list[Document], other: Toy, texts: int) -> None:
-    found = compared(PAIRS, other, documents=documents[:texts])
-    assert best_of(found.tokenizers, TOKENS) is None
-    assert starred(found) == dict.fromkeys(starred(found), False)
+    comparison = compared(PAIRS, other, documents=documents[:texts])
+    assert best_of(comparison.tokenizers, TOKENS) is None
+    assert starred(comparison) == dict.fromkeys(starred(comparison), False)
 
 
 def test_single_tokenizer_has_no_star(documents: list[Document]) -> None:
@@ -148,14 +148,14 @@ def test_star_requires_difference_to_every_other_tokenizer() -> None:
 
 
 def test_metric_without_direction_or_interval_is_not_ranked(documents: list[Document]) -> None:
-    found = compared(LETTERS, PAIRS, documents=documents)
+    comparison = compared(LETTERS, PAIRS, documents=documents)
     for name, metric in METRICS.items():
-        best = best_of(found.tokenizers, metric)
+        best = best_of(comparison.tokenizers, metric)
         if best is not None:
             assert metric.direction != "neither"
-            assert all(tokenizer.figures[name].interval is not None for tokenizer in found.tokenizers)
+            assert all(tokenizer.figures[name].interval is not None for tokenizer in comparison.tokenizers)
     assert METRICS["digit_boundary_f1"].direction == "neither"
-    assert best_of(found.tokenizers, METRICS["vocab_utilization"]) is None
+    assert best_of(comparison.tokenizers, METRICS["vocab_utilization"]) is None
 
 
 # --- aligned lines ----------------------------------------------------------------------------
@@ -200,8 +200,8 @@ def test_premiums_and_gini_have_intervals_in_every_format() -> None:
     generator = random.Random(5)
     lines = ["ab" * generator.randint(3, 30) for _ in range(30)]
     documents = parallel_documents(en=lines, de=[line + "a" * generator.randint(0, 9) for line in lines])
-    found = compared(PAIRS, LETTERS, documents=documents, alignment=Alignment(("de", "en"), 30))
-    fairness = found.tokenizers[0].fairness
+    comparison = compared(PAIRS, LETTERS, documents=documents, alignment=Alignment(("de", "en"), 30))
+    fairness = comparison.tokenizers[0].fairness
     assert fairness is not None
     premium, inequality = fairness.premium_interval("de"), fairness.gini_interval
     assert premium is not None
@@ -210,14 +210,14 @@ def test_premiums_and_gini_have_intervals_in_every_format() -> None:
     assert inequality.low < (fairness.gini or 0) < inequality.high
     assert fairness.premium_interval("en") is None
     for form in (
-        printed(found),
-        comparison_forms(found, metrics=[TOKENS])["markdown"]().decode().replace("\\", ""),
+        printed(comparison),
+        comparison_forms(comparison, metrics=[TOKENS])["markdown"]().decode().replace("\\", ""),
     ):
         assert f"{fairness.premiums['de']:.3f}" in form
         assert f"{fairness.gini:.3f}" in form
-    text = comparison_forms(found, metrics=[TOKENS])["latex"]().decode()
+    text = comparison_forms(comparison, metrics=[TOKENS])["latex"]().decode()
     assert f"{fairness.premiums['de']:.3f}" in text
-    rows = list(csv.DictReader(io.StringIO(comparison_forms(found, metrics=[TOKENS])["csv"]().decode())))
+    rows = list(csv.DictReader(io.StringIO(comparison_forms(comparison, metrics=[TOKENS])["csv"]().decode())))
     by_metric = {(row["tokenizer"], row["group"], row["metric"]): row for row in rows}
     assert float(by_metric["pairs", "de", "premium"]["value"]) == fairness.premiums["de"]
     assert float(by_metric["pairs", "de", "premium"]["low"]) == premium.low
@@ -339,13 +339,13 @@ def test_one_language_with_text_has_no_gini() -> None:
 
 
 def test_summary_has_the_paired_interval_of_a_difference(documents: list[Document]) -> None:
-    found = compared(LETTERS, PAIRS, documents=documents)
-    pairs, letters = found.tokenizers[1], found.tokenizers[0]
+    comparison = compared(LETTERS, PAIRS, documents=documents)
+    pairs, letters = comparison.tokenizers[1], comparison.tokenizers[0]
     low, high = pairs.figures["bytes_per_token"].difference_interval or (0.0, 0.0)
     more = (pairs.figures["bytes_per_token"].difference or 0) * 100
     said = f"{more:.1f} % ({low * 100:.1f}…{high * 100:.1f}) more than {letters.name}, the second best"
-    assert found.summary[0].endswith(said)
-    for form in (printed(found), comparison_forms(found, metrics=[TOKENS])["markdown"]().decode()):
+    assert comparison.summary[0].endswith(said)
+    for form in (printed(comparison), comparison_forms(comparison, metrics=[TOKENS])["markdown"]().decode()):
         assert said in form.replace("\\", "")
 
 

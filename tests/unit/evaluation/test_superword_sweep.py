@@ -40,15 +40,15 @@ def test_phrase_becomes_one_token_as_worked_by_hand(tmp_path: Path) -> None:
     # merge: "ab " (twice per text), then "ab ab "; with two digits, three tokens.
     path = tmp_path / "texts.jsonl"
     path.write_text("".join(f'{{"text": "ab ab {number}"}}\n' for number in range(10, 50)))
-    found = sweep_superwords(
+    sweep = sweep_superwords(
         hold_out(open_corpus(path)), [257], vocab_size=259, options={"min_frequency": 30}
     )
-    assert [(point.superwords, point.found.bytes_per_token) for point in found.points] == [
+    assert [(point.superwords, point.found.bytes_per_token) for point in sweep.points] == [
         (257, pytest.approx(8 / 3)),
         (259, 1.6),
     ]
-    assert [point.found.is_filled for point in found.points] == [True, False]
-    across, plain = (point.found.figures["bytes_per_token"] for point in found.points)
+    assert [point.found.is_filled for point in sweep.points] == [True, False]
+    across, plain = (point.found.figures["bytes_per_token"] for point in sweep.points)
     assert across.difference == pytest.approx(8 / 3 / 1.6 - 1)
     assert plain.difference is None
 
@@ -57,31 +57,31 @@ def test_phrase_becomes_one_token_as_worked_by_hand(tmp_path: Path) -> None:
     "options", [{}, {"special_tokens": ("<a>",), "pattern": "gpt2"}], ids=["plain", "options"]
 )
 def test_each_point_equals_a_separate_training(holdout: Holdout, options: dict[str, Any]) -> None:
-    found = sweep_superwords(holdout, [600, 300, 600], vocab_size=700, options=options)
-    assert [point.superwords for point in found.points] == [300, 600, 700]
+    sweep = sweep_superwords(holdout, [600, 300, 600], vocab_size=700, options=options)
+    assert [point.superwords for point in sweep.points] == [300, 600, 700]
     backend = get_backend("bpe")
-    for point in found.points[:-1]:
+    for point in sweep.points[:-1]:
         config = backend.config_type(vocab_size=700, superwords=point.superwords, **options)
         tokenizer = backend.train(holdout.training, config, progress=no_progress)
         assert point.found.tokens == tokens_of(tokenizer, holdout)
     [plain] = sweep_sizes(holdout, [700], options=options).points
-    last = found.points[-1].found
+    last = sweep.points[-1].found
     assert last.tokens == plain.tokens
     assert last.figures == plain.figures
-    for point in found.points[:-1]:
+    for point in sweep.points[:-1]:
         assert point.found.figures["bytes_per_token"].difference == pytest.approx(
             last.tokens / point.found.tokens - 1
         )
 
 
 def test_every_output_format_has_every_point(holdout: Holdout) -> None:
-    found = sweep_superwords(holdout, [300], vocab_size=400)
-    document = orjson.loads(orjson.dumps(superword_sweep_document(found)))
+    sweep = sweep_superwords(holdout, [300], vocab_size=400)
+    document = orjson.loads(orjson.dumps(superword_sweep_document(sweep)))
     assert document["schema"] == "tokbench.superword-sweep/1"
     assert document["vocab_size"] == 400
     values = {point["superwords"]: point["bytes_per_token"] for point in document["points"]}
-    assert values == {point.superwords: point.found.bytes_per_token for point in found.points}
-    curve = superword_curve(found)
+    assert values == {point.superwords: point.found.bytes_per_token for point in sweep.points}
+    curve = superword_curve(sweep)
     assert {size: value for size, value, group in curve if group == "all text"} == values
     assert {group for _, _, group in curve} == {"all text", "de", "en"}
     chart = sweep_chart(curve, None, title="Where", axis="after")

@@ -67,11 +67,11 @@ def test_threads_are_those_of_the_training_too(holdout: Holdout) -> None:
     ids=["plain", "special", "none", "short"],
 )
 def test_one_training_equals_separate_trainings(holdout: Holdout, options: dict[str, Any]) -> None:
-    found = sweep_sizes(holdout, SIZES, options=options)
-    assert found.trainings == 1
-    assert [point.vocab_size for point in found.points] == SIZES
+    sweep = sweep_sizes(holdout, SIZES, options=options)
+    assert sweep.trainings == 1
+    assert [point.vocab_size for point in sweep.points] == SIZES
     documents = list(holdout.held_out)
-    for point in found.points:
+    for point in sweep.points:
         tokenizer = retrained(holdout, point.vocab_size, **options)
         assert tokenizer.info.vocab_size == point.vocab_size
         tokens: dict[str, int] = {}
@@ -84,14 +84,14 @@ def test_one_training_equals_separate_trainings(holdout: Holdout, options: dict[
         assert {group: figure.value for group, figure in point.groups.items()} == {
             group: sizes[group] / tokens[group] for group in sorted(sizes)
         }
-    assert found.num_bytes == sum(len(document.text.encode()) for document in documents)
-    assert found.documents == len(documents)
+    assert sweep.num_bytes == sum(len(document.text.encode()) for document in documents)
+    assert sweep.documents == len(documents)
 
 
 def test_base_vocabulary_is_a_valid_size(holdout: Holdout) -> None:
-    found = sweep_sizes(holdout, [256, 300])
-    assert found.points[0].tokens == found.num_bytes
-    assert found.points[0].bytes_per_token == 1
+    sweep = sweep_sizes(holdout, [256, 300])
+    assert sweep.points[0].tokens == sweep.num_bytes
+    assert sweep.points[0].bytes_per_token == 1
     only = sweep_sizes(holdout, [256])
     assert only.recommended == 256
     assert only.reason == "it is the only size that was tried"
@@ -141,9 +141,9 @@ def test_sizes_beyond_the_text_are_reported(tmp_path: Path) -> None:
 
 
 def test_other_algorithms_are_trained_for_each_size(holdout: Holdout) -> None:
-    found = sweep_sizes(holdout, [1500, 1800], backend="wordpiece")
-    assert found.trainings == 2
-    for point in found.points:
+    sweep = sweep_sizes(holdout, [1500, 1800], backend="wordpiece")
+    assert sweep.trainings == 2
+    for point in sweep.points:
         tokenizer = retrained(holdout, point.vocab_size, backend="wordpiece")
         assert point.tokens == sum(len(tokenizer.encode(document.text)) for document in holdout.held_out)
 
@@ -199,9 +199,9 @@ def test_size_that_was_not_reached_is_neither_knee_nor_recommended() -> None:
     points = curve(0.3, 0.2)
     cut = SweepPoint(4100, 1, points[-1].bytes_per_token, {}, is_filled=False)
     assert knee_of([*points, cut]) is None
-    found = recommend([*points, cut], model=Model())
-    assert found.vocab_size == 4000
-    assert "of these sizes the text fills no larger one" in found.reason
+    recommendation = recommend([*points, cut], model=Model())
+    assert recommendation.vocab_size == 4000
+    assert "of these sizes the text fills no larger one" in recommendation.reason
 
 
 def test_lossy_size_is_not_recommended() -> None:
@@ -213,18 +213,21 @@ def test_lossy_size_is_not_recommended() -> None:
 
 
 def test_recommended_size_is_the_smallest_whose_doubling_gains_little() -> None:
-    found = recommend(points_of((1000, 2.0), (2000, 2.5), (4000, 2.53), (8000, 3.0)), model=Model())
-    assert found.vocab_size == 2000
-    assert found.reason == "from 2,000 to 4,000 tokens a token holds 1.2 % more bytes, under 2 % a doubling"
+    recommendation = recommend(points_of((1000, 2.0), (2000, 2.5), (4000, 2.53), (8000, 3.0)), model=Model())
+    assert recommendation.vocab_size == 2000
+    assert (
+        recommendation.reason
+        == "from 2,000 to 4,000 tokens a token holds 1.2 % more bytes, under 2 % a doubling"
+    )
 
 
 def test_gain_is_counted_per_doubling() -> None:
     """The gain is counted per doubling: a step from 4,000 to 16,000 tokens counts as two of them."""
     assert recommend(points_of((4000, 2.0), (16000, 2.0 * 1.03**2)), model=Model()).vocab_size == 16000
     assert recommend(points_of((4000, 2.0), (16000, 2.0 * 1.019**2)), model=Model()).vocab_size == 4000
-    found = recommend(points_of((4096, 2.0), (65536, 2.0 * 1.1**4)), model=Model())
-    assert found.vocab_size == 65536
-    assert "at the end 10.0 %" in found.reason
+    recommendation = recommend(points_of((4096, 2.0), (65536, 2.0 * 1.1**4)), model=Model())
+    assert recommendation.vocab_size == 65536
+    assert "at the end 10.0 %" in recommendation.reason
 
 
 def test_recommended_size_depends_on_the_model_width() -> None:
@@ -243,10 +246,10 @@ def test_recommended_size_depends_on_the_model_width() -> None:
 
 
 def test_figures_and_intervals_equal_those_of_a_comparison(corpus: Corpus, holdout: Holdout) -> None:
-    found = sweep_sizes(holdout, [300, 700])
+    sweep = sweep_sizes(holdout, [300, 700])
     compared = compare(corpus, backends=["bpe"], vocab_size=300, times=False)
     figures = compared.tokenizers[0].figures
-    first, second = found.points
+    first, second = sweep.points
     for name in SWEPT:
         assert first.figures[name].value == figures[name].value
         assert first.figures[name].interval == figures[name].interval
@@ -263,11 +266,11 @@ def test_figures_and_intervals_equal_those_of_a_comparison(corpus: Corpus, holdo
             by_group[group]["bytes_per_token"].value,
             by_group[group]["bytes_per_token"].interval,
         )
-    assert found.group_interval_gaps == compared.group_interval_gaps
+    assert sweep.group_interval_gaps == compared.group_interval_gaps
     assert {group for group, figure in first.groups.items() if figure.interval is None} == set(
-        found.group_interval_gaps
+        sweep.group_interval_gaps
     )
-    assert {"en", "de", "ja"}.isdisjoint(found.group_interval_gaps)
+    assert {"en", "de", "ja"}.isdisjoint(sweep.group_interval_gaps)
     english = second.groups["en"]
     assert english.difference == pytest.approx((english.value or 0) / (first.groups["en"].value or 1) - 1)
     assert english.is_distinguishable
@@ -276,11 +279,11 @@ def test_figures_and_intervals_equal_those_of_a_comparison(corpus: Corpus, holdo
 
 
 def test_lossy_tokenizer_is_recommended_at_no_size(holdout: Holdout) -> None:
-    found = sweep_sizes(holdout, [1500, 1800], backend="wordpiece")
-    assert found.recommended is None
-    lost = found.points[-1].figures["character_error_rate"].value or 0
-    assert found.reason == f"at every size text is lost, at 1,800 tokens {lost * 100:.1f} % of the characters"
-    assert not any(point.keeps_text for point in found.points)
+    sweep = sweep_sizes(holdout, [1500, 1800], backend="wordpiece")
+    assert sweep.recommended is None
+    lost = sweep.points[-1].figures["character_error_rate"].value or 0
+    assert sweep.reason == f"at every size text is lost, at 1,800 tokens {lost * 100:.1f} % of the characters"
+    assert not any(point.keeps_text for point in sweep.points)
 
 
 @pytest.mark.parametrize(
@@ -309,14 +312,14 @@ def test_malformed_sizes_are_refused(text: str) -> None:
 
 
 def test_json_and_csv_have_every_point(holdout: Holdout) -> None:
-    found = sweep_sizes(holdout, [300, 600], model=Model(dim=10))
-    document = orjson.loads(orjson.dumps(sweep_document(found)))
+    sweep = sweep_sizes(holdout, [300, 600], model=Model(dim=10))
+    document = orjson.loads(orjson.dumps(sweep_document(sweep)))
     assert document["schema"] == "tokbench.sweep/1"
     assert [point["embedding_parameters"] for point in document["points"]] == [3000, 6000]
-    rows = list(csv.DictReader(io.StringIO(sweep_forms(found)["csv"]().decode())))
-    assert len(rows) == 2 * (1 + len(found.points[0].groups))
+    rows = list(csv.DictReader(io.StringIO(sweep_forms(sweep)["csv"]().decode())))
+    assert len(rows) == 2 * (1 + len(sweep.points[0].groups))
     all_text = [row for row in rows if not row["group"]]
-    for point, row in zip(found.points, all_text, strict=True):
+    for point, row in zip(sweep.points, all_text, strict=True):
         assert float(row["bytes_per_token"]) == point.bytes_per_token
         interval = point.figures["bytes_per_token"].interval
         assert interval == (float(row["low"]), float(row["high"]))

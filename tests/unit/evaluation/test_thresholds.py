@@ -112,9 +112,9 @@ def test_value_equal_to_the_limit_passes() -> None:
 
 def test_every_tokenizer_is_checked_against_every_threshold() -> None:
     comparison = compared(LETTERS, PAIRS)
-    found = check_comparison(comparison, [Threshold("bytes_per_token", "x", "min", 1.2)])
-    assert [(check.tokenizer, check.passed) for check in found] == [("letters", False), ("pairs", True)]
-    assert [check.value for check in found] == [1, 7 / 5]
+    results = check_comparison(comparison, [Threshold("bytes_per_token", "x", "min", 1.2)])
+    assert [(check.tokenizer, check.passed) for check in results] == [("letters", False), ("pairs", True)]
+    assert [check.value for check in results] == [1, 7 / 5]
     only = Threshold("bytes_per_token", None, "min", 0, tokenizer="pairs")
     assert [check.tokenizer for check in check_comparison(comparison, [only])] == ["pairs"]
 
@@ -198,8 +198,8 @@ def test_unchanged_tokenizer_passes_without_tolerance() -> None:
 def test_groups_premium_and_gini_can_fail() -> None:
     better = compared(Toy("a", "b", "bb", " ", name="mine"), documents=PARALLEL)
     worse = compared(Toy("a", "b", " ", name="mine"), documents=PARALLEL)
-    found = check_comparison(worse, saved_thresholds(saved(better), "mine"))
-    failed = {finding.threshold.figure for finding in found if not finding.passed}
+    results = check_comparison(worse, saved_thresholds(saved(better), "mine"))
+    failed = {finding.threshold.figure for finding in results if not finding.passed}
     assert {"bytes_per_token", "de:bytes_per_token", "premium", "de:premium", "gini"} <= failed
     assert not {"en:bytes_per_token", "x:bytes_per_token"} & failed
 
@@ -341,11 +341,11 @@ def test_foreign_baseline_document_is_refused(document: Any) -> None:
 
 
 def test_json_has_every_finding() -> None:
-    found = check_comparison(
+    results = check_comparison(
         compared(LETTERS),
         [parse_threshold("unk_rate=0", bound="max"), parse_threshold("gini=1", bound="max")],
     )
-    document = checked_document(Checked(found, "pooled", ("a note",)))
+    document = checked_document(Checked(results, "pooled", ("a note",)))
     assert document["schema"] == "tokbench.check/1"
     assert document["passed"] is False
     assert [finding["value"] for finding in document["findings"]] == [1 / 11, None]
@@ -354,11 +354,11 @@ def test_json_has_every_finding() -> None:
 
 def test_junit_is_well_formed_for_any_name() -> None:
     odd = Toy("a", name='<&">\x00\u2028é')
-    found = check_comparison(
+    results = check_comparison(
         compared(odd),
         [parse_threshold("unk_rate=0", bound="max"), parse_threshold("x:unk_rate=1", bound="max")],
     )
-    suite = ET.fromstring(as_junit(found))  # written by us
+    suite = ET.fromstring(as_junit(results))  # written by us
     assert suite.attrib["tests"] == "2"
     assert suite.attrib["failures"] == "1"
     failed, kept = suite.findall("testcase")

@@ -50,7 +50,7 @@ def entry(content: str, **flags: bool) -> dict[str, Any]:
 
 
 def test_roles_are_read_in_every_form() -> None:
-    found = parsed(
+    config = parsed(
         bos_token="<s>",
         eos_token={"__type": "AddedToken", "content": "</s>", "lstrip": True},
         pad_token=None,
@@ -58,11 +58,11 @@ def test_roles_are_read_in_every_form() -> None:
         additional_special_tokens=["<a>", entry("<b>"), "<a>"],
         add_bos_token=True,
     )
-    assert found.roles == {"bos": "<s>", "eos": "</s>"}
-    assert found.named_tokens == {"image_token": "<image>"}
-    assert found.additional_special_tokens == ("<a>", "<b>")
-    assert (found.add_bos_token, found.add_eos_token) == (True, None)
-    assert found.problems == ()
+    assert config.roles == {"bos": "<s>", "eos": "</s>"}
+    assert config.named_tokens == {"image_token": "<image>"}
+    assert config.additional_special_tokens == ("<a>", "<b>")
+    assert (config.add_bos_token, config.add_eos_token) == (True, None)
+    assert config.problems == ()
 
 
 def test_extra_special_tokens_of_transformers_5_are_read() -> None:
@@ -73,14 +73,14 @@ def test_extra_special_tokens_of_transformers_5_are_read() -> None:
 
 
 def test_added_tokens_keep_their_flags() -> None:
-    found = parsed(
+    config = parsed(
         added_tokens_decoder={
             "9": entry("<mask>", lstrip=True),
             "7": {"content": "  ", "special": False},
             "8": entry("\n", special=False, normalized=False, rstrip=True, single_word=True),
         }
     )
-    assert found.added_tokens == (
+    assert config.added_tokens == (
         AddedToken(id=7, content="  ", special=False, normalized=True),
         AddedToken(id=8, content="\n", special=False, rstrip=True, single_word=True),
         AddedToken(id=9, content="<mask>", lstrip=True),
@@ -147,19 +147,19 @@ ODD = [
 
 @pytest.mark.parametrize(("key", "value"), ODD)
 def test_field_of_the_wrong_type_is_ignored_and_reported(key: str, value: Any) -> None:
-    found = parsed(**{key: value, "eos_token": "</s>"})
-    assert found.roles == {"eos": "</s>"}
-    assert len(found.problems) == 1
-    assert found.problems[0].startswith("tokenizer_config.json: ")
-    assert len(found.problems[0]) < 120
+    config = parsed(**{key: value, "eos_token": "</s>"})
+    assert config.roles == {"eos": "</s>"}
+    assert len(config.problems) == 1
+    assert config.problems[0].startswith("tokenizer_config.json: ")
+    assert len(config.problems[0]) < 120
 
 
 def test_one_or_several_generation_ids_are_read() -> None:
-    found = parse_generation_config(
+    config = parse_generation_config(
         {"bos_token_id": 1, "eos_token_id": [2, 5, 2], "pad_token_id": "0", "temperature": 0.6}, name="g"
     )
-    assert found.generation_ids == {"bos": (1,), "eos": (2, 5)}
-    assert found.problems == ("g: pad_token_id is not an id, and is left out",)
+    assert config.generation_ids == {"bos": (1,), "eos": (2, 5)}
+    assert config.problems == ("g: pad_token_id is not an id, and is left out",)
 
 
 # --- writing ----------------------------------------------------------------------------------
@@ -215,9 +215,9 @@ def test_single_template_is_written_to_its_own_file() -> None:
 
 
 def test_unlisted_special_tokens_are_added() -> None:
-    made = with_special_tokens(WHOLE, {"<s>": 1, "<b>": 5})
-    assert [token.id for token in made.added_tokens] == [1, 2, 5, 9]
-    assert made.additional_special_tokens == ("<a>",)
+    config = with_special_tokens(WHOLE, {"<s>": 1, "<b>": 5})
+    assert [token.id for token in config.added_tokens] == [1, 2, 5, 9]
+    assert config.additional_special_tokens == ("<a>",)
     bare = with_special_tokens(TokenizerConfig(roles={"eos": "<b>"}), {"<c>": 6, "<b>": 5})
     assert bare.additional_special_tokens == ("<c>",)
     assert [token.content for token in bare.added_tokens] == ["<b>", "<c>"]
@@ -227,9 +227,9 @@ def test_unlisted_special_tokens_are_added() -> None:
 
 
 def test_folder_without_configuration_has_none(tmp_path: Path) -> None:
-    found = read_config(tmp_path)
-    assert not found
-    assert found.problems == ()
+    config = read_config(tmp_path)
+    assert not config
+    assert config.problems == ()
     assert config_paths(tmp_path) == ()
 
 
@@ -238,10 +238,10 @@ def test_special_tokens_map_counts_without_added_tokens_decoder(tmp_path: Path) 
     written(
         tmp_path, tokenizer_config={"eos_token": "<end>", "bos_token": "<s>"}, special_tokens_map=specials
     )
-    found = read_config(tmp_path)
-    assert found.roles == {"bos": "<s>", "eos": "</s>", "pad": "<pad>"}
-    assert found.additional_special_tokens == ("<a>",)
-    assert found.problems == (
+    config = read_config(tmp_path)
+    assert config.roles == {"bos": "<s>", "eos": "</s>", "pad": "<pad>"}
+    assert config.additional_special_tokens == ("<a>",)
+    assert config.problems == (
         "tokenizer_config.json says that eos is '<end>', and special_tokens_map.json '</s>', which is used",
     )
 
@@ -266,18 +266,18 @@ def test_added_tokens_take_their_flags_from_the_roles(tmp_path: Path) -> None:
 
 def test_added_tokens_with_invalid_or_duplicate_ids_are_refused(tmp_path: Path) -> None:
     written(tmp_path, added_tokens={"<a>": 7, "<b>": 7, "<c>": "8", "": 9, "<d>": 10**12})
-    found = read_config(tmp_path)
-    assert [token.content for token in found.added_tokens] == ["<a>"]
-    assert len(found.problems) == 4
+    config = read_config(tmp_path)
+    assert [token.content for token in config.added_tokens] == ["<a>"]
+    assert len(config.problems) == 4
 
 
 def test_template_files_override_the_configuration(tmp_path: Path) -> None:
     written(tmp_path, tokenizer_config={"chat_template": "old"}, chat_template="new\r\nline\r")
     (tmp_path / "additional_chat_templates").mkdir()
     written(tmp_path / "additional_chat_templates", tool_use="tools", rag="documents")
-    found = read_config(tmp_path)
-    assert found.chat_templates == {"default": "new\nline\n", "rag": "documents", "tool_use": "tools"}
-    assert found.problems == (
+    config = read_config(tmp_path)
+    assert config.chat_templates == {"default": "new\nline\n", "rag": "documents", "tool_use": "tools"}
+    assert config.problems == (
         "tokenizer_config.json has other chat templates than the .jinja files, which are used",
     )
     assert [path.name for path in config_paths(tmp_path)] == [
@@ -289,9 +289,9 @@ def test_processor_template_is_used_without_another_one(tmp_path: Path) -> None:
     written(tmp_path, chat_template={"chat_template": "of the processor"})
     assert read_config(tmp_path).chat_templates == {"default": "of the processor"}
     written(tmp_path, tokenizer_config={"chat_template": "of the tokenizer"})
-    found = read_config(tmp_path)
-    assert found.chat_templates == {"default": "of the tokenizer"}
-    assert "another chat template" in found.problems[0]
+    config = read_config(tmp_path)
+    assert config.chat_templates == {"default": "of the tokenizer"}
+    assert "another chat template" in config.problems[0]
 
 
 @pytest.mark.parametrize("name", ["tokenizer_config.json", "added_tokens.json", "chat_template.jinja"])
@@ -321,7 +321,7 @@ def test_damaged_file_is_ignored_and_reported(tmp_path: Path, name: str, damage:
                 "digits": b'{"a": ' + b"9" * 5000 + b"}",
             }
             place.write_bytes(data[damage])
-    found = read_config(tmp_path)
-    assert found.generation_ids == {"eos": (2,)}
-    assert len(found.problems) == 1
-    assert found.problems[0].startswith(f"{name} is left out: ")
+    config = read_config(tmp_path)
+    assert config.generation_ids == {"eos": (2,)}
+    assert len(config.problems) == 1
+    assert config.problems[0].startswith(f"{name} is left out: ")

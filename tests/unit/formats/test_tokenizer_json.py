@@ -205,10 +205,10 @@ def test_transformers_opens_a_folder_without_special_tokens(tmp_path: Path, tran
 
 def test_an_empty_token_keeps_its_id() -> None:
     """Whisper's vocabulary has an empty token: no text is encoded to it, and it decodes to nothing."""
-    made = dump_byte_level_bpe(
+    data = dump_byte_level_bpe(
         tokens=[*BYTES, b"", b"ab"], merges=[(97, 98)], special_tokens={}, pattern=None
     )
-    tokenizer = tokenizers.Tokenizer.from_str(made.decode())
+    tokenizer = tokenizers.Tokenizer.from_str(data.decode())
     assert tokenizer.encode("ab").ids == [257]
     assert tokenizer.decode([97, 256, 98]) == "ab"
     assert tokenizer.encode("").ids == []

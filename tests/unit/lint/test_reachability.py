@@ -63,17 +63,22 @@ def seen(target: LintTarget, texts: list[str] = TEXTS) -> set[int]:
 
 def check(target: LintTarget, texts: list[str] = TEXTS) -> Reachability:
     """Return the verdicts after checking that no short text contradicts any of them."""
-    found = analyse(target)
+    reachability = analyse(target)
     short = seen(target, texts) & target.ordinary.keys()
-    assert short <= {*found.witnesses, *found.undecided}
-    assert not short & found.unreachable.keys()
-    for id, text in found.witnesses.items():
+    assert short <= {*reachability.witnesses, *reachability.undecided}
+    assert not short & reachability.unreachable.keys()
+    for id, text in reachability.witnesses.items():
         assert id in target.tokenizer.encode(text)
-    verdicts = [found.witnesses.keys(), found.unreachable.keys(), found.by_design.keys(), {*found.undecided}]
+    verdicts = [
+        reachability.witnesses.keys(),
+        reachability.unreachable.keys(),
+        reachability.by_design.keys(),
+        {*reachability.undecided},
+    ]
     for one, other in pairwise(verdicts):
         assert not set(one) & set(other)
     assert set().union(*verdicts) == target.ordinary.keys()
-    return found
+    return reachability
 
 
 PARTS = st.sampled_from(sorted({text.encode() for text in TEXTS if len(text) <= 2}))
@@ -84,14 +89,14 @@ MERGES = st.lists(st.tuples(PARTS, PARTS), min_size=1, max_size=8)
 def test_verdicts_on_merges_agree_with_all_short_texts(
     pairs: list[tuple[bytes, bytes]], pattern: str
 ) -> None:
-    found = check(target_of_bpe(described(pairs, pattern)))
-    assert pattern == "custom" or found.undecided == ()
+    reachability = check(target_of_bpe(described(pairs, pattern)))
+    assert pattern == "custom" or reachability.undecided == ()
 
 
 @given(MERGES, st.sampled_from(sorted(PATTERNS)))
 def test_verdicts_on_ranks_agree_with_all_short_texts(pairs: list[tuple[bytes, bytes]], pattern: str) -> None:
-    found = check(target_of_bpe(described(pairs, pattern, whole_tokens_first=True)))
-    assert pattern == "custom" or found.undecided == ()
+    reachability = check(target_of_bpe(described(pairs, pattern, whole_tokens_first=True)))
+    assert pattern == "custom" or reachability.undecided == ()
 
 
 PROSE = ["".join(text) for size in range(1, 5) for text in product("as' \n1A/", repeat=size)]
@@ -140,10 +145,10 @@ def test_verdicts_on_unigram_agree_with_all_short_texts(scores: dict[str, float]
     pieces = {"<unk>": 0.0, "a": -4.0, "b": -3.0, "1": -5.0, " ": -3.0} | scores
     model = {"type": "Unigram", "unk_id": 0, "vocab": [list(item) for item in pieces.items()]}
     target = opened_document(huggingface.document(model))
-    found = analyse(target)
+    reachability = analyse(target)
     short = seen(target) & target.ordinary.keys()
-    assert short <= {*found.witnesses, *found.undecided}
-    assert not short & found.unreachable.keys()
+    assert short <= {*reachability.witnesses, *reachability.undecided}
+    assert not short & reachability.unreachable.keys()
 
 
 WORDS = st.sets(st.sampled_from([text for text in TEXTS if len(text) <= 3 and " " not in text]), max_size=6)
@@ -160,10 +165,10 @@ def test_verdicts_on_wordpiece_agree_with_all_short_texts(first: set[str], insid
         "vocab": {piece: id for id, piece in enumerate(pieces)},
     }
     target = opened_document(huggingface.document(model, pre_tokenizer={"type": "BertPreTokenizer"}))
-    found = analyse(target)
+    reachability = analyse(target)
     short = seen(target) & target.ordinary.keys()
-    assert short <= {*found.witnesses, *found.undecided}
-    assert not short & found.unreachable.keys()
+    assert short <= {*reachability.witnesses, *reachability.undecided}
+    assert not short & reachability.unreachable.keys()
 
 
 def opened_document(document: dict[str, Any]) -> LintTarget:
@@ -231,13 +236,13 @@ def test_added_token_that_hides_a_token_is_named(tmp_path: Path) -> None:
 def test_incomplete_tokens_have_valid_texts_as_witnesses(tmp_path: Path) -> None:
     document = byte_level((b"\xe4", b"\xb8"), (b"\xbd", b"\xe5"), (b"\xff", b"a"))
     target = target_of(document, tmp_path)
-    found = analyse(target)
+    reachability = analyse(target)
     ids = {piece: id for id, piece in target.ordinary.items()}
     for piece in (b"\xe4\xb8", b"\xbd\xe5"):
-        assert piece in found.witnesses[ids[piece]].encode()
-        assert ids[piece] in target.tokenizer.encode(found.witnesses[ids[piece]])
+        assert piece in reachability.witnesses[ids[piece]].encode()
+        assert ids[piece] in target.tokenizer.encode(reachability.witnesses[ids[piece]])
     assert cause_of(target, b"\xffa")[0] is Cause.NOT_TEXT
-    assert ids[b"\xff"] in found.by_design
+    assert ids[b"\xff"] in reachability.by_design
 
 
 def test_unknown_piece_is_unused_by_design(tmp_path: Path) -> None:
@@ -267,11 +272,11 @@ def test_token_ending_inside_a_character_depends_on_its_neighbours(
     ends = [bytes([end]) for end in range(0x80, 0xC0) if end != leaving_out]
     merges = *((b"\xc3", end) for end in ends), ("a", b"\xc3")
     target = target_of(byte_level(*merges, pre_tokenizer=pre_tokenizer), tmp_path)
-    found = analyse(target)
+    reachability = analyse(target)
     [id] = [id for id, token in target.ordinary.items() if token == b"a\xc3"]
-    assert (id in found.unreachable) == (leaving_out is None)
-    assert (id in found.witnesses) == (leaving_out is not None)
-    assert not found.undecided
+    assert (id in reachability.unreachable) == (leaving_out is None)
+    assert (id in reachability.witnesses) == (leaving_out is not None)
+    assert not reachability.undecided
 
 
 @pytest.mark.parametrize("pre_tokenizer", STEPS.values(), ids=STEPS)
@@ -305,9 +310,9 @@ def test_text_between_two_matches_is_a_pretoken(tmp_path: Path, pattern: str, ex
 
 def test_some_tokens_are_reachable_only_in_context(tmp_path: Path) -> None:
     target = target_of(byte_level((b"\xe4", b"\xb8")), tmp_path)
-    found = analyse(target)
-    assert found.only_in_context > 0
-    assert outcome_of("unreachable-token", target).figures["only_in_context"] == found.only_in_context
+    reachability = analyse(target)
+    assert reachability.only_in_context > 0
+    assert outcome_of("unreachable-token", target).figures["only_in_context"] == reachability.only_in_context
 
 
 @pytest.mark.parametrize(

@@ -59,20 +59,20 @@ def test_valid_template_has_no_findings(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_planted_fault_is_found(tmp_path: Path, rule: str, template: str, evidence: str) -> None:
-    found = findings_of(rule, target(tmp_path, template))
-    assert any(evidence in finding.evidence for finding in found), found
-    assert not any(finding.evidence.startswith(finding.subject) for finding in found)
+    findings = findings_of(rule, target(tmp_path, template))
+    assert any(evidence in finding.evidence for finding in findings), findings
+    assert not any(finding.evidence.startswith(finding.subject) for finding in findings)
 
 
 def test_tool_template_need_not_render_other_conversations(tmp_path: Path) -> None:
     tools = "{% for tool in tools %}{{ tool.name }}{% endfor %}" + CHATML
     own = [{"name": "default", "template": CHATML}, {"name": "tool_use", "template": tools}]
-    found = findings_of(
+    findings = findings_of(
         "template-refuses",
         target(tmp_path, None, beside={"tokenizer_config.json": {"eos_token": END, "chat_template": own}}),
     )
-    assert any("one exchange: " in finding.evidence for finding in found)
-    assert {finding.severity for finding in found} == {Severity.NOTE}
+    assert any("one exchange: " in finding.evidence for finding in findings)
+    assert {finding.severity for finding in findings} == {Severity.NOTE}
 
 
 def test_null_content_is_an_error_if_tool_calls_are_written(tmp_path: Path) -> None:

@@ -174,9 +174,9 @@ def test_trainings_of_the_library_are_replayed(made: Callable[[], bytes], tmp_pa
     document = json.loads(made())
     document["model"]["merges"].append(document["model"]["merges"].pop(3))
     changed = target_of(document, tmp_path / "changed", corpus=texts)
-    found = findings_of("merge-not-best", changed)
-    assert found[0].details["rank"] == 3
-    assert len(found) < 40  # the other findings are merges whose counts the move changed
+    findings = findings_of("merge-not-best", changed)
+    assert findings[0].details["rank"] == 3
+    assert len(findings) < 40  # the other findings are merges whose counts the move changed
 
 
 def test_rule_is_skipped_for_unknown_pretokens(tmp_path: Path) -> None:

@@ -83,8 +83,8 @@ def test_unused_early_merges_are_found(tmp_path: Path, monkeypatch: pytest.Monke
     target = target_of(
         document, tmp_path, corpus=["ab " * 20 + " ".join(f"{chr(code)}z" for code in range(100, 120))]
     )
-    found = findings_of("unused-token", target)
-    assert found == ()  # the first half of the vocabulary is bytes
+    findings = findings_of("unused-token", target)
+    assert findings == ()  # the first half of the vocabulary is bytes
     assert outcome_of("unused-token", target).figures["never_used"] > 0
     monkeypatch.setattr(vocabulary_rules, "_LEAST_TOKENS", 10_000)
     assert "fewer than 10,000" in (outcome_of("unused-token", target).skipped or "")

@@ -47,20 +47,22 @@ def asked(code: str, *, choice: str | None, folder: Path | None = None) -> subpr
 
 @pytest.mark.parametrize("choice", [None, "", "auto", "native"])
 def test_compiled_kernel_runs_if_installed(native: object, choice: str | None) -> None:
-    found = asked(ASK, choice=choice)
-    assert (found.stdout, found.stderr) == ("native native\n", "")
+    process = asked(ASK, choice=choice)
+    assert (process.stdout, process.stderr) == ("native native\n", "")
 
 
 def test_python_kernel_runs_on_demand_with_one_message() -> None:
-    found = asked(ASK, choice="python")
-    assert found.stdout == "python python\n"
-    assert found.stderr == "tokbench: running the slow Python kernel (TOKBENCH_KERNEL=python)\n"
+    process = asked(ASK, choice="python")
+    assert process.stdout == "python python\n"
+    assert process.stderr == "tokbench: running the slow Python kernel (TOKBENCH_KERNEL=python)\n"
 
 
 def test_python_kernel_runs_without_the_compiled_one_with_one_message() -> None:
-    found = asked(WITHOUT_NATIVE + ASK, choice="auto")
-    assert found.stdout == "python python\n"
-    assert found.stderr == "tokbench: running the slow Python kernel (the compiled kernel is not installed)\n"
+    process = asked(WITHOUT_NATIVE + ASK, choice="auto")
+    assert process.stdout == "python python\n"
+    assert (
+        process.stderr == "tokbench: running the slow Python kernel (the compiled kernel is not installed)\n"
+    )
 
 
 ASK_WHERE = f"{ASK}; import tokbench; print(tokbench.__file__)"
@@ -76,8 +78,8 @@ def is_built_from_these_sources() -> bool:
 def test_clone_uses_the_installed_kernel(native: object, clone: Path, choice: str) -> None:
     if not is_built_from_these_sources():
         pytest.skip("the installed kernel was built from other sources")
-    found = asked(ASK_WHERE, choice=choice, folder=clone)
-    assert (found.stdout, found.stderr) == (f"native native\n{clone / 'tokbench/__init__.py'}\n", "")
+    process = asked(ASK_WHERE, choice=choice, folder=clone)
+    assert (process.stdout, process.stderr) == (f"native native\n{clone / 'tokbench/__init__.py'}\n", "")
 
 
 def test_every_compiled_module_is_found_from_a_clone(native: object, clone: Path) -> None:
@@ -91,22 +93,22 @@ def test_every_compiled_module_is_found_from_a_clone(native: object, clone: Path
         tokenizer = tokbench.train(["some text", "more text"] * 9, backend="wordpiece", vocab_size=60)
         print(current_kernel().name, tokenizer.encode_batch(["some more"])[0].size > 0)
     """
-    found = asked(code, choice="auto", folder=clone)
-    assert (found.stdout, found.stderr) == ("native True\n", "")
+    process = asked(code, choice="auto", folder=clone)
+    assert (process.stdout, process.stderr) == ("native True\n", "")
 
 
 def test_kernel_of_other_sources_is_not_used(native: object, clone: Path) -> None:
     (clone / "tokbench/native/metrics/added.hpp").write_text("// not there when it was built\n")
-    found = asked(ASK, choice="auto", folder=clone)
-    assert found.stdout == "python python\n"
+    process = asked(ASK, choice="auto", folder=clone)
+    assert process.stdout == "python python\n"
     reason = f"the installed kernel was not built from the sources in {clone / 'tokbench'}: pip install ."
-    assert found.stderr == f"tokbench: running the slow Python kernel ({reason})\n"
+    assert process.stderr == f"tokbench: running the slow Python kernel ({reason})\n"
 
 
 def test_demanding_a_missing_kernel_is_refused() -> None:
-    found = asked(WITHOUT_NATIVE + ASK, choice="native")
-    assert found.returncode != 0
-    assert "BackendUnavailableError: TOKBENCH_KERNEL=native" in found.stderr
+    process = asked(WITHOUT_NATIVE + ASK, choice="native")
+    assert process.returncode != 0
+    assert "BackendUnavailableError: TOKBENCH_KERNEL=native" in process.stderr
 
 
 def test_unknown_kernel_is_refused() -> None:
@@ -119,16 +121,16 @@ def test_unknown_kernel_is_refused() -> None:
 def test_requested_simd_tier_runs(native: object, monkeypatch: pytest.MonkeyPatch, tier: str) -> None:
     monkeypatch.setenv("TOKBENCH_SIMD", tier)
     code = f"{ASK}; from tokbench.native import _bpe; print(_bpe.simd_tier())"
-    found = asked(code, choice="native")
-    if "does not have" in found.stderr:
+    process = asked(code, choice="native")
+    if "does not have" in process.stderr:
         pytest.skip(f"this processor does not have {tier}")
-    assert found.stdout.split()[-1] in ({tier} if tier else {"swar", "avx2", "avx512"})
+    assert process.stdout.split()[-1] in ({tier} if tier else {"swar", "avx2", "avx512"})
 
 
 def test_unknown_simd_tier_is_refused(native: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOKBENCH_SIMD", "mmx")
-    found = asked(ASK, choice="native")
-    assert 'ConfigError: TOKBENCH_SIMD is "mmx"; it may be scalar, swar, avx2 or avx512' in found.stderr
+    process = asked(ASK, choice="native")
+    assert 'ConfigError: TOKBENCH_SIMD is "mmx"; it may be scalar, swar, avx2 or avx512' in process.stderr
 
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)

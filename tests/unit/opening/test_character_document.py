@@ -64,13 +64,13 @@ WOVEN = st.lists(st.sampled_from(FRAGMENTS) | texts)
 @cache
 def trained() -> dict[str, Any]:
     """Return a BPE trained by `tokenizers` with byte tokens and three special tokens."""
-    made = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))
-    made.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
     trainer = trainers.BpeTrainer(
         vocab_size=900, special_tokens=["<unk>", "<s>", "</s>", *BYTES], show_progress=False
     )
-    made.train_from_iterator(training_text(), trainer)
-    document: dict[str, Any] = orjson.loads(made.to_str())
+    tokenizer.train_from_iterator(training_text(), trainer)
+    document: dict[str, Any] = orjson.loads(tokenizer.to_str())
     document["added_tokens"] = document["added_tokens"][:3]
     return document
 

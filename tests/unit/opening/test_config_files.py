@@ -250,7 +250,7 @@ def test_damaged_configuration_file_is_reported_and_skipped(tmp_path: Path) -> N
 def test_gguf_metadata_gives_roles_and_template() -> None:
     from tokbench.opening.gguf.config import gguf_config
 
-    made = gguf_config(
+    config = gguf_config(
         {
             "tokenizer.ggml.tokens": [b"<s>", b"</s>", b"<eot>", b"\xff"],
             "tokenizer.ggml.bos_token_id": 0,
@@ -266,20 +266,20 @@ def test_gguf_metadata_gives_roles_and_template() -> None:
             "tokenizer.chat_templates": [b"tool_use"],
         }
     )
-    assert made.roles == {"bos": "<s>", "eos": "</s>"}
-    assert made.generation_ids == {"eos": (1, 2)}
-    assert (made.add_bos_token, made.add_eos_token) == (True, None)
-    assert made.chat_templates == {"default": "{{ messages }}", "tool_use": "tools"}
-    assert len(made.problems) == 3
+    assert config.roles == {"bos": "<s>", "eos": "</s>"}
+    assert config.generation_ids == {"eos": (1, 2)}
+    assert (config.add_bos_token, config.add_eos_token) == (True, None)
+    assert config.chat_templates == {"default": "{{ messages }}", "tool_use": "tools"}
+    assert len(config.problems) == 3
 
 
 @pytest.mark.parametrize("value", [b"1", "1", True, -5, 1.5, [1], 10**30])
 def test_invalid_gguf_ids_are_reported(value: Any) -> None:
     from tokbench.opening.gguf.config import gguf_config
 
-    made = gguf_config({"tokenizer.ggml.tokens": [b"<s>", b"a"], "tokenizer.ggml.bos_token_id": value})
-    assert made.roles == {}
-    assert len(made.problems) == 1
+    config = gguf_config({"tokenizer.ggml.tokens": [b"<s>", b"a"], "tokenizer.ggml.bos_token_id": value})
+    assert config.roles == {}
+    assert len(config.problems) == 1
 
 
 @pytest.mark.real

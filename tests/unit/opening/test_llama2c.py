@@ -40,10 +40,10 @@ def both() -> tuple[Any, Llama2cTokenizer]:
 
 def test_llama2c_file_is_recognized_by_content_and_by_folder(tmp_path: Path) -> None:
     (tmp_path / "tok512.bin").write_bytes(binary())
-    found = open_found(recognize(tmp_path / "tok512.bin"), OpenRequest())
-    assert found.source.format is Format.LLAMA2C
-    assert "without U+0000" in found.warnings[0]
-    assert dict(found.tokenizer.info.special_tokens) == {"<s>": 1, "</s>": 2}
+    opened = open_found(recognize(tmp_path / "tok512.bin"), OpenRequest())
+    assert opened.source.format is Format.LLAMA2C
+    assert "without U+0000" in opened.warnings[0]
+    assert dict(opened.tokenizer.info.special_tokens) == {"<s>": 1, "</s>": 2}
     (tmp_path / "tokenizer.bin").write_bytes(binary())
     assert tokbench.load(tmp_path).encode("the cat") == Llama2cTokenizer(binary()).encode("the cat")
 

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 def test_load_builds_the_encoder_at_once_and_a_command_at_the_first_text(
     tmp_path: Path,
 ) -> None:
-    made = tokenizers.Tokenizer(tokenizers.models.BPE({"l": 0, "o": 1, "lo": 2}, [("l", "o")]))
-    made.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
-    made.save(str(tmp_path / "tokenizer.json"))
+    library = tokenizers.Tokenizer(tokenizers.models.BPE({"l": 0, "o": 1, "lo": 2}, [("l", "o")]))
+    library.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    library.save(str(tmp_path / "tokenizer.json"))
     waiting, ready = opened(tmp_path).tokenizer, tokbench.load(tmp_path)
     assert isinstance(ready, NativeDocument) and isinstance(waiting, NativeDocument)
     assert ["_encoder" in vars(tokenizer) for tokenizer in (waiting, ready)] == [False, True]
@@ -57,12 +57,12 @@ def test_tokenizer_json_is_preferred_in_a_folder(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["20B_tokenizer.json", "tokenizer-midi.json", "my.tokenizer.v2.json"])
 def test_folder_with_one_tokenizer_of_any_name_opens(tmp_path: Path, name: str) -> None:
-    made = document_file(tmp_path, document(), name=name)
+    path = document_file(tmp_path, document(), name=name)
     (tmp_path / "tokenizer_config.json").write_text('{"model_max_length": 5}', encoding="utf-8")
     (tmp_path / "config.json").write_text("{}", encoding="utf-8")
     (tmp_path / "my-tokenizer-vocab.json").write_text('{"a": 0}', encoding="utf-8")
     source = recognize(tmp_path)
-    assert (source.format, source.files) == (Format.TOKENIZER_JSON, (made,))
+    assert (source.format, source.files) == (Format.TOKENIZER_JSON, (path,))
     document_file(tmp_path, document(), name="z_tokenizer.json")
     with pytest.raises(ModelFormatError, match=f"several: {name}, z_tokenizer.json"):
         recognize(tmp_path)

@@ -76,11 +76,11 @@ def test_a_dictionary_of_fairseq_beside_a_model_is_warned_of(tmp_path: Path) -> 
 
 def test_templates_have_the_type_ids_of_the_class(tmp_path: Path) -> None:
     tokenizer: Any = tokbench.load(folder_of(tmp_path / "xlnet", "XLNetTokenizer"))
-    made = tokenizer.model_input("e", "a")
-    assert (list(made.ids), list(made.type_ids)) == ([5, 2, 3, 17, 2, 1], [0, 0, 1, 1, 1, 2])
+    row = tokenizer.model_input("e", "a")
+    assert (list(row.ids), list(row.type_ids)) == ([5, 2, 3, 17, 2, 1], [0, 0, 1, 1, 1, 2])
     albert: Any = tokbench.load(folder_of(tmp_path / "albert", "AlbertTokenizer"))
-    made = albert.model_input("e", "a")
-    assert (list(made.ids), list(made.type_ids)) == ([1, 5, 2, 3, 17, 2], [0, 0, 0, 1, 1, 1])
+    row = albert.model_input("e", "a")
+    assert (list(row.ids), list(row.type_ids)) == ([1, 5, 2, 3, 17, 2], [0, 0, 0, 1, 1, 1])
 
 
 def test_model_named_by_its_file_changes_no_text(tmp_path: Path) -> None:

@@ -55,13 +55,13 @@ def opened(path: Path, **options: Any) -> Opened:
     ],
 )
 def test_file_names_may_share_a_prefix_or_suffix(tmp_path: Path, vocab: str, merges: str) -> None:
-    made = folder_of(tmp_path)
-    (made / "vocab.json").rename(made / vocab)
-    (made / "merges.txt").rename(made / merges)
+    path = folder_of(tmp_path)
+    (path / "vocab.json").rename(path / vocab)
+    (path / "merges.txt").rename(path / merges)
     for name in (vocab, merges, "."):
-        assert opened(made / name, pattern="gpt2").tokenizer.encode("low low") == [257, 258]
+        assert opened(path / name, pattern="gpt2").tokenizer.encode("low low") == [257, 258]
     folder_of(tmp_path, merges=["l o"])  # a second pair of files, with the usual names
-    assert opened(made / merges, pattern="gpt2").tokenizer.encode("low") == [257]
+    assert opened(path / merges, pattern="gpt2").tokenizer.encode("low") == [257]
 
 
 # Options of the user

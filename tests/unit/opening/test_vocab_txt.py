@@ -158,8 +158,8 @@ def test_special_tokens_come_from_class_and_configuration(
     tmp_path: Path, config: dict[str, Any], ids: list[int], type_ids: list[int]
 ) -> None:
     tokenizer = listed(tmp_path, config)
-    made = tokenizer.model_input("Lower", "x")
-    assert (list(made.ids), list(made.type_ids)) == (ids, type_ids)
+    row = tokenizer.model_input("Lower", "x")
+    assert (list(row.ids), list(row.type_ids)) == (ids, type_ids)
     alone = tokenizer.model_input("Lower")
     assert (list(alone.ids), list(alone.type_ids)) == (ids[:4], type_ids[:4])
 

@@ -70,10 +70,10 @@ def learned() -> tuple[list[str], list[list[str]]]:
     """Return the vocabulary and merges that a BPE of `tokenizers` learns from a text."""
     from tokenizers import Tokenizer, models, normalizers, trainers
 
-    made = Tokenizer(models.BPE())
-    made.normalizer = normalizers.Replace(" ", "▁")
-    made.train_from_iterator([TEXT[:400]], trainers.BpeTrainer(vocab_size=150, show_progress=False))
-    model = json.loads(made.to_str())["model"]
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.normalizer = normalizers.Replace(" ", "▁")
+    tokenizer.train_from_iterator([TEXT[:400]], trainers.BpeTrainer(vocab_size=150, show_progress=False))
+    model = json.loads(tokenizer.to_str())["model"]
     return list(model["vocab"]), model["merges"]
 
 

@@ -50,10 +50,10 @@ def with_chat(opened: Opened, template: str = "auto") -> TokenizerData:
 
 
 def test_hundreds_of_conversations_have_the_same_tokens_and_masks(talk: Opened) -> None:
-    found = check_chat(with_chat(talk))
-    assert isinstance(found, ChatCheck)
-    assert found.conversations >= 500
-    assert found.written > found.conversations / 2
+    check = check_chat(with_chat(talk))
+    assert isinstance(check, ChatCheck)
+    assert check.conversations >= 500
+    assert check.written > check.conversations / 2
 
 
 @pytest.mark.parametrize(
@@ -107,9 +107,9 @@ def test_conversations_that_would_differ_are_not_offered(talk: Opened) -> None:
     assert isinstance(data.chat, ChatData)
     learned = {key: each._replace(is_learned=True) for key, each in data.chat.form.contents.items()}
     broken = replace(data.chat, form=replace(data.chat.form, contents=learned))
-    found = check_chat(replace(data, chat=broken))
-    assert isinstance(found, NoChat)
-    assert found.reason.startswith("the page would show other tokens than tokbench chat for ")
+    check = check_chat(replace(data, chat=broken))
+    assert isinstance(check, NoChat)
+    assert check.reason.startswith("the page would show other tokens than tokbench chat for ")
     unguarded = replace(data.chat, controls=())
     assert isinstance(check_chat(replace(data, chat=unguarded)), NoChat)
 

@@ -90,9 +90,9 @@ def tokenizer(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, engine: Engine
 ) -> Opened:
     fields = {} if request.param == "nmt_nfkc" else {"normalizer": None}
-    made = written(tmp_path_factory.mktemp("unigram") / "tokenizer.json", **fields)
-    engine.call("keep", "mine", tokenizer_data(made, name="mine").to_json())
-    return made
+    opened = written(tmp_path_factory.mktemp("unigram") / "tokenizer.json", **fields)
+    engine.call("keep", "mine", tokenizer_data(opened, name="mine").to_json())
+    return opened
 
 
 def test_each_word_is_segmented_separately_with_a_prefix_space(engine: Engine, tokenizer: Opened) -> None:

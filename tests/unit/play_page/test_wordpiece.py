@@ -89,16 +89,16 @@ def wordpiece(path: Path, *, added: list[dict[str, Any]] | None = None, **rules:
 def tokenizer(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, engine: Engine
 ) -> Opened:
-    made = wordpiece(tmp_path_factory.mktemp("wordpiece") / "tokenizer.json", **RULES[request.param])
-    engine.call("keep", "mine", tokenizer_data(made, name="mine").to_json())
-    return made
+    opened = wordpiece(tmp_path_factory.mktemp("wordpiece") / "tokenizer.json", **RULES[request.param])
+    engine.call("keep", "mine", tokenizer_data(opened, name="mine").to_json())
+    return opened
 
 
 @pytest.fixture(scope="module")
 def uncased(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Opened:
-    made = wordpiece(tmp_path_factory.mktemp("uncased") / "tokenizer.json", **RULES["uncased"])
-    engine.call("keep", "uncased", tokenizer_data(made, name="uncased").to_json())
-    return made
+    opened = wordpiece(tmp_path_factory.mktemp("uncased") / "tokenizer.json", **RULES["uncased"])
+    engine.call("keep", "uncased", tokenizer_data(opened, name="uncased").to_json())
+    return opened
 
 
 def test_longest_piece_is_matched_first(engine: Engine, uncased: Opened) -> None:

@@ -120,8 +120,8 @@ def test_premiums_are_relative_to_the_reference(comparison: Comparison) -> None:
 def test_lost_text_has_no_dot() -> None:
     """A run of unknown characters is one token, which would look like good compression."""
     kept, lost = ByteTokenizer(), Toy(*string.printable, name="ascii")
-    found = compared([kept, lost], TEXTS, parallel=["en", "fr", "he"])
-    compression, premiums = compression_chart(found), premium_chart(found)
+    comparison = compared([kept, lost], TEXTS, parallel=["en", "fr", "he"])
+    compression, premiums = compression_chart(comparison), premium_chart(comparison)
     assert premiums is not None
     for chart, groups in [(compression, {"en", "code"}), (premiums, {"en"})]:
         dots = {(row["tokenizer"], row["group"]) for row in rows(chart)}
@@ -129,7 +129,7 @@ def test_lost_text_has_no_dot() -> None:
         assert ("ascii", "he") not in dots
         assert ("byte", "he") in dots
         assert "; ascii: no dot where more than 1 % is lost" in str(chart["title"])
-    shares = compression_chart(found, metric=METRICS["unk_rate"])
+    shares = compression_chart(comparison, metric=METRICS["unk_rate"])
     assert ("ascii", "he") in {(row["tokenizer"], row["group"]) for row in rows(shares)}
 
 

@@ -94,9 +94,9 @@ def hostile() -> bytes:
     """A report in which every name, group, place and line is hostile text, such as markup."""
     evaluated = named(*HOSTILE)
     texts = dict.fromkeys(HOSTILE, "\n".join(line.replace("\n", "") for line in HOSTILE) + "\n")
-    found = compared(evaluated, texts, parallel=HOSTILE)
+    comparison = compared(evaluated, texts, parallel=HOSTILE)
     return html_report(
-        found,
+        comparison,
         draw_samples(Texts(texts), evaluated),
         curve=Curve([(1, 2.0, HOSTILE[0]), (2, 3.0, HOSTILE[3])], 2),
     )
@@ -113,22 +113,22 @@ def pages() -> Any:
 def test_page_is_well_formed(name: str, request: pytest.FixtureRequest) -> None:
     data = request.getfixturevalue(name)
     assert b"In depth" not in data
-    found = Page(data)
+    page = Page(data)
     assert data.startswith(b"<!DOCTYPE html>")
-    assert [tag for tag, _ in found.tags[:2]] == ["html", "head"]
-    ids = [attrs["id"] for _, attrs in found.tags if "id" in attrs]
+    assert [tag for tag, _ in page.tags[:2]] == ["html", "head"]
+    ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
     assert len(set(ids)) == len(ids)
-    labels = {attrs["for"] for tag, attrs in found.tags if "for" in attrs}
-    targets = {(attrs["href"] or "")[1:] for tag, attrs in found.tags if tag == "a"}
+    labels = {attrs["for"] for tag, attrs in page.tags if "for" in attrs}
+    targets = {(attrs["href"] or "")[1:] for tag, attrs in page.tags if tag == "a"}
     assert labels | targets <= set(ids)
 
 
 @pages()
 def test_page_fetches_nothing(name: str, request: pytest.FixtureRequest) -> None:
     data = request.getfixturevalue(name)
-    found = Page(data)
-    assert not {"link", "img", "iframe", "object", "embed", "base", "form"} & {tag for tag, _ in found.tags}
-    for tag, attrs in found.tags:
+    page = Page(data)
+    assert not {"link", "img", "iframe", "object", "embed", "base", "form"} & {tag for tag, _ in page.tags}
+    for tag, attrs in page.tags:
         assert not {"src", "srcset", "action", "xlink:href", "style"} & set(attrs)
         assert "href" not in attrs or (tag == "a" and (attrs["href"] or "").startswith("#"))
     namespaces = {b"http://www.w3.org/2000/svg", b"http://www.w3.org/1999/xlink"}
@@ -140,12 +140,12 @@ def test_page_fetches_nothing(name: str, request: pytest.FixtureRequest) -> None
 @pages()
 def test_page_runs_only_its_own_script(name: str, request: pytest.FixtureRequest) -> None:
     data = request.getfixturevalue(name)
-    found = Page(data)
-    assert [attrs for tag, attrs in found.tags if tag == "script"] == [
+    page = Page(data)
+    assert [attrs for tag, attrs in page.tags if tag == "script"] == [
         {"type": "application/json", "id": "data"},
         {},
     ]
-    assert not [attr for _, attrs in found.tags for attr in attrs if attr.startswith("on")]
+    assert not [attr for _, attrs in page.tags for attr in attrs if attr.startswith("on")]
     assert re.findall(rb"innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|Function\(", data) == []
 
 
@@ -153,12 +153,12 @@ def test_page_runs_only_its_own_script(name: str, request: pytest.FixtureRequest
 def test_content_security_policy_allows_only_its_script_and_style(
     name: str, request: pytest.FixtureRequest
 ) -> None:
-    found = Page(request.getfixturevalue(name))
+    page = Page(request.getfixturevalue(name))
     hashes = [
         base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        for text in (found.texts["style"][0], found.texts["script"][1])
+        for text in (page.texts["style"][0], page.texts["script"][1])
     ]
-    assert found.policy == (
+    assert page.policy == (
         f"default-src 'none'; style-src 'sha256-{hashes[0]}'; script-src 'sha256-{hashes[1]}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )

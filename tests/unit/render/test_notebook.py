@@ -53,9 +53,9 @@ def tokenizer() -> Any:
 
 @given(odd_segmentations())
 def test_html_has_every_token_of_a_segmentation(segmentation: Segmentation) -> None:
-    found = Elements(tokbench.as_html(segmentation))
-    assert found.open == []
-    assert sum(label.startswith("id ") for label in found.labels) == len(segmentation.tokens)
+    elements = Elements(tokbench.as_html(segmentation))
+    assert elements.open == []
+    assert sum(label.startswith("id ") for label in elements.labels) == len(segmentation.tokens)
 
 
 def test_texts_and_names_are_not_read_as_markup() -> None:
@@ -95,10 +95,10 @@ def test_results_are_shown_as_tables(tokenizer: Any) -> None:
     figure = f"{compared.tokenizers[0].figures['bytes_per_token'].value:.3f}"
     for result, wanted in ((compared, figure), (swept, "300"), (reported, figure)):
         html = tokbench.as_html(result)
-        found = Elements(html)
+        elements = Elements(html)
         assert html == result._repr_html_()
-        assert found.open == []
-        assert "table" in found.opened
+        assert elements.open == []
+        assert "table" in elements.opened
         assert wanted in words_of(html)
         assert len(repr(result)) < 100
 

@@ -54,8 +54,8 @@ def test_documents_have_listed_merges() -> None:
 
 
 def test_changed_merges_are_detected() -> None:
-    kept = IdMap.closing_up([0, 1, 2, 3, 4, 5, 6], size=8)
+    id_map = IdMap.closing_up([0, 1, 2, 3, 4, 5, 6], size=8)
     left = {text: score for text, score in SCORES.items() if text != "xa"}
-    assert check_merges(found(SCORES), found(left), kept) == 3
+    assert check_merges(found(SCORES), found(left), id_map) == 3
     with pytest.raises(ConversionError, match="the piece 'abc' would be merged from other parts than before"):
-        check_merges(found(SCORES), found({**left, "bc": -0.5}), kept)
+        check_merges(found(SCORES), found({**left, "bc": -0.5}), id_map)

@@ -80,7 +80,7 @@ def test_words_are_joined_from_their_pieces() -> None:
 
 
 def test_changed_pieces_are_detected() -> None:
-    kept = IdMap.closing_up([0, 1, 2, 3, 4, 5, 7], size=8)
-    assert check_pieces(pieces("ab", "bc"), pieces("bc"), kept) == 6
+    id_map = IdMap.closing_up([0, 1, 2, 3, 4, 5, 7], size=8)
+    assert check_pieces(pieces("ab", "bc"), pieces("bc"), id_map) == 6
     with pytest.raises(ConversionError, match="the piece 'ab' would have the id of another"):
-        check_pieces(pieces("ab", "bc"), pieces("ab"), kept)
+        check_pieces(pieces("ab", "bc"), pieces("ab"), id_map)

@@ -67,12 +67,12 @@ def test_bytes_and_added_tokens_are_not_counted_as_text_pieces() -> None:
 
 
 def test_changed_scores_are_detected() -> None:
-    kept = IdMap.closing_up([0, 1, 2, 3, 4], size=7)
+    id_map = IdMap.closing_up([0, 1, 2, 3, 4], size=7)
     left = {"type": "Unigram", "unk_id": 0, "vocab": VOCAB[:5]}
-    assert check_scores(pieces(), pieces_of_document({"model": left}), kept) == 4
+    assert check_scores(pieces(), pieces_of_document({"model": left}), id_map) == 4
     left["vocab"] = [*VOCAB[:4], ["ab", -3.0]]
     with pytest.raises(ConversionError, match="the piece 'ab' would have another score"):
-        check_scores(pieces(), pieces_of_document({"model": left}), kept)
+        check_scores(pieces(), pieces_of_document({"model": left}), id_map)
     with pytest.raises(ConversionError, match="unknown characters would get a different score"):
         left["vocab"] = VOCAB[:5]
-        check_scores(pieces(["cc", -9.5]), pieces_of_document({"model": left}), kept)
+        check_scores(pieces(["cc", -9.5]), pieces_of_document({"model": left}), id_map)

@@ -47,8 +47,8 @@ def test_correct_pruning_is_counted(tmp_path: Path) -> None:
     """Of the pre-tokens "abc", " bc", "cab" and "xyz" only the first has a removed token."""
     assert check_tokens(opened(OLD, tmp_path / "old"), opened(NEW, tmp_path / "new"), MAP) == 258
     assert check_reachable(read_bpe(OLD, path="old"), read_bpe(NEW, path="new")) == 2
-    found = segmented(tmp_path)
-    assert (found.texts, found.unchanged, found.changed) == (3, 3, 1)
+    proof = segmented(tmp_path)
+    assert (proof.texts, proof.unchanged, proof.changed) == (3, 3, 1)
 
 
 def test_texts_with_added_tokens_are_skipped(tmp_path: Path) -> None:
@@ -64,9 +64,9 @@ def test_changed_token_of_an_id_is_detected(tmp_path: Path) -> None:
 
 def test_byte_without_a_token_is_detected(tmp_path: Path) -> None:
     new = byte_level(*MERGES, without=[0])
-    kept = IdMap.closing_up(range(1, 259), size=259)
+    id_map = IdMap.closing_up(range(1, 259), size=259)
     with pytest.raises(ConversionError, match="byte 0x00 would have no token"):
-        check_tokens(opened(OLD, tmp_path / "old"), opened(new, tmp_path / "new"), kept)
+        check_tokens(opened(OLD, tmp_path / "old"), opened(new, tmp_path / "new"), id_map)
 
 
 def test_token_without_its_merge_is_detected() -> None:

@@ -38,19 +38,19 @@ def new(tmp_path: Path) -> Tokenizer:
 
 
 def test_tokens_are_shared_by_bytes_text_or_role(old: Tokenizer, new: Tokenizer) -> None:
-    found = shared_tokens(old, new)
-    assert (found.same_id, found.moved, found.by_role) == (258, 1, {"bos": (259, 261)})
-    assert (found.only_old, found.only_new) == (1, (258, 259))
-    assert found.id_map.old_to_new[255:] == (255, 256, -1, 257, 261, 260)
-    assert found.id_map.new_to_old[255:] == (255, 256, 258, -1, -1, 260, 259)
+    shared = shared_tokens(old, new)
+    assert (shared.same_id, shared.moved, shared.by_role) == (258, 1, {"bos": (259, 261)})
+    assert (shared.only_old, shared.only_new) == (1, (258, 259))
+    assert shared.id_map.old_to_new[255:] == (255, 256, -1, 257, 261, 260)
+    assert shared.id_map.new_to_old[255:] == (255, 256, 258, -1, -1, 260, 259)
 
 
 def test_special_token_is_not_shared_with_an_ordinary_one(tmp_path: Path, old: Tokenizer) -> None:
     """The other vocabulary has abc as a special token and <s> as an ordinary one."""
     merges = [("<", "s"), ("<s", ">")]
     other = target_of(byte_level(*merges, added_tokens=[added("abc", 258)]), tmp_path / "other").tokenizer
-    found = shared_tokens(old, other)
-    assert (found.same_id, found.only_old, found.only_new) == (256, 5, (256, 257, 258))
+    shared = shared_tokens(old, other)
+    assert (shared.same_id, shared.only_old, shared.only_new) == (256, 5, (256, 257, 258))
 
 
 def test_new_tokens_are_initialized_from_their_old_encoding(old: Tokenizer, new: Tokenizer) -> None:

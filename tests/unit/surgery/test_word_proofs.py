@@ -38,8 +38,8 @@ def compared(new: list[ModelPiece]) -> SegmentationProof:
 
 def test_correct_pruning_is_counted() -> None:
     """Of the words "ab", "aab", "abx" and "bb", the first and the third contain ▁ab."""
-    found = compared(NEW)
-    assert (found.texts, found.unchanged, found.changed) == (2, 2, 2)
+    proof = compared(NEW)
+    assert (proof.texts, proof.unchanged, proof.changed) == (2, 2, 2)
 
 
 def with_scores(**scores: float) -> list[ModelPiece]:
@@ -65,11 +65,11 @@ def test_pruned_model_loses_its_pieces_and_its_self_test() -> None:
     trainer = {"vocab_size": 9, "unk_id": 0, "bos_id": -1, "eos_id": 1, "pad_id": 6, "byte_fallback": False}
     sample = length_field(4, length_field(1, length_field(1, b"ab") + length_field(2, "▁ab".encode())))
     proto = written(OLD, trainer=trainer, normalizer={"add_dummy_prefix": False}) + sample
-    made = parse_model(pruned_model(proto, MAP))
+    model = parse_model(pruned_model(proto, MAP))
     before = parse_model(proto)
-    assert list(made.pieces) == NEW
-    assert made.normalizer == before.normalizer
-    assert made.trainer == {**before.trainer, "vocab_size": 8, "pad_id": -1}
+    assert list(model.pieces) == NEW
+    assert model.normalizer == before.normalizer
+    assert model.trainer == {**before.trainer, "vocab_size": 8, "pad_id": -1}
     assert [4 in {number for number, _ in fields(data)} for data in (proto, pruned_model(proto, MAP))] == [
         True,
         False,

@@ -81,8 +81,8 @@ def test_superword_rule_accepts_few_words_only(token: bytes, *, may_be: bool) ->
 
 
 def test_pairs_that_may_not_become_superwords_are_skipped() -> None:
-    found = reference.train_superwords({b"a": 1}, {b"a: a: a: ": 9}, num_first=0, num_merges=20)
-    tokens = reference.vocabulary(found)
+    merges = reference.train_superwords({b"a": 1}, {b"a: a: a: ": 9}, num_first=0, num_merges=20)
+    tokens = reference.vocabulary(merges)
     # (":", " ") and (a, ":") occur 27 times each: the first one is refused. Then ("a:", " ") is refused, and of the
     # others (" ", "a:") has 18 left; after that every pair contains ": ".
     assert tokens[256:] == [b"a:", b" a:"]

@@ -241,10 +241,10 @@ def test_patterns_that_require_strings_train_on_strings(kernel: Kernel, pattern:
 
 def test_invalid_utf8_has_the_error_of_reading_strings(kernel: Kernel, tmp_path: Path) -> None:
     bad = file_source(tmp_path / "bad", b"good \xff")
-    told = CorpusError("bad: not UTF-8 at byte 5")
+    error = CorpusError("bad: not UTF-8 at byte 5")
     with pytest.raises(CorpusError) as caught:
-        train(kernel, Sources((block_source(b"good"), bad), texts=told))
-    assert caught.value is told
+        train(kernel, Sources((block_source(b"good"), bad), texts=error))
+    assert caught.value is error
     with pytest.raises(CorpusError, match="not UTF-8 at byte 5"):  # valid at the second reading
         train(kernel, Sources((bad,), texts=("good",)))
 

@@ -31,9 +31,9 @@ from tokbench.formats.sentencepiece.unigram_scores import (
     ],
 )
 def test_step_is_the_largest_divisor_of_all_scores(scores: dict[str, float], step: float) -> None:
-    found = exact_sums(scores)
-    assert found is not None
-    assert found.step == step
+    sums = exact_sums(scores)
+    assert sums is not None
+    assert sums.step == step
 
 
 @pytest.mark.parametrize(
@@ -55,10 +55,10 @@ def test_without_scores_nothing_is_exact() -> None:
 
 
 def test_longest_exact_text_follows_from_single_precision() -> None:
-    found = exact_sums({"a": -15.0, "b": -1 / 32})
-    assert found is not None
-    assert found.longest == 2**19 // 25 - 1  # an unknown character costs 25
-    assert f"up to {found.longest:,} characters" in found.sentence
+    sums = exact_sums({"a": -15.0, "b": -1 / 32})
+    assert sums is not None
+    assert sums.longest == 2**19 // 25 - 1  # an unknown character costs 25
+    assert f"up to {sums.longest:,} characters" in sums.sentence
 
 
 def test_round_scores_changes_only_the_scores() -> None:
@@ -72,9 +72,9 @@ def test_round_scores_changes_only_the_scores() -> None:
         piece._replace(score=0.0) for piece in after.pieces
     ]
     assert exact_sums(normal_scores(before.pieces)) is None
-    found = exact_sums(normal_scores(after.pieces))
-    assert found is not None
-    assert found.step == STEP
+    sums = exact_sums(normal_scores(after.pieces))
+    assert sums is not None
+    assert sums.step == STEP
     largest = max(
         abs(one.score - other.score) for one, other in zip(before.pieces, after.pieces, strict=True)
     )

@@ -131,10 +131,10 @@ def test_special_token_of_spaces_is_streamed_completely() -> None:
 
 def test_normalized_special_token_keeps_its_space() -> None:
     """Llama 2's normalizer turns " <s>" into "▁<s>", which matches the token; tokenizers 0.22 loses the space."""
-    made = json.loads(byte_fallback())
-    for token in made["added_tokens"]:
+    document = json.loads(byte_fallback())
+    for token in document["added_tokens"]:
         token["normalized"] = True
-    tokenizer, peer = opened(dump(made))
+    tokenizer, peer = opened(dump(document))
     text = "a <s> b"
     ids = tokenizer.encode(text, special=SpecialPolicy.ENCODE)
     assert 1 in ids
@@ -142,13 +142,13 @@ def test_normalized_special_token_keeps_its_space() -> None:
 
 
 def test_special_token_of_byte_alphabet_letters_decodes_as_bytes(tmp_path: Path) -> None:
-    made = json.loads(byte_level())
-    made["pre_tokenizer"]["add_prefix_space"] = False
-    made["post_processor"] = None
-    made["added_tokens"][0]["content"] = "Ġend"
-    vocab = made["model"]["vocab"]
-    made["model"]["vocab"] = {"Ġend" if piece == "<s>" else piece: id for piece, id in vocab.items()}
+    document = json.loads(byte_level())
+    document["pre_tokenizer"]["add_prefix_space"] = False
+    document["post_processor"] = None
+    document["added_tokens"][0]["content"] = "Ġend"
+    vocab = document["model"]["vocab"]
+    document["model"]["vocab"] = {"Ġend" if piece == "<s>" else piece: id for piece, id in vocab.items()}
     path = tmp_path / "tokenizer.json"
-    path.write_bytes(dump(made))
+    path.write_bytes(dump(document))
     assert load(path).decode([0]) == " end"
     assert load(path, engine="native").decode([0]) == " end"

@@ -96,9 +96,9 @@ def test_encode_special_tokens_of_the_library_does_not_suffice(make: object) -> 
 
 
 def test_special_token_of_one_letter_is_text_by_default() -> None:
-    made = json.loads(byte_level())
-    made["added_tokens"].append(added("!", made["model"]["vocab"]["!"]))
-    tokenizer = opened(dump(made))
+    document = json.loads(byte_level())
+    document["added_tokens"].append(added("!", document["model"]["vocab"]["!"]))
+    tokenizer = opened(dump(document))
     assert tokenizer.info.lossless
     assert tokenizer.decode(tokenizer.encode("a!")) == "a!"
     assert [token.kind for token in tokenizer.segment("a!").tokens] == [TokenKind.NORMAL, TokenKind.NORMAL]
@@ -117,9 +117,9 @@ def test_merges_do_not_produce_a_special_token() -> None:
 
 def test_text_that_needs_a_missing_unknown_token_is_refused() -> None:
     model = {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "[UNK]"}
-    made = opened(dump(document(model, pre_tokenizer={"type": "Whitespace"})))
-    assert made.encode("a a") == [0, 0]
-    for fails in (made.encode, made.segment, lambda text: made.encode_batch([text])):
+    tokenizer = opened(dump(document(model, pre_tokenizer={"type": "Whitespace"})))
+    assert tokenizer.encode("a a") == [0, 0]
+    for fails in (tokenizer.encode, tokenizer.segment, lambda text: tokenizer.encode_batch([text])):
         with pytest.raises(
             ModelFormatError, match="an unknown token in the vocabulary, because a text has"
         ) as raised:
@@ -128,9 +128,9 @@ def test_text_that_needs_a_missing_unknown_token_is_refused() -> None:
 
 
 def test_added_tokens_that_are_not_special_match_in_every_text() -> None:
-    made = json.loads(byte_level())
-    made["added_tokens"].append(added("def f", 600, special=False))
-    tokenizer = opened(dump(made))
+    document = json.loads(byte_level())
+    document["added_tokens"].append(added("def f", 600, special=False))
+    tokenizer = opened(dump(document))
     token = tokenizer.segment("x def f(").tokens[2]
     assert (token.id, token.piece, token.span, token.kind) == (600, b"def f", Span(2, 7), TokenKind.NORMAL)
     assert tokenizer.info.special_tokens == {"<s>": 0, "</s>": 1}
@@ -138,9 +138,9 @@ def test_added_tokens_that_are_not_special_match_in_every_text() -> None:
 
 
 def test_truncation_padding_and_dropout_of_the_file_are_ignored() -> None:
-    made = json.loads(byte_level())
-    made["truncation"] = {"direction": "Right", "max_length": 2, "strategy": "LongestFirst", "stride": 0}
-    made["padding"] = {
+    document = json.loads(byte_level())
+    document["truncation"] = {"direction": "Right", "max_length": 2, "strategy": "LongestFirst", "stride": 0}
+    document["padding"] = {
         "strategy": {"Fixed": 9},
         "direction": "Right",
         "pad_to_multiple_of": None,
@@ -148,8 +148,8 @@ def test_truncation_padding_and_dropout_of_the_file_are_ignored() -> None:
         "pad_type_id": 0,
         "pad_token": "<s>",
     }
-    made["model"]["dropout"] = 0.9
-    tokenizer, plain = opened(dump(made)), opened(byte_level())
+    document["model"]["dropout"] = 0.9
+    tokenizer, plain = opened(dump(document)), opened(byte_level())
     for text in ("the", "the bread and the butter"):
         assert tokenizer.encode(text) == plain.encode(text)
 
@@ -246,9 +246,9 @@ def test_special_token_raises_if_requested(call: str) -> None:
 
 
 def test_special_token_that_the_library_would_not_match_does_not_raise() -> None:
-    made = json.loads(word_level())
-    made["added_tokens"][2]["single_word"] = True
-    tokenizer = opened(dump(made))
+    document = json.loads(word_level())
+    document["added_tokens"][2]["single_word"] = True
+    tokenizer = opened(dump(document))
     assert tokenizer.encode("a</s>b", special=SpecialPolicy.RAISE) == [0]
 
 
@@ -334,9 +334,9 @@ def test_tokenizer_has_info_and_description(data: bytes) -> None:
 
 
 def test_template_is_that_of_the_file() -> None:
-    made = json.loads(wordpiece())
-    made["post_processor"] = {"type": "BertProcessing", "sep": ["[SEP]", 3], "cls": ["[CLS]", 2]}
-    tokenizer = opened(dump(made))
+    document = json.loads(wordpiece())
+    document["post_processor"] = {"type": "BertProcessing", "sep": ["[SEP]", 3], "cls": ["[CLS]", 2]}
+    tokenizer = opened(dump(document))
     assert isinstance(tokenizer, SupportsTemplate)
     the, bread = tokenizer.encode("the"), tokenizer.encode("bread")
     assert tokenizer.with_template("the") == [2, *the, 3]

@@ -251,10 +251,10 @@ def test_spans_of_the_kernel_equal_those_of_the_library(name: str, given_texts: 
 
 @cache
 def opened(name: str, engine: str) -> Any:
-    made = open_model(trained(name), name=name, engine=engine)
+    tokenizer = open_model(trained(name), name=name, engine=engine)
     if engine == "auto":
-        made._late_encoder._missing = 0  # make the encoder at the first text
-    return made
+        tokenizer._late_encoder._missing = 0  # make the encoder at the first text
+    return tokenizer
 
 
 @pytest.mark.skipif(not is_installed(unigram.COMPILED), reason="not compiled")
