@@ -11,20 +11,19 @@ from weakref import WeakKeyDictionary
 
 from tokbench.chat.conversation_files import conversation_of
 from tokbench.chat.encoding import ASSISTANT, EncodedChat, EncodedChats, encode_chats
-from tokbench.chat.formats import all_formats, named, recognized
+from tokbench.chat.formats import all_formats, named, near_template, recognized
 from tokbench.chat.formats.vocabulary import check_vocabulary, fitted, merges_bytes
 from tokbench.chat.rendered import Rendered
 from tokbench.chat.shortening import shortened
 from tokbench.chat.turns import with_turns
 from tokbench.core.guarded import control_tokens
 from tokbench.core.roles import roles_of
-from tokbench.core.wording import meant
 from tokbench.errors import ModelFormatError, TemplateError
 from tokbench.files.untrusted import decode_text, read_named
 from tokbench.formats.tokenizer_config.fields import DEFAULT_TEMPLATE, config_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
     from datetime import datetime
 
     from tokbench.chat.conversation import Conversation, Renderer
@@ -113,7 +112,7 @@ class ChatTemplate:
         try:
             text = decode_text(read_named(Path(path), limit=_MAX_BYTES), path=Path(path))
         except OSError as error:
-            raise TemplateError(f"{path}: {error.strerror or error}", hint=_hint(str(path))) from None
+            raise TemplateError(f"{path}: {error.strerror or error}", hint=near_template(str(path))) from None
         except ModelFormatError as error:
             raise TemplateError(str(error), hint="a chat template is text in Jinja") from None
         return cls.from_text(text.replace("\r\n", "\n").replace("\r", "\n"), name=str(path), date=date)
@@ -155,7 +154,7 @@ class ChatTemplate:
             return cls(name, date=date)
         if Path(name).exists() or Path(name).suffix in (".jinja", ".j2", ".txt"):
             return cls.from_file(name, date=date)
-        raise TemplateError(f"there is no chat template {name!r}", hint=_hint(name, own))
+        raise TemplateError(f"there is no chat template {name!r}", hint=near_template(name, own))
 
     @classmethod
     def _own(
@@ -400,8 +399,3 @@ class ChatTemplate:
             return conversation
         date = self.date.strftime("%d %b %Y")
         return replace(conversation, variables={**conversation.variables, "date_string": date})
-
-
-def _hint(name: str, own: Iterable[str] = ()) -> str | None:
-    known = [*own, *(format.name for format in all_formats())]
-    return meant(name, known, otherwise="there are {}; or name a file in Jinja")

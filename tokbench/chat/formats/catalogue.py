@@ -9,7 +9,7 @@ from tokbench.core.wording import meant
 from tokbench.errors import TemplateError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from tokbench.chat.formats.format import Format
 
@@ -52,6 +52,20 @@ def named(name: str) -> Format:
             hint=meant(name, formats, otherwise="there are {}; a file of another one ends in .jinja"),
         )
     return formats[name]
+
+
+def near_template(name: str, own: Iterable[str] = ()) -> str | None:
+    """Return a hint with the templates whose names are near to an unknown name, or with all.
+
+    Args:
+        name: the unknown name.
+        own: the names of the tokenizer's own templates.
+
+    >>> near_template("chat-ml")
+    "did you mean 'chatml'?"
+    """
+    known = [*own, *(template.name for template in all_formats())]
+    return meant(name, known, otherwise="there are {}; or name a file in Jinja")
 
 
 def recognized(tokens: Collection[str], *, merges_bytes: bool | None = None) -> list[Format]:
