@@ -136,7 +136,7 @@ def of_ids(_: Path, file: Path) -> None:
 
 def of_preset(_: Path, file: Path) -> None:
     from tokbench.config import load_preset
-    from tokbench.workbench.train import parsed_options
+    from tokbench.workbench.training_config import parsed_options
 
     load_preset(str(file))
     parsed_options([], backend=None, preset=str(file))

@@ -10,7 +10,8 @@ import pytest
 from tokbench.config import build_config, load_preset, parse_option, parse_options
 from tokbench.errors import ConfigError, UnknownBackendError
 from tokbench.libraries.sentencepiece.config import UnigramConfig
-from tokbench.workbench.train import parsed_options, train
+from tokbench.workbench.train import train
+from tokbench.workbench.training_config import parsed_options
 
 if TYPE_CHECKING:
     from pathlib import Path

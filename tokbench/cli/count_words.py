@@ -19,7 +19,7 @@ from tokbench.errors import ConfigError
 from tokbench.render.console import showing_progress
 from tokbench.workbench.count_words import count_words, count_words_share
 from tokbench.workbench.count_words import merge_words as merged
-from tokbench.workbench.train import parsed_options
+from tokbench.workbench.training_config import parsed_options
 
 if TYPE_CHECKING:
     from tokbench.distributed.tasks import Engine

@@ -13,7 +13,7 @@ from tokbench.cli.options import ThreadsOption, name_option, taking_groups, toke
 from tokbench.cli.output_options import OutputChoices, PictureChoices, ProgressOption
 from tokbench.errors import ConfigError
 from tokbench.render.console import showing_progress
-from tokbench.workbench.train import parsed_options
+from tokbench.workbench.training_config import parsed_options
 
 
 @taking_groups

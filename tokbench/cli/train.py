@@ -17,7 +17,8 @@ from tokbench.errors import ConfigError
 from tokbench.render.console import showing_progress
 from tokbench.workbench.count_words import TrainingWords, training_words
 from tokbench.workbench.open import TOKENIZERS
-from tokbench.workbench.train import parsed_options, train_and_save
+from tokbench.workbench.train import train_and_save
+from tokbench.workbench.training_config import parsed_options
 
 
 @dataclass(frozen=True, slots=True)

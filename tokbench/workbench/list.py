@@ -9,7 +9,7 @@ from tokbench import store
 from tokbench.core.wording import counted
 from tokbench.opening.saved import DEFAULT_NAME, default_directory
 from tokbench.workbench.open import TOKENIZERS
-from tokbench.workbench.train import DEFAULT_BACKEND
+from tokbench.workbench.training_config import DEFAULT_BACKEND
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
