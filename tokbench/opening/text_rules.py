@@ -123,7 +123,7 @@ def _composed(placed: list[Placed]) -> Iterator[Placed]:
     """Yield the characters of NFC; those of a run that changes have the origin of the whole run."""
     start = 0
     for stop in range(1, len(placed) + 1):
-        if stop < len(placed) and not _may_begin(placed[start:stop], placed[stop][0]):
+        if stop < len(placed) and not _may_begin(placed, start, stop):
             continue
         run = placed[start:stop]
         before = "".join(character for character, _, _ in run)
@@ -135,13 +135,14 @@ def _composed(placed: list[Placed]) -> Iterator[Placed]:
         start = stop
 
 
-def _may_begin(run: list[Placed], following: str) -> bool:
-    """Whether a character begins a new run: it is a starter that does not compose with the run before it."""
-    if run[-1][0] < "\u0300" and following < "\u0300":
+def _may_begin(placed: list[Placed], start: int, stop: int) -> bool:
+    """Whether the character at `stop` begins a new run: a starter that does not compose with the run from `start`."""
+    last, following = placed[stop - 1][0], placed[stop][0]
+    if last < "\u0300" and following < "\u0300":
         return True
     if unicodedata.combining(unicodedata.normalize("NFD", following)[0]):
         return False
-    before = "".join(character for character, _, _ in run)
+    before = "".join(character for character, _, _ in placed[start:stop])
     alone = unicodedata.normalize("NFC", before) + unicodedata.normalize("NFC", following)
     return unicodedata.normalize("NFC", before + following) == alone
 
