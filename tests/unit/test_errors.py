@@ -43,13 +43,10 @@ def test_errors_survive_pickle_and_copy(error: TokbenchError) -> None:
         assert (str(found), found.args, vars(found)) == (str(error), error.args, vars(error))
 
 
-def decode_unknown() -> bytes:
-    return ByteBackend().train([], ByteBackend.config_type()).decode_bytes([97, 999])
-
-
 def test_worker_error_does_not_break_the_pool() -> None:
+    tokenizer = ByteBackend().train([], ByteBackend.config_type())
     with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
         for _ in range(2):
             with pytest.raises(UnknownIdError, match="id 999 at position 1") as told:
-                pool.submit(decode_unknown).result()
+                pool.submit(tokenizer.decode_bytes, [97, 999]).result()
             assert told.value.position == 1

@@ -104,5 +104,5 @@ def test_results_are_shown_as_tables(tokenizer: Any) -> None:
 
 
 def test_other_objects_are_refused() -> None:
-    with pytest.raises(ConfigError, match="a dict has no HTML representation"):
+    with pytest.raises(ConfigError, match="dict has no HTML representation"):
         tokbench.as_html(cast("Any", {}))
