@@ -393,9 +393,8 @@ class ChatTemplate:
 
     def _with_date(self, conversation: Conversation) -> Conversation:
         """Add the date to a conversation, for built-in templates that take it as a variable."""
-        if self.date is None or self._format is None or "date_string" not in self._format.variables:
-            return conversation
-        if "date_string" in conversation.variables:
+        known = {} if self._format is None else self._format.variables
+        if self.date is None or "date_string" not in known or "date_string" in conversation.variables:
             return conversation
         date = self.date.strftime("%d %b %Y")
         return replace(conversation, variables={**conversation.variables, "date_string": date})
