@@ -176,10 +176,21 @@ def _train(
         train_in_process(name, holdout.training, chosen, sample=sample, progress=report) if memory else None
     )
     if in_process is not None:
-        return Candidate(in_process.tokenizer, in_process.seconds, num_bytes, in_process.peak_bytes, notes)
+        return Candidate(
+            tokenizer=in_process.tokenizer,
+            training_seconds=in_process.seconds,
+            training_bytes=num_bytes,
+            training_peak_bytes=in_process.peak_bytes,
+            notes=notes,
+        )
     started = time.perf_counter()
     tokenizer = backend.train(texts, config, progress=report)
-    return Candidate(tokenizer, time.perf_counter() - started, num_bytes, notes=notes)
+    return Candidate(
+        tokenizer=tokenizer,
+        training_seconds=time.perf_counter() - started,
+        training_bytes=num_bytes,
+        notes=notes,
+    )
 
 
 @dataclass(frozen=True, slots=True)
