@@ -76,8 +76,7 @@ class Prepared : public Base {
     }
 
    private:
-    template <class Sink>
-    void for_each_pretoken(Bytes word, const Sink& sink) const {
+    void for_each_pretoken(Bytes word, FunctionRef<void(Bytes)> sink) const {
       if (word.front() == kPretokenMark) return sink(word.subspan(1));
       steps_->for_each_pretoken(word, nullptr, sink);
     }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/byte_classes.hpp"
+#include "common/function_ref.hpp"
 #include "id.hpp"
 
 namespace tokbench {
@@ -33,6 +34,9 @@ inline constexpr bool is_ascii_word(std::uint32_t unit) {
 // Added tokens that are searched for in one pass.
 class AddedTokenSet {
  public:
+  using Part = FunctionRef<void(Bytes)>;
+  using Found = FunctionRef<void(Id, Bytes)>;
+
   explicit AddedTokenSet(std::vector<AddedToken> tokens) : tokens_(std::move(tokens)) {
     std::sort(tokens_.begin(), tokens_.end(), [](const AddedToken& a, const AddedToken& b) { return a.text < b.text; });
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
@@ -57,8 +61,7 @@ class AddedTokenSet {
   const std::vector<AddedToken>& tokens() const { return tokens_; }
 
   // Calls found(id, bytes) for each match and part(bytes) for each non-empty part between matches, in the order of the text.
-  template <class Part, class Found>
-  void cut(Bytes text, const Part& part, const Found& found) const {
+  void cut(Bytes text, Part part, Found found) const {
     const Byte* const end = text.data() + text.size();
     const Byte* after = text.data();  // the end of the last match
     for_each_match(text.data(), end, [&](const AddedToken& token, const Byte* start, const Byte* stop) {
@@ -248,6 +251,10 @@ class AddedTokenSet {
 // All added tokens: those matched in raw text, then those matched in normalized text.
 class AddedTokens {
  public:
+  using Part = AddedTokenSet::Part;
+  using Found = AddedTokenSet::Found;
+  using Normalize = FunctionRef<Bytes(Bytes)>;
+
   AddedTokens() = default;
   AddedTokens(std::vector<AddedToken> as_it_is, std::vector<AddedToken> normalized)
       : sets_{AddedTokenSet(std::move(as_it_is)), AddedTokenSet(std::move(normalized))} {}
@@ -258,14 +265,12 @@ class AddedTokens {
   bool may_be_cut() const { return sets_[0].may_be_cut() && sets_[1].may_be_cut(); }
 
   // See AddedTokenSet::cut(). A text that is already normalized was split at the first set before.
-  template <class Part, class Found>
-  void cut(Bytes text, bool is_normalized, const Part& part, const Found& found) const {
+  void cut(Bytes text, bool is_normalized, Part part, Found found) const {
     cut(text, is_normalized, [](Bytes each) { return each; }, part, found);
   }
 
   // The same, with normalize(bytes) applied to the parts between matches of the first set unless the text is already normalized.
-  template <class Normalize, class Part, class Found>
-  void cut(Bytes text, bool is_normalized, const Normalize& normalize, const Part& part, const Found& found) const {
+  void cut(Bytes text, bool is_normalized, Normalize normalize, Part part, Found found) const {
     const auto in_normal_part = [&](Bytes each) {
       if (sets_[1].empty()) return part(each);
       sets_[1].cut(each, part, found);

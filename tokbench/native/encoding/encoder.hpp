@@ -71,13 +71,13 @@ class Encoder {
 
   // The ids of many texts, encoded on `threads` threads; the result does not depend on their number.
   Batch encode_batch(std::span<const Text> texts, unsigned threads, Reading reading = {}) const {
-    return encode_batch_after(texts, threads, reading, [](const Text&) {});
+    return encode_all(texts, threads, reading, nullptr);
   }
 
   // The same, and collects the code points that are not marked. Each text is scanned just before it is encoded, while it is in
   // the cache: a separate pass over all texts takes a twentieth of the time of a first pass.
   Batch encode_batch_looking_at(std::span<const Text> texts, unsigned threads, UnmarkedCodePoints& unmarked, Reading reading = {}) const {
-    return encode_batch_after(texts, threads, reading, [&](const Text& text) { unmarked.add_of(text); });
+    return encode_all(texts, threads, reading, &unmarked);
   }
 
   // The number of ids of each text.
@@ -118,9 +118,8 @@ class Encoder {
   }
 
  private:
-  // The ids of many texts; calls look(text) with each part just before it is encoded.
-  template <class Look>
-  Batch encode_batch_after(std::span<const Text> texts, unsigned threads, Reading reading, const Look& look) const {
+  // The ids of many texts, of which each part is added to `unmarked`, if that is given, just before it is encoded.
+  Batch encode_all(std::span<const Text> texts, unsigned threads, Reading reading, UnmarkedCodePoints* unmarked) const {
     Batch batch;
     batch.offsets.resize(texts.size() + 1);
     const std::size_t num_units = units_of(texts);
@@ -129,7 +128,7 @@ class Encoder {
       const Borrowed worker(*this, num_units);
       WritingIds output{&batch.ids};
       for (std::size_t i = 0; i < texts.size(); ++i) {
-        look(texts[i]);
+        if (unmarked != nullptr) unmarked->add_of(texts[i]);
         encode_text(*worker, texts[i], {}, reading, output);
         batch.offsets[i + 1] = static_cast<std::int64_t>(batch.ids.size());
       }
@@ -141,7 +140,7 @@ class Encoder {
       Ids ids = joining.spare();
       WritingIds output{&ids};
       chunks.for_each_part(chunk, [&](std::size_t i, const Text& part, TextEnds ends) {
-        look(part);
+        if (unmarked != nullptr) unmarked->add_of(part);
         const std::size_t before = ids.size();
         encode_text(worker, part, ends, reading, output);
         counts.add(i, ends, ids.size() - before);
@@ -211,8 +210,9 @@ class Encoder {
     }
   };
 
+  // Once for each output, not in each of its callers: it is large, and compiling it takes most of the time of a build.
   template <class Output>
-  void encode_text(Worker& worker, const Text& text, [[maybe_unused]] TextEnds ends, [[maybe_unused]] Reading reading,
+  TOKBENCH_NEVER_INLINE void encode_text(Worker& worker, const Text& text, [[maybe_unused]] TextEnds ends, [[maybe_unused]] Reading reading,
                    Output& output) const {
     if constexpr (requires { family_.encode(worker, text, ends, reading, output); }) {
       family_.encode(worker, text, ends, reading, output);
