@@ -289,6 +289,31 @@ def test_documents_with_a_word_end_suffix_encode_as_in_the_library(
     assert_same_results(native, library, given_texts)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the ab 12 THE\u00a0\n\n the " * 300,
+        "the,ab;12the\u3000the\t\tab" * 300,
+        "a b c " * 300,
+        "\xff é e\u0301 İ ß\x85Σ " * 200,
+    ],
+    ids=["spaces", "few spaces", "single letters", "other letters"],
+)
+def test_long_texts_with_a_word_end_suffix_encode_as_in_the_library(tmp_path: Path, text: str) -> None:
+    native, library = both(tmp_path, clip_like())
+    assert isinstance(native, NativeDocument)
+    assert_same_results(native, library, [text, text.upper(), text])
+
+
+def test_vocabulary_with_a_letter_that_ends_no_word_encodes_as_in_the_library(tmp_path: Path) -> None:
+    """Where a byte does not merge with the mark of the end, a text may have more ids than bytes on the kernel."""
+    document = json.loads(clip_like())
+    del document["model"]["vocab"]["q</w>"]
+    native, library = both(tmp_path, dump(document))
+    assert isinstance(native, NativeDocument)
+    assert_same_results(native, library, ["the ab 12 " * 200, "aq q the " * 200, "a b c d e " * 200])
+
+
 @pytest.mark.parametrize("flags", [{}, {"lstrip": True}, {"normalized": True}])
 def test_merges_that_produce_a_special_token_are_excluded(tmp_path: Path, flags: dict[str, bool]) -> None:
     """Like GGUF files of Qwen, where llama.cpp treats the ordinary "</s>" as a control token."""

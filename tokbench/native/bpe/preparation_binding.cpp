@@ -20,19 +20,29 @@ Vocabulary vocabulary_of(const nb::list& tokens, const std::optional<MergeRows>&
   return merges ? Vocabulary::from_parts(views, rows_of(*merges), whole_tokens_first) : Vocabulary::from_ranks(views);
 }
 
+bool merges_all_ends(const Vocabulary& vocabulary) {
+  const Id mark = vocabulary.byte_id(kEndMark);
+  for (unsigned byte = 0; byte < 0x100; ++byte) {
+    if (byte != kEndMark && vocabulary.rank(vocabulary.byte_id(static_cast<Byte>(byte)), mark) == Vocabulary::kNoRank) return false;
+  }
+  return true;
+}
+
 void construct(PreparedEncoder* self, const nb::list& tokens, const std::optional<MergeRows>& merges, bool whole_tokens_first,
                const std::optional<std::string>& pattern, const nb::tuple& added, const nb::tuple& added_with_specials,
                const std::optional<nb::list>& steps, const SetsOrNone& sets, const SetsOrNone& byte_sets, bool marks_ends,
                bool makes_nfc) {
-  Preparation made{added_sets_of(added), added_sets_of(added_with_specials), std::nullopt, marks_ends, makes_nfc};
+  Vocabulary vocabulary = vocabulary_of(tokens, merges, whole_tokens_first);
+  Preparation made{added_sets_of(added), added_sets_of(added_with_specials), std::nullopt, marks_ends,
+                   marks_ends && merges_all_ends(vocabulary), makes_nfc};
   if (steps) made.steps.emplace(split_steps_of(*steps, sets, byte_sets));
-  new (self) PreparedEncoder(vocabulary_of(tokens, merges, whole_tokens_first),
+  new (self) PreparedEncoder(std::move(vocabulary),
                              Prepared<BpeFamily>(BpeFamily(pattern_or_none(pattern)), std::move(made)));
 }
 
 Preparation preparation_of_words(const nb::tuple& added, const nb::tuple& added_with_specials, const nb::list& steps,
                                  const InputArray<SetMask>& sets, const InputArray<SetMask>& byte_sets, bool makes_nfc) {
-  Preparation made{added_sets_of(added), added_sets_of(added_with_specials), std::nullopt, false, makes_nfc};
+  Preparation made{added_sets_of(added), added_sets_of(added_with_specials), std::nullopt, false, false, makes_nfc};
   made.steps.emplace(split_steps_of(steps, sets, byte_sets));
   return made;
 }

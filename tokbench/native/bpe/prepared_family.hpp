@@ -20,11 +20,20 @@ inline constexpr Byte kEndMark = 0xFF;
 // UTF-8.
 inline constexpr Byte kPretokenMark = 0xFE;
 
+// Writes a pre-token and kEndMark to `room`, and advances it.
+inline Bytes with_end_mark(Bytes pretoken, Byte*& room) {
+  Byte* const start = room;
+  room = std::copy(pretoken.begin(), pretoken.end(), room);
+  *room++ = kEndMark;
+  return {start, room};
+}
+
 struct Preparation {
   AddedTokens ordinary;              // the added tokens that are matched in every text
   AddedTokens with_specials;         // these and the special tokens, for texts in which special tokens are encoded
   std::optional<SplitSteps> steps;   // replaces the pattern
   bool marks_ends = false;           // whether each pre-token is followed by kEndMark; requires steps
+  bool ends_merge = false;           // whether every byte merges with kEndMark, so that no text has more ids than bytes
   bool makes_nfc = false;            // whether texts are normalized to NFC after the first added tokens were matched
 };
 
@@ -43,12 +52,18 @@ class Prepared : public Base {
    public:
     using Base::Solver::Solver;
 
-    void split_in(const SplitSteps& steps) { steps_ = &steps; }
+    void split_in(const SplitSteps& steps, bool marks_ends) {
+      steps_ = &steps;
+      marks_ends_ = marks_ends;
+    }
 
     std::size_t solve(Bytes word, std::uint64_t hash, Id* out) {
       if (steps_ == nullptr) return Base::Solver::solve(word, hash, out);
       Id* next = out;
-      for_each_pretoken(word, [&](Bytes pretoken) { next += Base::Solver::solve(pretoken, hash_of(pretoken), next); });
+      make_room(word.size());
+      for_each_pretoken(word, [&](Bytes pretoken) {  // with its mark it may need more room while it is merged
+        next = std::copy_n(ids_.begin(), Base::Solver::solve(pretoken, hash_of(pretoken), ids_.data()), next);
+      });
       return static_cast<std::size_t>(next - out);
     }
 
@@ -59,13 +74,13 @@ class Prepared : public Base {
       pretokens_.clear();
       ends_.clear();
       std::size_t size = 0;
+      for (const NewWord& word : words) size += word.bytes.size();
+      make_room(size);
       for (const NewWord& word : words) {
         for_each_pretoken(word.bytes, [&](Bytes pretoken) { pretokens_.push_back({pretoken, hash_of(pretoken), {}}); });
         ends_.push_back(pretokens_.size());
-        size += word.bytes.size();
       }
       Base::Solver::solve_together(pretokens_);
-      if (ids_.size() < size) ids_.resize(size);
       Id* next = ids_.data();
       std::size_t i = 0;
       for (std::size_t k = 0; k < words.size(); ++k) {
@@ -76,15 +91,26 @@ class Prepared : public Base {
     }
 
    private:
-    void for_each_pretoken(Bytes word, FunctionRef<void(Bytes)> sink) const {
+    // For words of this many bytes together: at most all of them are pre-tokens of one byte and a mark.
+    void make_room(std::size_t size) {
+      if (ids_.size() < size * 2) ids_.resize(size * 2);
+      if (marks_ends_ && marked_.size() < size * 2) marked_.resize(size * 2);
+      next_marked_ = marked_.data();
+    }
+
+    void for_each_pretoken(Bytes word, FunctionRef<void(Bytes)> sink) {
       if (word.front() == kPretokenMark) return sink(word.subspan(1));
-      steps_->for_each_pretoken(word, nullptr, sink);
+      const auto marked = [&](Bytes pretoken) { sink(with_end_mark(pretoken, next_marked_)); };
+      steps_->for_each_pretoken(word, nullptr, marks_ends_ ? FunctionRef<void(Bytes)>(marked) : sink);
     }
 
     std::vector<NewWord> pretokens_;
     std::vector<std::size_t> ends_;  // the ends of each word's pre-tokens
     std::vector<Id> ids_;
+    std::vector<Byte> marked_;  // copies of pre-tokens with their marks
+    Byte* next_marked_ = nullptr;
     const SplitSteps* steps_ = nullptr;
+    bool marks_ends_ = false;
   };
 
   Prepared(Base base, Preparation preparation)
@@ -148,13 +174,21 @@ class Prepared : public Base {
   template <class Worker, class Output>
   void encode_in_steps(Worker& worker, Bytes text, Output& output) const {
     const SplitSteps& steps = *preparation_->steps;
-    if (preparation_->marks_ends || !steps.cuts_at_spaces()) return encode_pretokens(worker, text, output);
-    worker.solver().split_in(steps);
+    const bool marks_ends = preparation_->marks_ends;
+    if (!steps.cuts_at_spaces() || (marks_ends && !preparation_->ends_merge)) return encode_pretokens(worker, text, output);
+    worker.solver().split_in(steps, marks_ends);
     if (has_many_spaces(text)) return worker.encode_words_of(split_at_spaces_, text, output);
-    Byte* marked = worker.room_for_copies(text.size() * 2);
+    Byte* marked = worker.room_for_copies(text.size() * (marks_ends ? 3 : 2));
     worker.encode_each(
         [&](const auto& sink) {
-          steps.for_each_pretoken(text, nullptr, [&](Bytes pretoken) { sink(marked_copy(pretoken, marked)); });
+          steps.for_each_pretoken(text, nullptr, [&](Bytes pretoken) {
+            Bytes copy = marked_copy(pretoken, marked);
+            if (marks_ends) {
+              *marked++ = kEndMark;
+              copy = {copy.data(), marked};
+            }
+            sink(copy);
+          });
         },
         output);
   }
@@ -172,7 +206,7 @@ class Prepared : public Base {
   void place_pretokens(Worker& worker, Bytes text, Output& output) const {
     const SplitSteps& steps = *preparation_->steps;
     const bool are_marked = steps.cuts_at_spaces();
-    if (are_marked) worker.solver().split_in(steps);
+    if (are_marked) worker.solver().split_in(steps, false);
     Byte* marked = worker.room_for_copies(are_marked ? text.size() * 2 : 0);
     worker.encode_each(
         [&](const auto& sink) {
@@ -206,12 +240,7 @@ class Prepared : public Base {
     worker.encode_each(
         [&](const auto& sink) {
           Byte* marked = spaced + spaced_size;
-          steps.for_each_pretoken(text, spaced, [&](Bytes pretoken) {
-            Byte* const start = marked;
-            marked = std::copy(pretoken.begin(), pretoken.end(), marked);
-            *marked++ = kEndMark;
-            sink(Bytes(start, marked));
-          });
+          steps.for_each_pretoken(text, spaced, [&](Bytes pretoken) { sink(with_end_mark(pretoken, marked)); });
         },
         output);
   }
