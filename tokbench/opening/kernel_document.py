@@ -13,6 +13,7 @@ from tokbench.opening.kernel_vocabulary import KernelVocabulary, kernel_vocabula
 from tokbench.opening.splitting.steps import SplitSteps, split_steps
 from tokbench.opening.text_normalization import TextNormalization
 from tokbench.opening.tokenizer_json_tokens import NotNativeError, is_hidden
+from tokbench.opening.white_space import needed_normalizers
 from tokbench.opening.word_vocabulary import WordBpe, WordPieces, WordVocabulary, word_vocabulary
 
 if TYPE_CHECKING:
@@ -109,7 +110,10 @@ def kernel_document(
         vocabulary = with_specials = of_words(specials=specials)
         if specials:
             with_specials = of_words(specials=frozenset())
-    normalization = TextNormalization(steps(document.get("normalizer")))
+    listed = document.get("added_tokens") or []
+    normalization = TextNormalization(
+        needed_normalizers(steps(document.get("normalizer")), pre_tokenizers, added=listed)
+    )
     first_mark, splitters = _split_off_first_mark(pre_tokenizers)
     splitting = split_steps(splitters, maps_to_bytes=maps_to_bytes)
     if (
@@ -118,7 +122,7 @@ def kernel_document(
         and 0x20 in vocabulary.missing_bytes
     ):
         raise NotNativeError("it puts spaces in front of texts, and has no token for one")
-    added = found_tokens(document.get("added_tokens") or [], ids, normalization=normalization)
+    added = found_tokens(listed, ids, normalization=normalization)
     if first_mark and any(token.in_normalized for token in added):
         raise NotNativeError(
             f"it prepends {first_mark} to a text, and matches added tokens in the normalized text"
