@@ -1,8 +1,8 @@
-"""Character-wise normalization as a table for the kernel (native/normalization/character_changes.hpp).
+"""Character-wise normalization, by a map in Python or a table for the kernel.
 
-The table holds the results of the Python steps for each character, so the kernel normalizes exactly as they do, but
-many times as fast. It covers the blocks of characters that have occurred so far: computing it for all characters takes
-seconds.
+The table (native/normalization/character_changes.hpp) holds the results of the Python steps for each character, so the
+kernel normalizes exactly as they do, but many times as fast. It covers the blocks of characters that have occurred so
+far: computing it for all characters takes seconds.
 """
 
 from __future__ import annotations
@@ -30,23 +30,61 @@ _APART = "\u0905"
 """A separator between characters: a letter that no step changes, reorders or produces."""
 _SURROGATES = range(0xD800, 0xE000)
 _BLOCK = 256
+_MOST_REPLACEMENTS = 16
 
 
-def is_asked_about(code: int) -> bool:
+def _is_asked_about(code: int) -> bool:
     """Whether a code point is a character that texts may contain, other than the separator."""
     return code not in _SURROGATES and code != ord(_APART)
 
 
-def each_by_itself(characters: Iterable[str], steps: Sequence[Step]) -> list[str]:
+def _each_by_itself(characters: Iterable[str], steps: Sequence[Step]) -> list[str]:
     """Return the result of the steps for each character, computed on one joined text.
 
-    >>> each_by_itself("ÀΣ", [str.lower])
+    >>> _each_by_itself("ÀΣ", [str.lower])
     ['à', 'σ']
     """
     text = _APART.join(characters)
     for step in steps:
         text = step(text)
     return text.split(_APART)
+
+
+class EachCharacter(dict[int, str]):
+    """A lazily filled map from each character to its normalized form.
+
+    Args:
+        normalize: normalizes a text character by character.
+
+    >>> EachCharacter(str.swapcase).of("Ab")
+    'aB'
+    """
+
+    def __init__(self, normalize: Callable[[str], str]) -> None:
+        super().__init__()
+        self._normalize = normalize
+        self._changed: set[str] = set()
+
+    def of(self, text: str) -> str:
+        """Return the normalized text."""
+        characters = set(text)
+        if missing := {character for character in characters if ord(character) not in self}:
+            self._ask_about(missing)
+        changed = self._changed & characters
+        written = {character: self[ord(character)] for character in changed}
+        if len(changed) > _MOST_REPLACEMENTS or not changed.isdisjoint("".join(written.values())):
+            return text.translate(self)
+        # No replacement writes a character that another one replaces.
+        for character, normalized in written.items():
+            text = text.replace(character, normalized)
+        return text
+
+    def _ask_about(self, characters: set[str]) -> None:
+        asked = [character for character in characters if _is_asked_about(ord(character))]
+        normalized = dict(zip(asked, _each_by_itself(asked, [self._normalize]) if asked else [], strict=True))
+        self._changed.update(character for character, result in normalized.items() if result != character)
+        # Last, because other threads take the characters of the map as known.
+        self.update((ord(character), normalized.get(character, character)) for character in characters)
 
 
 class ChangesByNeed:
@@ -80,16 +118,16 @@ class ChangesByNeed:
         with self._growing:
             new = sorted(block for block in blocks if not self._known[block * _BLOCK])
             codes = chain.from_iterable(range(block * _BLOCK, (block + 1) * _BLOCK) for block in new)
-            found = self._changes_of(list(map(chr, filter(is_asked_about, codes))))
+            found = self._changes_of(list(map(chr, filter(_is_asked_about, codes))))
             self._learned = self._learned.joined(found)
             self._table = self._learned.table()
             for block in new:  # other threads must not see a block as known before the table has it
                 self._known[block * _BLOCK : (block + 1) * _BLOCK] = bytes([1]) * _BLOCK
 
     def _changes_of(self, characters: Sequence[str]) -> _Changes:
-        parts = each_by_itself(characters, self._ordered) if characters else []
+        parts = _each_by_itself(characters, self._ordered) if characters else []
         distinct = sorted({*chain.from_iterable(parts)} - {_APART})
-        spelled = dict(zip(distinct, each_by_itself(distinct, self._after), strict=True)) if distinct else {}
+        spelled = dict(zip(distinct, _each_by_itself(distinct, self._after), strict=True)) if distinct else {}
         spelled[_APART] = _APART
         order = {part: unicodedata.combining(part) if self._orders else 0 for part in spelled}
         changed = {
@@ -113,11 +151,11 @@ class ChangesByNeed:
     def _inserted(self, characters: Sequence[str]) -> bytes:
         """Return a byte for each part of the decomposed characters: 1 if it follows another part, else 0."""
         *before, takes_apart = self._ordered
-        whole = each_by_itself(characters, before)
+        whole = _each_by_itself(characters, before)
         distinct = sorted(set().union(*whole))
         if not distinct:
             return b""
-        sizes = dict(zip(distinct, map(len, each_by_itself(distinct, [takes_apart])), strict=True))
+        sizes = dict(zip(distinct, map(len, _each_by_itself(distinct, [takes_apart])), strict=True))
         return bytes(place > 0 for text in whole for part in text for place in range(sizes[part]))
 
 

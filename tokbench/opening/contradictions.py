@@ -1,21 +1,30 @@
-"""Find settings of a tokenizer_config.json that contradict the vocabulary beside it.
+"""Find settings of a tokenizer_config.json, and SentencePiece models, that contradict the vocabulary beside them.
 
 A class of `transformers` may follow the configuration. Here the vocabulary's own file takes precedence, and the
-difference is reported.
+difference is reported. Of a model with other ids than the `tokenizer.json` beside it, one of the two is out of date.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tokbench.errors import TokbenchError
 from tokbench.formats.post_processors import UnknownPostProcessingError, parse_post_processing
+from tokbench.formats.sentencepiece.model import looks_like_model, parse_model
+from tokbench.formats.sentencepiece.pieces import PieceType
+from tokbench.opening.files import read_file
+from tokbench.opening.piece_order import piece_order
 from tokbench.opening.tokenizer_classes import class_named_in, json_beside, read_declared
+from tokbench.opening.vocabulary_beside import is_renumbered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from tokbench.formats.sentencepiece.pieces import ModelPiece
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
+    from tokbench.opening.recognition import Source
 
 _CONFIG = "tokenizer_config.json"
 _BERT = {
@@ -37,6 +46,7 @@ _OF_LANGUAGES = ("MBartTokenizer", "MBart50Tokenizer", "NllbTokenizer", "Seamles
 """Classes that put the token of the language `src_lang` beside a text."""
 _PUBLISHED = ("BaichuanTokenizer", "InternLM2Tokenizer", "InternLMTokenizer")
 """Classes published with their models that put bos in front of a text by default."""
+_MODEL_NAMES = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "spm.model")
 
 
 class Contradiction(NamedTuple):
@@ -199,3 +209,41 @@ def _steps(step: object) -> Iterator[Mapping[str, Any]]:
             yield from _steps(child)
     else:
         yield step
+
+
+def other_models(document: Mapping[str, Any], source: Source) -> Iterator[str]:
+    """Yield a sentence for each model beside a `tokenizer.json` in which a piece has another id.
+
+    Args:
+        document: the parsed `tokenizer.json`.
+        source: its file, and the path that the user gave.
+    """
+    ids = _ids(document["model"]["vocab"])
+    for path in (source.files[0].parent / name for name in _MODEL_NAMES):
+        try:
+            data = read_file(path) if path.is_file() else b""
+            pieces = parse_model(data, path=path).pieces if looks_like_model(data) else []
+        except TokbenchError:
+            continue
+        if _is_reordered(source, pieces):
+            continue
+        for id, piece in enumerate(pieces):
+            other = ids.get(piece.text, id)
+            if piece.type is PieceType.NORMAL and other != id:
+                yield (
+                    f"{path.name} says that {piece.text!r} is {id}, and {source.files[0].name} {other}, which is used: "
+                    "the two files are not of one tokenizer"
+                )
+                break
+
+
+def _ids(vocab: Any) -> Mapping[str, int]:
+    if isinstance(vocab, dict):
+        return vocab
+    return {piece: id for id, (piece, _) in enumerate(vocab)}
+
+
+def _is_reordered(source: Source, pieces: Sequence[ModelPiece]) -> bool:
+    """Whether the class of a folder gives the pieces of its model other ids."""
+    folder = replace(source, path=source.files[0].parent)
+    return is_renumbered(folder) or piece_order(folder, [piece.text for piece in pieces]) is not None

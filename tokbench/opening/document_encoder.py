@@ -15,8 +15,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tokbench.native import _bpe
+    from tokbench.opening.character_changes import ChangesByNeed
     from tokbench.opening.found_tokens import FoundToken
     from tokbench.opening.text_normalization import TextNormalization
+
+    CompiledEncoder = (
+        _bpe.PreparedEncoder | _bpe.PreparedWordBpe | _bpe.PreparedWordPiece | _bpe.PreparedWordUnigram
+    )
 
 
 class PreparedEncoder(Protocol):
@@ -150,3 +156,51 @@ class DocumentEncoder:
                 ids.append(id)
             end = stop
         return ids
+
+
+class ChangingDocumentEncoder(DocumentEncoder):
+    """A `DocumentEncoder` that lets the kernel normalize texts if the normalization works character by character.
+
+    Args:
+        encoder: the kernel's encoder for the document.
+        normalization: the normalization of a text, which follows the search for added tokens in the raw text.
+        added: the added tokens.
+        specials: whether special tokens are searched.
+        first_mark: as for a `DocumentEncoder`.
+    """
+
+    def __init__(
+        self,
+        encoder: CompiledEncoder,
+        normalization: TextNormalization,
+        *,
+        added: Sequence[FoundToken],
+        specials: bool,
+        first_mark: str = "",
+    ) -> None:
+        super().__init__(encoder, normalization, added=added, specials=specials, first_mark=first_mark)
+        self._changing = encoder
+
+    @property
+    def _changes(self) -> ChangesByNeed | None:
+        return None if self._first_mark else self._normalization.changes
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of a text."""
+        if (changes := self._changes) is None:
+            return super().encode(text)
+        return self._changing.encode(text, specials=self._specials, changes=changes.of([text]))
+
+    def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """Return the ids of many texts, and their offsets as int64[len(texts) + 1]."""
+        if (changes := self._changes) is None:
+            return super().encode_batch(texts, threads)
+        table = changes.of(texts, threads)
+        return self._changing.encode_batch(texts, threads, specials=self._specials, changes=table)
+
+    def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
+        """Return the number of ids of each text."""
+        if (changes := self._changes) is None:
+            return super().count_batch(texts, threads)
+        table = changes.of(texts, threads)
+        return self._changing.count_batch(texts, threads, specials=self._specials, changes=table)

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from tokbench.backends.wordpiece.document import WordPieceDescription
+
 
 @dataclass(frozen=True, slots=True)
 class KernelDocument:
@@ -128,6 +130,23 @@ def kernel_document(
             f"it prepends {first_mark} to a text, and matches added tokens in the normalized text"
         )
     return KernelDocument(vocabulary, with_specials, normalization, splitting, added, first_mark)
+
+
+def described_wordpiece(document: Mapping[str, Any]) -> WordPieceDescription:
+    """Return the description of a WordPiece `tokenizer.json` for our kernel.
+
+    Args:
+        document: a document that its library accepts.
+
+    Raises:
+        NotNativeError: the document does something that our kernel does not; the message says what.
+    """
+    from tokbench.backends.wordpiece.document import LeftToLibraryError, wordpiece_description
+
+    try:
+        return wordpiece_description(document)
+    except LeftToLibraryError as error:
+        raise NotNativeError(str(error)) from None
 
 
 def _split_off_first_mark(

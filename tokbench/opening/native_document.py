@@ -16,8 +16,7 @@ from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, Kernel
 from tokbench.core.token_arrays import TiledSpans
 from tokbench.core.tokens import Span, SpecialPolicy, Token
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
-from tokbench.opening.changing_encoder import ChangingDocumentEncoder
-from tokbench.opening.document_encoder import DocumentEncoder
+from tokbench.opening.document_encoder import ChangingDocumentEncoder, DocumentEncoder
 from tokbench.opening.found_tokens import WholeWords, rows_of
 from tokbench.opening.kernel_vocabulary import KernelVocabulary
 from tokbench.opening.splitting.steps import byte_masks, disputed_by_sets
@@ -32,18 +31,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tokbench.core.encoded import EncodedSpans
-    from tokbench.native._bpe import (
-        PreparedEncoder,
-        PreparedWordBpe,
-        PreparedWordPiece,
-        PreparedWordUnigram,
-    )
+    from tokbench.opening.document_encoder import CompiledEncoder
     from tokbench.opening.kernel_document import KernelDocument
     from tokbench.opening.word_places import PlacingEncoder
     from tokbench.opening.word_vocabulary import WordVocabulary
 
-    _Compiled = PreparedEncoder | PreparedWordBpe | PreparedWordPiece | PreparedWordUnigram
-    _Encoder = _Compiled | WordEncoder
+    _Encoder = CompiledEncoder | WordEncoder
 
 
 class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
@@ -218,7 +211,7 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
         return {character for character in characters if not missing.isdisjoint(texts[character].encode())}
 
 
-def _compiled_encoder(plan: KernelDocument, vocabulary: KernelVocabulary | WordVocabulary) -> _Compiled:
+def _compiled_encoder(plan: KernelDocument, vocabulary: KernelVocabulary | WordVocabulary) -> CompiledEncoder:
     from tokbench.native._bpe import PreparedEncoder
 
     splitting = plan.splitting

@@ -33,7 +33,7 @@ _OPENERS = {
     Format.WORDPIECE_VOCAB: "vocab_txt:open_vocab_txt",
     Format.GGUF: "gguf.vocabularies:open_gguf",
     Format.LLAMA2C: "sentencepiece:open_llama2c",
-    Format.TEKKEN: "tekken:open_tekken",
+    Format.TEKKEN: "tiktoken_ranks:open_tekken",
 }
 """Format → module and function; a module is imported when a file of its format is opened."""
 

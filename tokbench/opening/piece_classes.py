@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokbench.formats.sentencepiece.pieces import PieceType
-from tokbench.opening.chatglm import CHATGLM, FIRST_MODEL, tokens_of_chatglm3
-from tokbench.opening.class_roles import CLASS_ROLES
+from tokbench.opening.class_tokens import CHATGLM, CLASS_ROLES, FIRST_CHATGLM, tokens_of_chatglm3
 from tokbench.opening.tokenizer_classes import json_beside, read_declared
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ def changed_text(source: Source) -> Iterator[str]:
             "nothing beside the model lists the ids of its languages and of <mask>, of which versions of a "
             "NllbTokenizer differ: here <mask> is the last, as in the models that were published"
         )
-    if name == CHATGLM and (folder / FIRST_MODEL).is_file():
+    if name == CHATGLM and (folder / FIRST_CHATGLM).is_file():
         yield (
             f"a {name} first spells line ends, tabs and runs of spaces as symbols, which is not done here: it gives "
             "other ids for such texts"

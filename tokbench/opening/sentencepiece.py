@@ -15,17 +15,26 @@ from tokbench.formats.sentencepiece.model import NORMALIZER_FIELDS, ModelType, p
 from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.libraries.sentencepiece.models import KernelModel, open_model
 from tokbench.opening.added_tokens import extended
-from tokbench.opening.chatglm import with_chatglm_tokens
-from tokbench.opening.class_roles import CLASS_ROLES, with_class_roles
+from tokbench.opening.class_tokens import (
+    CLASS_ROLES,
+    with_chatglm_tokens,
+    with_class_roles,
+    with_sentinels,
+)
 from tokbench.opening.contradictions import contradicted_model, unsaid_begin
 from tokbench.opening.files import read_file
-from tokbench.opening.piece_classes import changed_text, class_of_folder, drops_prefix, spaces_after_tokens
+from tokbench.opening.piece_classes import (
+    changed_text,
+    class_of_folder,
+    class_of_pieces,
+    drops_prefix,
+    spaces_after_tokens,
+)
 from tokbench.opening.piece_documents import document_of_class, versions_differ
 from tokbench.opening.piece_order import in_order, piece_order
 from tokbench.opening.recognition import Format
 from tokbench.opening.request import Composition, Opened
 from tokbench.opening.sentencepiece_template import template_beside
-from tokbench.opening.t5_extra_ids import with_extra_ids
 from tokbench.opening.tokenizer_classes import json_beside, refuse_rules
 from tokbench.opening.tokenizer_json import open_tokenizer_json
 from tokbench.opening.vocabulary_beside import other_ids, table_beside
@@ -94,11 +103,13 @@ def open_pieces(
         if table is not None:
             return _renumbered(tokenizer, table, source=source, engine=engine, reason=reason)
     texts = {piece.text for piece in pieces}
-    config = with_extra_ids(source.config, folder=source.files[0].parent, pieces=texts)
+    folder = source.files[0].parent
+    name = class_of_pieces(folder, source.config)
+    config = with_sentinels(source.config, name=name, folder=folder, pieces=texts)
     if source.format is Format.SENTENCEPIECE:
-        config = with_chatglm_tokens(config, name=class_of_folder(source), pieces=texts)
-        usual = CLASS_ROLES.get(class_of_folder(source) or "", {})
-        config = with_class_roles(config, usual, folder=source.files[0].parent, pieces=texts)
+        name = class_of_folder(source)
+        config = with_chatglm_tokens(config, name=name, pieces=texts)
+        config = with_class_roles(config, CLASS_ROLES.get(name or "", {}), folder=folder, pieces=texts)
     source = replace(source, config=config)
     whole, contradictions = extended(proto, config, pieces=pieces)
     if source.format is Format.SENTENCEPIECE:
@@ -106,7 +117,7 @@ def open_pieces(
         warnings = warnings if other is None else (*warnings, other)
         around = template_beside(
             config,
-            folder=source.files[0].parent,
+            folder=folder,
             usual={role: tokenizer.model.trainer[f"{role}_piece"] for role in ("bos", "eos")},
             ids=special_tokens_of(parse_model(whole)),
         )

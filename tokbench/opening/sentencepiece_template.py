@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.core.descriptions import PostProcessing, TemplatePart
 from tokbench.core.post_processing import NOTHING
-from tokbench.opening.chatglm import CHATGLM, FIRST_MODEL
+from tokbench.opening.class_tokens import CHATGLM, FIRST_CHATGLM
 from tokbench.opening.piece_classes import class_of_pieces
 from tokbench.opening.tokenizer_classes import json_beside
 from tokbench.opening.written_templates import template_of
@@ -89,7 +89,7 @@ def _templates(name: str, config: TokenizerConfig, folder: Path) -> tuple[str, s
     """Return the templates of a class, or those that `add_bos_token` and `add_eos_token` ask for."""
     if name == "NllbTokenizer" and json_beside(folder / "tokenizer_config.json").get("legacy_behaviour"):
         return _LANGUAGE_LAST
-    if name in _TEMPLATES and not (name == CHATGLM and (folder / FIRST_MODEL).is_file()):
+    if name in _TEMPLATES and not (name == CHATGLM and (folder / FIRST_CHATGLM).is_file()):
         return _TEMPLATES[name]
     begin, end = "bos " * bool(config.add_bos_token), " eos" * bool(config.add_eos_token)
     first, second = f"{begin}A{end}", f"{begin}B{end}"

@@ -18,10 +18,8 @@ from tokbench.backends.bpe.kernel import current_kernel, has_native_kernel
 from tokbench.core.nfc import nfc
 from tokbench.core.special_tokens import WHITE_SPACE
 from tokbench.opening import character_origins
-from tokbench.opening.character_changes import ChangesByNeed
-from tokbench.opening.each_character import EachCharacter
-from tokbench.opening.joined_characters import joining
-from tokbench.opening.replacement_table import ReplacementTable, table_of, texts_written
+from tokbench.opening.character_changes import ChangesByNeed, EachCharacter
+from tokbench.opening.replacement_table import ReplacementTable, joining, table_of, texts_written
 from tokbench.opening.splitting.gaps import takes_characters
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
 

@@ -1,4 +1,4 @@
-"""Open rank files, which list tokens with ranks but define neither a split pattern nor special tokens."""
+"""Open ranks: rank files, which define neither a split pattern nor special tokens, and Mistral's `tekken.json`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tokbench.core.wording import counted, is_or_are
 from tokbench.errors import ConfigError
 from tokbench.formats.tiktoken import check_byte_tokens, parse_ranks
 from tokbench.opening.added_tokens import beside_ranks
-from tokbench.opening.files import read_file
+from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.known_ranks import KNOWN_BY_SHA256, likely_pattern
 from tokbench.opening.patterns import known_pattern
 from tokbench.opening.rank_classes import class_of_ranks, named_class
@@ -80,6 +80,31 @@ def open_ranks(source: Source, request: OpenRequest) -> Opened:
         post_processing=_around(by_class, roles=source.config.roles, ids=special_tokens),
     )
     return replace(opened, find_warnings=lambda: (*opened.warnings, *warnings))
+
+
+def open_tekken(source: Source, request: OpenRequest) -> Opened:
+    """Open the tokenizer of a `tekken.json`.
+
+    Raises:
+        ModelFormatError: a field is missing or of the wrong type, or a token is listed twice.
+        ConfigError: an option sets what the file already defines, or the demanded engine cannot run it.
+    """
+    from tokbench.backends.bpe.rank_file import table_of_ranks
+    from tokbench.formats.tekken import ROLES, parse_tekken
+
+    path = source.files[0]
+    request.takes_nothing("tekken.json")
+    tekken = parse_tekken(parse_json(read_file(path), path=path), path=path)
+    roles = {role: text for role, text in ROLES.items() if text in tekken.special_tokens}
+    config = replace(source.config, roles={**roles, **source.config.roles})
+    return open_rank_table(
+        table_of_ranks(tekken.ranks),
+        source=replace(source, config=config),
+        request=request,
+        name=source.name,
+        pattern=tekken.pattern,
+        special_tokens=tekken.special_tokens,
+    )
 
 
 def read_table(data: bytes, *, path: Path) -> TokenTable:

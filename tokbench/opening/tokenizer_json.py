@@ -341,8 +341,7 @@ def _warnings(document: Mapping[str, Any], kind: str) -> list[str]:
 
 def _contradicted(document: Mapping[str, Any], source: Source) -> Iterator[str]:
     """Yield how the files beside a `tokenizer.json` contradict it; a document built from other files follows them."""
-    from tokbench.opening.contradictions import contradicted_tokenizer_json
-    from tokbench.opening.other_models import other_models
+    from tokbench.opening.contradictions import contradicted_tokenizer_json, other_models
     from tokbench.opening.recognition import Format
 
     path = source.files[0]

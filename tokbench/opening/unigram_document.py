@@ -18,9 +18,9 @@ from tokbench.core.tokens import SpecialPolicy
 from tokbench.formats.sentencepiece.model import SPACE
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.native.kernel_choice import is_installed
-from tokbench.opening import joined_characters
 from tokbench.opening.document_encoder import DocumentEncoder
 from tokbench.opening.found_tokens import WholeWords, rows_of
+from tokbench.opening.replacement_table import joining
 from tokbench.opening.unicode_agreement import UnicodeAgreement, tokenizers_members
 from tokbench.opening.unigram_description import LeftToLibraryError, unigram_description
 
@@ -247,12 +247,12 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
         from tokbench.native._unigram import DocumentEncoder as CompiledEncoder
 
         described = self.described
-        joining = joined_characters.joining()
+        joins = joining()
         if described.only_spaces:
             if not {"\t", "\n", "\r", " "}.isdisjoint(self._boundaries.ascii):
                 return None
-            joining = joining.copy()
-            joining[list(self._boundaries.others)] = 2
+            joins = joins.copy()
+            joins[list(self._boundaries.others)] = 2
         pieces = {**described.pieces, **described.special_pieces} if specials else described.pieces
         try:
             return CompiledEncoder(
@@ -263,7 +263,7 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
                 unknown_score=described.unknown_score,
                 bytes=None if described.byte_ids is None else np.array(described.byte_ids, np.uint32),
                 charsmap=described.charsmap,
-                joining=joining,
+                joining=joins,
                 only_spaces=described.only_spaces,
                 added=rows_of(described.added, specials=specials),
             )

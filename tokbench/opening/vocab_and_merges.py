@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tokbench.core.wording import counted
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.files.untrusted import decode_text
-from tokbench.opening.class_roles import with_class_roles
+from tokbench.opening.class_tokens import with_class_roles
 from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.known_ranks import likely_pattern
 from tokbench.opening.merges_txt import (

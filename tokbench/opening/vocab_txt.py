@@ -13,7 +13,7 @@ from tokbench.errors import ModelFormatError
 from tokbench.files.untrusted import decode_text
 from tokbench.formats.post_processors import dump_post_processing
 from tokbench.formats.tokenizer_json import byte_level_document, split_step
-from tokbench.opening.class_roles import with_class_roles
+from tokbench.opening.class_tokens import with_class_roles
 from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.patterns import known_pattern
 from tokbench.opening.tokenizer_classes import json_beside, read_declared, refuse_rules

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tokbench.opening.described_models import described_wordpiece
+from tokbench.opening.kernel_document import described_wordpiece
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
 from tokbench.play_page.added_tokens import added_fields, cannot_run
 from tokbench.play_page.code_points import code_points, ranges

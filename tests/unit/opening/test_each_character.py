@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from threading import Event, Thread
 
-from tokbench.opening.each_character import EachCharacter
+from tokbench.opening.character_changes import EachCharacter
 
 _SECONDS = 30
 

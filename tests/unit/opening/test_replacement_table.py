@@ -12,8 +12,7 @@ from support.texts import texts
 from tokenizers.normalizers import Precompiled
 
 from tokbench.backends.bpe.kernel import has_native_kernel
-from tokbench.opening.joined_characters import joining
-from tokbench.opening.replacement_table import ReplacementTable, texts_written
+from tokbench.opening.replacement_table import ReplacementTable, joining, texts_written
 
 pytestmark = pytest.mark.skipif(not has_native_kernel(), reason="the native kernel is not installed")
 

@@ -10,10 +10,10 @@ from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.files.untrusted import first_repeated
 from tokbench.formats.gguf import read_metadata
 from tokbench.formats.protobuf import float_field, length_field, varint_field
+from tokbench.formats.sentencepiece.model import ModelType, dump_model
 from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.opening.gguf.config import gguf_config
 from tokbench.opening.gguf.pretokenizers import known_names, pre_tokenizer_named
-from tokbench.opening.gguf.token_types import token_types, with_one_unknown
 from tokbench.opening.patterns import checked_pattern
 from tokbench.opening.request import OpenRequest
 from tokbench.opening.sentencepiece import open_pieces
@@ -36,6 +36,23 @@ _PREFIX = "tokenizer.ggml."
 
 _CHARACTER_PRE_TOKENIZERS = {b"gemma4", b"granite-embed-multi-311m", b"sarvam-moe"}
 """Pre-tokenizers of vocabularies over characters, which converters call "gpt2" like byte-level ones."""
+_CONTROLS = frozenset(
+    text.encode()
+    for text in """
+        </s> <eos> <EOT> _<EOT> [EOT] [EOS] <turn|> <|tool_response> [e~[ <end_of_turn> <end_of_utterance>
+        <|eot_id|> <|eom_id|> <|im_end|> <|end|> <|return|> <|call|> <|calls|> <|flush|> <|endoftext|>
+        <|end_of_text|> <｜end▁of▁sentence｜>
+        <|fim_prefix|> <fim-prefix> <fim_prefix> <｜fim▁begin｜> <PRE> ▁<PRE> <|code_prefix|> <|prefix|>
+        <|fim_suffix|> <fim-suffix> <fim_suffix> <｜fim▁hole｜> <SUF> ▁<SUF> <|code_suffix|> <|suffix|>
+        <|fim_middle|> <fim-middle> <fim_middle> <｜fim▁end｜> <MID> ▁<MID> <|code_middle|> <|middle|>
+        <|fim_pad|> <fim-pad> <fim_pad> <PAD> [PAD] <|fim_repo|> <|repo_name|> <fim-repo> <REPO> <reponame>
+        <|file_sep|>
+    """.split()  # noqa: SIM905 -- it is a table
+)
+"""Tokens that end texts or turns, and fill-in-the-middle tokens: control tokens to llama.cpp in any file."""
+_END = b"</s>"
+_BESIDE_AN_ORDINARY_END = {b"<|tool_response>", b"<|plamo:eos|>"}
+"""If a vocabulary has one of these, as Gemma 4's and PLaMo's do, "</s>" is an ordinary token."""
 _UNNAMED = (
     "the file names no pre-tokenizer: text is split by llama.cpp's default, which may not be the model's"
 )
@@ -70,7 +87,7 @@ def open_gguf(source: Source, request: OpenRequest) -> Opened:
 def _open_bpe(fields: Mapping[str, Any], *, source: Source, request: OpenRequest) -> Opened:
     path = source.files[0]
     pieces = _pieces(fields, path)
-    types = token_types(fields, _strings(fields, "tokens", path), path)
+    types = _token_types(fields, path)
     if request.special_tokens or request.special_preset:
         option = "--special-token" if request.special_tokens else "--special-preset"
         raise ConfigError("a GGUF file defines its special tokens itself", hint=f"leave {option} out")
@@ -102,7 +119,7 @@ def _open_character_bpe(fields: Mapping[str, Any], *, source: Source, request: O
     path = source.files[0]
     request.takes_nothing("a GGUF file")
     pieces = _pieces(fields, path)
-    types = token_types(fields, _strings(fields, "tokens", path), path)
+    types = _token_types(fields, path)
     unknown = fields.get("unknown_token_id")
     document = character_tokenizer_json(
         {piece: id for id, piece in enumerate(pieces)},
@@ -132,7 +149,7 @@ def _splitting(fields: Mapping[str, Any], path: Path, *, asked: str | None) -> t
 def _open_word_piece(fields: Mapping[str, Any], *, source: Source, request: OpenRequest) -> Opened:
     """Open BERT's vocabulary, which GGUF spells with "▁" at the beginning of words instead of "##" inside them."""
     path = source.files[0]
-    types = token_types(fields, _strings(fields, "tokens", path), path)
+    types = _token_types(fields, path)
     vocab: dict[str, int] = {}
     for id, (piece, kind) in enumerate(zip(_pieces(fields, path), types, strict=True)):
         if piece.startswith("▁"):
@@ -154,7 +171,7 @@ def _open_sentencepiece(fields: Mapping[str, Any], *, source: Source, request: O
     """Open a SentencePiece model, rebuilt from its pieces, scores and types."""
     path = source.files[0]
     pieces = _strings(fields, "tokens", path)
-    types = with_one_unknown(token_types(fields, pieces, path), fields.get("unknown_token_id", 0))
+    types = _with_one_unknown(_token_types(fields, path), fields.get("unknown_token_id", 0))
     scores = fields.get("scores")
     if not isinstance(scores, list) or len(scores) != len(pieces):
         raise ModelFormatError(path, f"{len(pieces):,} scores", "another number")
@@ -163,29 +180,68 @@ def _open_sentencepiece(fields: Mapping[str, Any], *, source: Source, request: O
         message = length_field(1, piece) + float_field(2, score) + varint_field(3, kind)
         proto += length_field(1, message)
     is_unigram = _text(fields["model"], path) == "t5"
-    proto += length_field(2, _trainer(fields, types, is_unigram=is_unigram))
-    proto += length_field(3, _normalizer(fields))
+    proto += dump_model(
+        [], trainer=_trainer(fields, types, is_unigram=is_unigram), normalizer=_normalizer(fields)
+    )
     return open_pieces(bytes(proto), source=source, request=request)
 
 
-def _trainer(fields: Mapping[str, Any], types: Sequence[int], *, is_unigram: bool) -> bytes:
-    options = varint_field(3, 1 if is_unigram else 2) + varint_field(35, int(PieceType.BYTE in types))
-    for number, key in ((40, "unknown"), (41, "bos"), (42, "eos"), (43, "padding")):
+def _trainer(fields: Mapping[str, Any], types: Sequence[int], *, is_unigram: bool) -> dict[str, int]:
+    options = {
+        "model_type": int(ModelType.UNIGRAM if is_unigram else ModelType.BPE),
+        "byte_fallback": int(PieceType.BYTE in types),
+    }
+    for role, key in (("unk", "unknown"), ("bos", "bos"), ("eos", "eos"), ("pad", "padding")):
         id = fields.get(f"{key}_token_id", -1)
-        options += varint_field(number, id if isinstance(id, int) and 0 <= id < len(types) else -1)
+        options[f"{role}_id"] = id if isinstance(id, int) and 0 <= id < len(types) else -1
     return options
 
 
-def _normalizer(fields: Mapping[str, Any]) -> bytes:
+def _normalizer(fields: Mapping[str, Any]) -> dict[str, Any]:
     charsmap = fields.get("precompiled_charsmap", [])
     table = struct.pack(f"{len(charsmap)}b", *(value if value < 128 else value - 256 for value in charsmap))
-    return (
-        length_field(1, b"identity" if not table else b"")
-        + (length_field(2, table) if table else b"")
-        + varint_field(3, int(bool(fields.get("add_space_prefix", True))))
-        + varint_field(4, int(bool(fields.get("remove_extra_whitespaces", False))))
-        + varint_field(5, 1)
-    )
+    return {
+        "name": "" if table else "identity",
+        **({"precompiled_charsmap": table} if table else {}),
+        "add_dummy_prefix": bool(fields.get("add_space_prefix", True)),
+        "remove_extra_whitespaces": bool(fields.get("remove_extra_whitespaces", False)),
+        "escape_whitespaces": True,
+    }
+
+
+def _token_types(fields: Mapping[str, Any], path: Path) -> list[int]:
+    """Return the type of each token as llama.cpp uses it, which overrides some of the file's own types.
+
+    Raises:
+        ModelFormatError: the types in the file are not one valid type per token.
+    """
+    tokens = _strings(fields, "tokens", path)
+    types = fields.get("token_type", [int(PieceType.NORMAL)] * len(tokens))
+    known = {int(kind) for kind in PieceType}
+    if not isinstance(types, list) or len(types) != len(tokens) or not known.issuperset(types):
+        raise ModelFormatError(path, f"{len(tokens):,} token types from 1 to 6", "different ones")
+    special = dict.fromkeys(_CONTROLS, int(PieceType.CONTROL))
+    if not _BESIDE_AN_ORDINARY_END.isdisjoint(tokens):
+        special[_END] = int(PieceType.NORMAL)
+    return [special.get(token, kind) for token, kind in zip(tokens, types, strict=True)]
+
+
+def _with_one_unknown(types: list[int], unknown: object) -> list[int]:
+    """Return the types with exactly one unknown piece, as SentencePiece requires: the one that the file names.
+
+    Tokens that only pad a vocabulary have this type too, such as 53 of Phi-3's, whose <unk> is a control piece.
+    llama.cpp treats them like control pieces: text becomes them only where special tokens are searched.
+
+    >>> _with_one_unknown([3, 1, 2, 2], 0)
+    [2, 1, 3, 3]
+    """
+    if types.count(PieceType.UNKNOWN) == 1 or not isinstance(unknown, int):
+        return types
+    if not 0 <= unknown < len(types) or types[unknown] not in (PieceType.UNKNOWN, PieceType.CONTROL):
+        return types
+    replaced = [int(PieceType.CONTROL) if kind == PieceType.UNKNOWN else kind for kind in types]
+    replaced[unknown] = int(PieceType.UNKNOWN)
+    return replaced
 
 
 def _pieces(fields: Mapping[str, Any], path: Path) -> list[str]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tokbench.core.special_tokens import WHITE_SPACE
 from tokbench.core.token_arrays import offsets_of
 from tokbench.libraries.huggingface.offsets import byte_offsets
-from tokbench.opening.word_fallback.added_tokens import AddedTokenSearch
 from tokbench.opening.word_fallback.splitting import Splitter
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from tokbench.opening.word_fallback.models import WordModel, WordToken
 
 _CACHE_SIZE = 1 << 16
+_SPACES = "".join(sorted(WHITE_SPACE))
+_WORD = re.compile(r"\w", re.ASCII)
 
 
 class PlacedToken(NamedTuple):
@@ -47,7 +50,7 @@ class WordEncoder:
         self._model = model
         self._splitter = Splitter(splitting)
         self._searches = {
-            (specials, in_normalized): AddedTokenSearch(
+            (specials, in_normalized): _AddedTokenSearch(
                 [
                     token
                     for token in added
@@ -134,3 +137,53 @@ class WordEncoder:
                 self._cache.clear()
             tokens = self._cache[word] = self._model.tokens(word)
         return tokens
+
+
+class _TextPart(NamedTuple):
+    """An added token in a text, or a part between two of them.
+
+    Attributes:
+        start: its start, in characters.
+        stop: its stop.
+        id: the id of the token; None for a part between tokens.
+    """
+
+    start: int
+    stop: int
+    id: int | None
+
+
+class _AddedTokenSearch:
+    """A search for the leftmost token, the longest one at that position, that continues after each match.
+
+    The kernel's is native/encoding/added_tokens.hpp.
+
+    Args:
+        tokens: the tokens to search for together.
+    """
+
+    def __init__(self, tokens: Sequence[FoundToken]) -> None:
+        self._tokens = {token.text: token for token in tokens}
+        by_length = sorted(self._tokens, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, by_length))) if by_length else None
+
+    def parts(self, text: str) -> Iterator[_TextPart]:
+        """Yield the parts of a text in order; no part is empty."""
+        end = 0
+        for found in self._pattern.finditer(text) if self._pattern is not None else ():
+            token = self._tokens[found.group()]
+            start, stop = found.span()
+            if token.single_word and (
+                _WORD.match(text[start - 1 : start]) or _WORD.match(text[stop : stop + 1])
+            ):
+                continue
+            if token.lstrip:
+                start = end + len(text[end:start].rstrip(_SPACES))
+            if token.rstrip:
+                stop = len(text) - len(text[stop:].lstrip(_SPACES))
+            if end < start:
+                yield _TextPart(end, start, None)
+            yield _TextPart(start, stop, token.id)
+            end = stop
+        if end < len(text):
+            yield _TextPart(end, len(text), None)

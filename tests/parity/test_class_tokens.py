@@ -10,7 +10,7 @@ from support.sentencepiece_models import scored, unknown, written
 
 import tokbench
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
-from tokbench.opening.class_roles import CLASS_ROLES
+from tokbench.opening.class_tokens import CLASS_ROLES
 
 if TYPE_CHECKING:
     from pathlib import Path
