@@ -27,7 +27,7 @@ import tokbench.workbench.convert as conversion
 from tokbench.convert.proof import ProofError, prove
 from tokbench.convert.proof_texts import generated_texts
 from tokbench.errors import ConfigError, ConversionError
-from tokbench.formats.llama2c.vocabulary import EXCLUDED
+from tokbench.formats.llama2c import EXCLUDED
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.workbench.convert import convert
 

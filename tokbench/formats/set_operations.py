@@ -10,7 +10,7 @@ class with a nested class or an operation becomes one character that is tested a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 _OPERATIONS = ("&&", "--", "~~")
 _ANY, _NONE = r"[\s\S]", r"(?!)"
@@ -146,11 +146,7 @@ class _Operand:
     """An operand of a set operation: the union of characters and classes."""
 
     items: str
-    nested: list[_Set]
-
-    def __init__(self, items: str) -> None:
-        self.items = items
-        self.nested = []
+    nested: list[_Set] = field(default_factory=list)
 
     def whole(self) -> _Set:
         """Return the union."""

@@ -221,7 +221,7 @@ def _by_first_bytes() -> Iterator[tuple[Format, Callable[[bytes], bool]]]:
     from tokbench.formats.sentencepiece.model import looks_like_model
 
     yield Format.SENTENCEPIECE, looks_like_model
-    from tokbench.formats.llama2c.model import looks_like_llama2c
+    from tokbench.formats.llama2c import looks_like_llama2c
 
     yield Format.LLAMA2C, looks_like_llama2c
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from tokbench.core.post_processing import NOTHING
 from tokbench.core.wording import counted, is_or_are
 from tokbench.errors import ModelFormatError
-from tokbench.formats.llama2c.model import model_of_llama2c
-from tokbench.formats.llama2c.vocabulary import DOMAIN
+from tokbench.formats.llama2c import DOMAIN, model_of_llama2c
 from tokbench.formats.protobuf import fields, length_field, varint_field
 from tokbench.formats.sentencepiece.model import NORMALIZER_FIELDS, ModelType, parse_model, special_tokens_of
 from tokbench.formats.sentencepiece.pieces import PieceType

@@ -15,7 +15,7 @@ from tokbench.formats.tokenizer_config.fields import (
     parse_tokenizer_config,
 )
 from tokbench.formats.tokenizer_config.files import (
-    dump_generation_config,
+    config_files,
     dump_tokenizer_config,
     template_file,
     with_special_tokens,
@@ -196,7 +196,7 @@ def test_written_configuration_is_read_back() -> None:
 
 def test_generation_ids_are_read_back() -> None:
     ids = {"bos": (1,), "eos": (2, 5), "pad": (0,), "decoder_start": (3,)}
-    document = json.loads(dump_generation_config(TokenizerConfig(generation_ids=ids)))
+    document = json.loads(config_files(TokenizerConfig(generation_ids=ids))["generation_config.json"])
     assert document["eos_token_id"] == [2, 5]
     assert parse_generation_config(document, name="g").generation_ids == ids
 

@@ -14,8 +14,13 @@ from support.texts import texts
 
 import tokbench
 from tokbench.errors import ModelFormatError
-from tokbench.formats.llama2c.model import looks_like_llama2c, model_of_llama2c
-from tokbench.formats.llama2c.vocabulary import EXCLUDED, Llama2cTokenizer, dump_llama2c
+from tokbench.formats.llama2c import (
+    EXCLUDED,
+    Llama2cTokenizer,
+    dump_llama2c,
+    looks_like_llama2c,
+    model_of_llama2c,
+)
 from tokbench.formats.sentencepiece.model import parse_model
 from tokbench.libraries.sentencepiece.models import open_model
 from tokbench.opening.open import open_found

@@ -10,7 +10,7 @@ from tokbench.convert.proof import Peer
 from tokbench.convert.targets.sentencepiece import proto_of
 from tokbench.core.descriptions import HuggingFaceModel, SentencePieceModel
 from tokbench.errors import ConversionError
-from tokbench.formats.llama2c.vocabulary import DOMAIN, EXCLUDED, Llama2cTokenizer, dump_llama2c
+from tokbench.formats.llama2c import DOMAIN, EXCLUDED, Llama2cTokenizer, dump_llama2c
 from tokbench.formats.sentencepiece.model import parse_model
 
 if TYPE_CHECKING:

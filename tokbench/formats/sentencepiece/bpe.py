@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.errors import ConversionError
 from tokbench.formats.ranked_merges import last_pair
 from tokbench.formats.sentencepiece.model import SPACE, ModelType, dump_model, role_ids
-from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
+from tokbench.formats.sentencepiece.pieces import BYTE_PIECES, ModelPiece, PieceType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -96,10 +96,8 @@ def _texts(vocab: Mapping[str, int], added: Sequence[Mapping[str, Any]]) -> list
 def _kinds(texts: Sequence[str], document: Mapping[str, Any]) -> list[PieceType]:
     special = {token["content"]: bool(token.get("special")) for token in document["added_tokens"]}
     unknown = document["model"]["unk_token"]
-    spellings = (
-        {f"<0x{byte:02X}>" for byte in range(256)} if document["model"].get("byte_fallback") else set()
-    )
-    if not spellings <= set(texts):
+    spellings = BYTE_PIECES if document["model"].get("byte_fallback") else ()
+    if not set(texts).issuperset(spellings):
         raise ConversionError("SentencePiece falls back to all 256 bytes or to none")
     kinds = []
     for text in texts:

@@ -111,18 +111,18 @@ class _Plan:
         }
         stand_ins = self.stand_ins.items()
         return [
-            *(_replace({"String": stand_in}, self.separator) for _, stand_in in stand_ins),
-            *(_replace({"String": character}, stand_in) for character, stand_in in stand_ins),
-            _replace({"Regex": self.units}, self.separator),
+            *(replaced({"String": stand_in}, self.separator) for _, stand_in in stand_ins),
+            *(replaced({"String": character}, stand_in) for character, stand_in in stand_ins),
+            replaced({"Regex": self.units}, self.separator),
             *(
-                _replace({"String": key}, (patched or {})[key])
+                replaced({"String": key}, (patched or {})[key])
                 for key in sorted(patched or {}, key=lambda key: (-len(key), key))
             ),
             *_replacements(later),
             *([{"type": "NFKC"}] if self.joined else []),
-            *(_replace({"String": stand_in}, character) for character, stand_in in stand_ins),
+            *(replaced({"String": stand_in}, character) for character, stand_in in stand_ins),
             {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(charsmap).decode()},
-            *([] if self.drops else [_replace({"String": self.separator}, "")]),
+            *([] if self.drops else [replaced({"String": self.separator}, "")]),
         ]
 
 
@@ -148,7 +148,7 @@ def _replacements(values: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     by_value: dict[str, list[str]] = {}
     for character in sorted(values):
         by_value.setdefault(values[character], []).append(character)
-    return (_replace({"Regex": _character_class(group)}, value) for value, group in by_value.items())
+    return (replaced({"Regex": _character_class(group)}, value) for value, group in by_value.items())
 
 
 @cache
@@ -213,7 +213,7 @@ def _units(joined: Sequence[str]) -> str:
     if not joined:
         return rf"(?>{others})\K"
     seconds = _character_class({key[1] for key in joined})
-    return rf"(?>(?=[\x{{0}}-\x{{10FFFF}}]{seconds}){_alternatives(joined)}|{others})\K"
+    return rf"(?>(?=[\x{{0}}-\x{{10FFFF}}]{seconds}){_Trie(joined).expression()}|{others})\K"
 
 
 _END: dict[str, Any] = {}
@@ -258,10 +258,6 @@ class _Trie:
         return self._expressions[number]
 
 
-def _alternatives(joined: Sequence[str]) -> str:
-    return _Trie(joined).expression()
-
-
 def _character_class(characters: Iterable[str]) -> str:
     r"""Return a class of characters, with ranges.
 
@@ -278,5 +274,6 @@ def _character_class(characters: Iterable[str]) -> str:
     return ranges[0] if len(codes) == 1 else f"[{''.join(ranges)}]"
 
 
-def _replace(pattern: Mapping[str, str], content: str) -> dict[str, Any]:
+def replaced(pattern: Mapping[str, str], content: str) -> dict[str, Any]:
+    """Return the normalizer that replaces a pattern."""
     return {"type": "Replace", "pattern": dict(pattern), "content": content}

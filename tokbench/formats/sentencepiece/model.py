@@ -62,6 +62,11 @@ class SentencePieceFile:
         """The algorithm."""
         return ModelType(self.trainer["model_type"])
 
+    @property
+    def unknown_id(self) -> int:
+        """The id of the unknown piece."""
+        return next(id for id, piece in enumerate(self.pieces) if piece.type is PieceType.UNKNOWN)
+
 
 class SpecField(NamedTuple):
     """An option of the trainer or the normalizer: its number in the file, its type, its default."""
@@ -262,11 +267,7 @@ def _check_pieces(model: SentencePieceFile) -> None:
 
 
 def _check_charsmap(charsmap: bytes) -> None:
-    """Check that a normalization table stays within its bounds.
-
-    Layout: the size of a double array (uint32), the array (uint32 each; a trie in the layout of Darts-clone), and the
-    replacements, each terminated by a NUL.
-    """
+    """Check that a normalization table, whose layout is described in charsmap.py, stays within its bounds."""
     import numpy as np
 
     if not charsmap:
@@ -313,21 +314,13 @@ def special_tokens_of(model: SentencePieceFile) -> dict[str, int]:
 
 def roles_of_model(model: SentencePieceFile) -> dict[str, str]:
     """Return the roles that a model defines: bos, eos and pad if they are control symbols, and unk."""
-    names = {role: model.trainer[f"{role}_piece"] for role in ("bos", "eos", "pad", "unk")}
-    special = {
-        "bos": PieceType.CONTROL,
-        "eos": PieceType.CONTROL,
-        "pad": PieceType.CONTROL,
-        "unk": PieceType.UNKNOWN,
-    }
-    pieces = model.pieces
-    ids = {role: model.trainer[f"{role}_id"] for role in names}
-    return {
-        role: name
-        for role, name in names.items()
-        if 0 <= ids[role] < len(pieces)
-        and (pieces[ids[role]].text, pieces[ids[role]].type) == (name, special[role])
-    }
+    roles: dict[str, str] = {}
+    for role in ("bos", "eos", "pad", "unk"):
+        id, text = model.trainer[f"{role}_id"], model.trainer[f"{role}_piece"]
+        type = PieceType.UNKNOWN if role == "unk" else PieceType.CONTROL
+        if 0 <= id < len(model.pieces) and (model.pieces[id].text, model.pieces[id].type) == (text, type):
+            roles[role] = text
+    return roles
 
 
 def crosses_words(piece: str) -> bool:

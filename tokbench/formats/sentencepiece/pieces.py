@@ -9,6 +9,9 @@ from typing import NamedTuple
 
 from tokbench.formats.protobuf import fields, float32
 
+BYTE_PIECES = tuple(f"<0x{byte:02X}>" for byte in range(256))
+"""The spelling of each byte, for models with byte fallback."""
+
 _FLOAT = struct.Struct("<f")
 
 

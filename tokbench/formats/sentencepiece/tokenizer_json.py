@@ -23,7 +23,7 @@ from tokbench.errors import ConversionError
 from tokbench.formats.json_files import dump_json
 from tokbench.formats.post_processors import dump_post_processing
 from tokbench.formats.ranked_merges import last_pair
-from tokbench.formats.sentencepiece.charsmap_json import normalization_of
+from tokbench.formats.sentencepiece.charsmap_json import normalization_of, replaced
 from tokbench.formats.sentencepiece.model import SPACE, ModelType
 from tokbench.formats.sentencepiece.pieces import PieceType
 
@@ -150,30 +150,22 @@ def _normalizers(model: SentencePieceFile) -> list[dict[str, Any]]:
         steps += normalization_of(options["precompiled_charsmap"]).steps
     if options["remove_extra_whitespaces"]:
         # SentencePiece removes trailing spaces after it has written them as ▁, and so removes a ▁ of the text, too.
-        steps.append(_replaced({"Regex": r"\A +"}, ""))
-        steps.append(_replaced({"Regex": f"[ {SPACE}]+\\z"}, ""))
-        steps.append(_replaced({"Regex": " {2,}"}, " "))
+        steps.append(replaced({"Regex": r"\A +"}, ""))
+        steps.append(replaced({"Regex": f"[ {SPACE}]+\\z"}, ""))
+        steps.append(replaced({"Regex": " {2,}"}, " "))
         if options["add_dummy_prefix"]:
             steps.append({"type": "Prepend", "prepend": SPACE})
-    return [*steps, _replaced({"String": " "}, SPACE), *_disguises(model)]
+    return [*steps, replaced({"String": " "}, SPACE), *_disguises(model)]
 
 
 def _decoders(model: SentencePieceFile) -> list[dict[str, Any]]:
     options = model.normalizer
-    steps: list[dict[str, Any]] = [_replaced({"String": SPACE}, " ")]
+    steps: list[dict[str, Any]] = [replaced({"String": SPACE}, " ")]
     if model.trainer["byte_fallback"]:
         steps.append({"type": "ByteFallback"})
     steps.append({"type": "Fuse"})
     dropped = _MANY if options["remove_extra_whitespaces"] else int(options["add_dummy_prefix"])
     return [*steps, {"type": "Strip", "content": " ", "start": dropped, "stop": 0}] if dropped else steps
-
-
-def _replaced(pattern: dict[str, str], content: str) -> dict[str, Any]:
-    return {"type": "Replace", "pattern": pattern, "content": content}
-
-
-def _unknown_id(model: SentencePieceFile) -> int:
-    return next(id for id, piece in enumerate(model.pieces) if piece.type is PieceType.UNKNOWN)
 
 
 def _unigram(model: SentencePieceFile) -> dict[str, Any]:
@@ -182,7 +174,7 @@ def _unigram(model: SentencePieceFile) -> dict[str, Any]:
     other = max((0.0, *(piece.score for piece in model.pieces if piece.type is PieceType.NORMAL)))
     return {
         "type": "Unigram",
-        "unk_id": _unknown_id(model),
+        "unk_id": model.unknown_id,
         "vocab": [
             [piece.text, piece.score if piece.type is PieceType.NORMAL else other] for piece in model.pieces
         ],
@@ -194,7 +186,7 @@ def _bpe(model: SentencePieceFile) -> dict[str, Any]:
     return {
         "type": "BPE",
         "dropout": None,
-        "unk_token": model.pieces[_unknown_id(model)].text,
+        "unk_token": model.pieces[model.unknown_id].text,
         "continuing_subword_prefix": None,
         "end_of_word_suffix": None,
         "fuse_unk": True,
@@ -221,7 +213,7 @@ def _disguises(model: SentencePieceFile) -> list[dict[str, Any]]:
     if model.trainer["byte_fallback"]:
         return []
     return [
-        _replaced({"String": text}, _UNKNOWN_CHARACTER)
+        replaced({"String": text}, _UNKNOWN_CHARACTER)
         for text in _unreachable_pieces(model)
         if known.isdisjoint(text)
     ]

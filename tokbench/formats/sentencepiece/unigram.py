@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.errors import ConversionError
 from tokbench.formats.sentencepiece.charsmap import rules_of
 from tokbench.formats.sentencepiece.model import SPACE, ModelType, dump_model, parse_model, role_ids
-from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
+from tokbench.formats.sentencepiece.pieces import BYTE_PIECES, ModelPiece, PieceType
 from tokbench.formats.sentencepiece.tokenizer_json import preparation_of
 
 if TYPE_CHECKING:
@@ -103,8 +103,8 @@ def _pieces(document: Mapping[str, Any]) -> tuple[ModelPiece, ...]:
             raise ConversionError(f"{token['content']!r} has the id of another piece")
     if sorted(entries) != list(range(len(entries))):
         raise ConversionError("the ids have a gap, and a SentencePiece model has a piece for each")
-    spellings = {f"<0x{byte:02X}>" for byte in range(256)} if model.get("byte_fallback") else set()
-    if not spellings <= {text for text, _ in entries.values()}:
+    spellings = BYTE_PIECES if model.get("byte_fallback") else ()
+    if not {text for text, _ in entries.values()}.issuperset(spellings):
         raise ConversionError("SentencePiece falls back to all 256 bytes or to none")
     pieces = []
     for id in range(len(entries)):

@@ -15,8 +15,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tokbench.formats.protobuf import fields, float32, float_field, length_field, varint_field
-from tokbench.formats.sentencepiece.pieces import PieceType
+from tokbench.formats.protobuf import fields, float32, float_field, written_field
+from tokbench.formats.sentencepiece.pieces import PieceType, message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -103,15 +103,10 @@ def rounded(score: float) -> float:
 
 def with_rounded_scores(proto: bytes) -> bytes:
     """Return a serialized `ModelProto` with the scores of normal pieces rounded, and nothing else changed."""
-    message_parts = []
-    for number, value in fields(proto):
-        if number == 1 and isinstance(value, bytes):
-            message_parts.append(length_field(1, _with_rounded_score(value)))
-        elif isinstance(value, bytes):
-            message_parts.append(length_field(number, value))
-        else:
-            message_parts.append(varint_field(number, value))
-    return b"".join(message_parts)
+    return b"".join(
+        written_field(number, _with_rounded_score(value) if number == 1 else value)
+        for number, value in fields(proto)
+    )
 
 
 def caused_by_rounding(first: Sequence[int], second: Sequence[int], pieces: Sequence[ModelPiece]) -> bool:
@@ -169,15 +164,12 @@ def _size(ids: Sequence[int], costs: Sequence[float]) -> float:
     return sum(abs(costs[id]) for id in ids)
 
 
-def _with_rounded_score(piece: bytes) -> bytes:
-    known = dict(fields(piece))
+def _with_rounded_score(piece: int | bytes) -> int | bytes:
+    known = dict(fields(message(piece)))
     score = known.pop(2, None)
     if known.get(3, int(PieceType.NORMAL)) != PieceType.NORMAL or not isinstance(score, bytes):
         return piece
-    others = [
-        length_field(number, value) if isinstance(value, bytes) else varint_field(number, value)
-        for number, value in known.items()
-    ]
+    others = [written_field(number, value) for number, value in known.items()]
     return b"".join([*others[:1], float_field(2, rounded(float32(score))), *others[1:]])
 
 

@@ -92,22 +92,16 @@ def dump_tokbin(contents: TokbinContents) -> bytes:
         ValueError: the contents are inconsistent.
     """
     _check(contents)
-    bodies = _sections(contents)
-    kinds = contents.sections
-    starts = accumulate(
-        (filled(len(bodies[kind])) for kind in kinds), initial=HEADER.size + ENTRY.size * len(kinds)
+    bodies, kinds = _sections(contents), contents.sections
+    parts = [bodies[kind].ljust(filled(len(bodies[kind])), b"\0") for kind in kinds]
+    *starts, size = accumulate(map(len, parts), initial=HEADER.size + ENTRY.size * len(kinds))
+    table = b"".join(
+        ENTRY.pack(kind, zlib.crc32(part), start, len(bodies[kind]))
+        for kind, part, start in zip(kinds, parts, starts, strict=True)
     )
-    table, parts = bytearray(), []
-    size = HEADER.size + ENTRY.size * len(kinds)
-    for kind, start in zip(kinds, starts, strict=False):
-        body = bodies[kind]
-        part = body.ljust(filled(len(body)), b"\0")
-        table += ENTRY.pack(kind, zlib.crc32(part), start, len(body))
-        parts.append(part)
-        size += len(part)
-    header = _header(contents, file_size=size, checksum=0)
-    checksum = zlib.crc32(bytes(table), zlib.crc32(header[:-4]))
-    return b"".join([_header(contents, file_size=size, checksum=checksum), bytes(table), *parts])
+    header = _header(contents, file_size=size)
+    checksum = LENGTH.pack(zlib.crc32(table, zlib.crc32(header)))
+    return b"".join([header, checksum, table, *parts])
 
 
 def merge_scores(made: Sequence[int], *, num_ids: int) -> list[float]:
@@ -129,7 +123,8 @@ def merge_scores(made: Sequence[int], *, num_ids: int) -> list[float]:
     return scores
 
 
-def _header(contents: TokbinContents, *, file_size: int, checksum: int) -> bytes:
+def _header(contents: TokbinContents, *, file_size: int) -> bytes:
+    """Return the header without the checksum at its end."""
     flags = Flag(0)
     if contents.lossless:
         flags |= Flag.LOSSLESS
@@ -151,8 +146,8 @@ def _header(contents: TokbinContents, *, file_size: int, checksum: int) -> bytes
         file_size,
         len(contents.payload),
         bytes(12),
-        checksum,
-    )
+        0,
+    )[: -LENGTH.size]
 
 
 def _check(contents: TokbinContents) -> None:

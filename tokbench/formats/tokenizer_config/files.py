@@ -19,6 +19,9 @@ from tokbench.formats.tokenizer_config.fields import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+_SIDES = ("padding_side", "truncation_side")
+_PLAIN_FIELDS = ("add_bos_token", "add_eos_token", "model_max_length", "split_special_tokens", *_SIDES)
+
 
 def with_special_tokens(config: TokenizerConfig, special_tokens: Mapping[str, int]) -> TokenizerConfig:
     """Return a configuration completed with special tokens that it does not list.
@@ -67,20 +70,16 @@ def config_files(config: TokenizerConfig, *, token_types: bool = False) -> dict[
     if (template := template_file(config)) is not None:
         files["chat_template.jinja"] = template
     if config.generation_ids:
-        files["generation_config.json"] = dump_generation_config(config)
+        files["generation_config.json"] = dump_json(_generation_document(config))
     return files
 
 
-def dump_generation_config(config: TokenizerConfig) -> bytes:
-    """Return the `generation_config.json` with the ids for generation.
-
-    >>> dump_generation_config(TokenizerConfig(generation_ids={"eos": (2,)})).decode().split()
-    ['{', '"eos_token_id":', '2', '}']
-    """
-    return dump_json(_generation_document(config))
-
-
 def _generation_document(config: TokenizerConfig) -> dict[str, Any]:
+    """Return the ids for generation as a `generation_config.json`.
+
+    >>> _generation_document(TokenizerConfig(generation_ids={"eos": (2,)}))
+    {'eos_token_id': 2}
+    """
     ids = config.generation_ids
     return {
         f"{role}_token_id": list(ids[role]) if len(ids[role]) > 1 else ids[role][0]
@@ -178,14 +177,7 @@ def _document(config: TokenizerConfig) -> dict[str, Any]:
         document["extra_special_tokens"] = {
             name: flagged.get(text, text) for name, text in config.named_tokens.items()
         }
-    for name in (
-        "add_bos_token",
-        "add_eos_token",
-        "model_max_length",
-        "split_special_tokens",
-        "padding_side",
-        "truncation_side",
-    ):
+    for name in _PLAIN_FIELDS:
         if (value := getattr(config, name)) is not None:
             document[name] = value
     if config.chat_templates and template_file(config) is None:

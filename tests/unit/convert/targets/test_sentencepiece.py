@@ -14,7 +14,7 @@ from support.sentencepiece_models import scored, unknown, variant, written
 from support.texts import texts
 
 from tokbench.errors import ConversionError, ModelFormatError
-from tokbench.formats.llama2c.vocabulary import Llama2cTokenizer, dump_llama2c
+from tokbench.formats.llama2c import Llama2cTokenizer, dump_llama2c
 from tokbench.formats.sentencepiece.bpe import model_of_bpe
 from tokbench.formats.sentencepiece.model import SPACE, ModelType, SentencePieceFile, parse_model
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType

@@ -1,4 +1,4 @@
-"""The `tokenizer.bin` of llama2.c, and its encoder, which verifies the file.
+"""The `tokenizer.bin` of llama2.c, its encoder, which verifies the file, and the SentencePiece model that it came from.
 
 The file is little-endian: the length of the longest token (int32), then for each id its score (float32), its length in
 bytes (int32), and its bytes. It does not contain the vocabulary size, which is known from the model. Spaces replace ▁;
@@ -6,7 +6,9 @@ the ids 1 and 2 are `<s>` and `</s>`, written between line ends; the pieces of t
 the ids from 3.
 
 The encoder (`encode` in run.c) does what SentencePiece does with a BPE model that only adds a dummy prefix, with two
-exceptions: a text ends at a NUL, and the character ▁ is not a space.
+exceptions: a text ends at a NUL, and the character ▁ is not a space. It knows by their ids which pieces are bytes,
+control symbols or unknown, so the model from which a file was written is known as far as llama2.c uses it. Converting
+that model back must give the same file, otherwise it is rejected.
 """
 
 from __future__ import annotations
@@ -17,8 +19,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from tokbench.errors import ConversionError, ModelFormatError
-from tokbench.formats.sentencepiece.model import SPACE, ModelType
-from tokbench.formats.sentencepiece.pieces import PieceType
+from tokbench.formats.sentencepiece.model import SPACE, ModelType, dump_model, parse_model
+from tokbench.formats.sentencepiece.pieces import BYTE_PIECES, ModelPiece, PieceType
 from tokbench.formats.sentencepiece.tokenizer_json import check_characters
 
 if TYPE_CHECKING:
@@ -38,6 +40,9 @@ DOMAIN = (
 _LONGEST = struct.Struct("<i")
 _ENTRY = struct.Struct("<fi")
 _BOS, _EOS, _FIRST_BYTE = 1, 2, 3
+_HEAD = struct.Struct("<ifi")
+_LARGEST_LONGEST = 1 << 16
+_EXPORT_AGAIN = "the file was edited or cut: export it again"
 _NO_SCORE = -1e10
 _BYTE = re.compile(rb"<0x\s*([+-][0-9A-Fa-f]|[0-9A-Fa-f]{1,2})")
 
@@ -120,6 +125,82 @@ class Llama2cTokenizer:
         return _NO_SCORE if id is None else self.scores[id]
 
 
+def looks_like_llama2c(data: bytes) -> bool:
+    r"""Whether data begins like a `tokenizer.bin`: a length, then the unknown piece, `<s>` and `</s>` with scores.
+
+    >>> tokens = [(0.0, b"<unk>"), (0.0, b"\n<s>\n"), (0.0, b"\n</s>\n")]
+    >>> body = b"".join(struct.pack("<fi", score, len(text)) + text for score, text in tokens)
+    >>> looks_like_llama2c(struct.pack("<i", 6) + body), looks_like_llama2c(body)
+    (True, False)
+    """
+    if len(data) < _HEAD.size:
+        return False
+    longest, _, length = _HEAD.unpack_from(data)
+    if not 0 <= length <= longest <= _LARGEST_LONGEST:
+        return False
+    begin = data[_HEAD.size + length + 4 :]  # after the score of the second piece
+    size = int.from_bytes(begin[:4], "little")
+    return 0 < size <= longest and begin[4:5] == b"\n" == begin[3 + size : 4 + size]
+
+
+def model_of_llama2c(data: bytes, *, path: Path | str = "tokenizer.bin") -> bytes:
+    """Return the serialized `ModelProto` of a `tokenizer.bin`.
+
+    Args:
+        data: the whole file.
+        path: its name in error messages.
+
+    Raises:
+        ModelFormatError: the file is damaged, or not the export of a SentencePiece BPE model.
+    """
+    read = Llama2cTokenizer(data, path=path)
+    if len(read.entries) <= _FIRST_BYTE + 256:
+        expected, found = "three special pieces, the 256 byte pieces, and more", f"{len(read.entries)}"
+        raise ModelFormatError(path, expected, found, hint=_EXPORT_AGAIN)
+    pieces = [_piece(entry, id, path=path) for id, entry in enumerate(read.entries)]
+    trainer = {
+        "model_type": int(ModelType.BPE),
+        "vocab_size": len(pieces),
+        "byte_fallback": True,
+        "bos_piece": pieces[_BOS][0],
+        "eos_piece": pieces[_EOS][0],
+        "unk_piece": pieces[0][0],
+    }
+    normalizer = {"name": "identity", "add_dummy_prefix": True, "remove_extra_whitespaces": False}
+    proto = dump_model(
+        [ModelPiece(text, score, kind) for (text, kind), score in zip(pieces, read.scores, strict=True)],
+        trainer=trainer,
+        normalizer=normalizer,
+    )
+    _check_same(data, proto, path=path)
+    return proto
+
+
+def _piece(entry: bytes, id: int, *, path: Path | str) -> tuple[str, PieceType]:
+    try:
+        text = entry.decode()
+    except UnicodeDecodeError:
+        raise ModelFormatError(f"{path}, token {id}", "UTF-8", f"{entry!r:.60}", hint=_EXPORT_AGAIN) from None
+    if id in (_BOS, _EOS):
+        return text.strip("\n"), PieceType.CONTROL
+    if id == 0:
+        return text, PieceType.UNKNOWN
+    if id < _FIRST_BYTE + 256:
+        return text, PieceType.BYTE
+    return text.replace(" ", SPACE), PieceType.NORMAL
+
+
+def _check_same(data: bytes, proto: bytes, *, path: Path | str) -> None:
+    """Check that the model converts back to the same file, except for the length of the longest token."""
+    expected = "the pieces of a SentencePiece BPE model"
+    try:
+        written = dump_llama2c(parse_model(proto, path=path))
+    except ConversionError as error:
+        raise ModelFormatError(path, expected, error.reason, hint=_EXPORT_AGAIN) from None
+    if written[4:] != data[4:]:
+        raise ModelFormatError(path, expected, "different ones", hint=_EXPORT_AGAIN)
+
+
 def _byte_of(entry: bytes) -> bytes | None:
     """Parse a token as C's sscanf does: `<0x` and one or two hexadecimal digits are a byte, whatever follows."""
     match = _BYTE.match(entry)
@@ -170,7 +251,7 @@ def _check_kinds(model: SentencePieceFile) -> None:
             "llama2.c expects the unknown piece, <s> and </s> at the ids 0, 1 and 2, and this model has others there"
         )
     bytes_ = [piece.text for piece in model.pieces[_FIRST_BYTE : _FIRST_BYTE + 256]]
-    if bytes_ != [f"<0x{byte:02X}>" for byte in range(256)] or kinds[_FIRST_BYTE] is not PieceType.BYTE:
+    if tuple(bytes_) != BYTE_PIECES or kinds[_FIRST_BYTE] is not PieceType.BYTE:
         raise ConversionError(
             "llama2.c expects the 256 byte pieces from id 3 on, and this model has other pieces there"
         )
