@@ -67,9 +67,9 @@ def test_text_of_kept_pieces_is_encoded_alike(
     left = {text: score for text, score in every.items() if text not in gone}
     for text in texts:
         symbols = [letter.encode() for letter in text]
-        before = merged(symbols, every, frozen=frozenset())
+        before = merged(symbols, every)
         if gone.isdisjoint(before):
-            assert merged(symbols, left, frozen=frozenset()) == before
+            assert merged(symbols, left) == before
 
 
 @given(models())

@@ -12,6 +12,7 @@ from tokbench.explain.symbols import Symbol
 from tokbench.explain.traces import Edge, LookupTrace, MergeTrace
 from tokbench.explain.unigram import Lattice, trace_lattice
 from tokbench.explain.wordpiece import trace_longest_matches
+from tokbench.formats.sentencepiece.unigram_scores import UNKNOWN_PENALTY
 from tokbench.formats.tokenizer_json import from_byte_level
 from tokbench.libraries.huggingface.pieces import piece_spelling
 from tokbench.libraries.huggingface.tokenizer_json import model_type
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from tokbench.explain.records import MergeRecord
     from tokbench.explain.traces import Trace
 
-_UNKNOWN_PENALTY = 10.0
 _MOST_CHARACTERS = 100
 _ALGORITHMS = {"BPE": "BPE", "WordPiece": "WordPiece", "Unigram": "Unigram", "WordLevel": "whole words"}
 
@@ -169,7 +169,7 @@ class ModelTracer:
 
     @cached_property
     def _unknown_score(self) -> float:
-        return min(score for _, score in self._scores.values()) - _UNKNOWN_PENALTY
+        return min(score for _, score in self._scores.values()) - UNKNOWN_PENALTY
 
     def _edges(self, split: str) -> Iterator[Edge]:
         scores = self._scores

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokbench.formats.sentencepiece.model import byte_of
 from tokbench.formats.sentencepiece.pieces import PieceType
+from tokbench.libraries.sentencepiece.unigram import byte_ids, normalization_of
 from tokbench.native.kernel_choice import chosen_module
 
 if TYPE_CHECKING:
@@ -30,8 +30,6 @@ def left_because(model: SentencePieceFile) -> str:
         return f"it has {_MOST_PIECES:,} pieces or more"
     if any("\0" in piece.text and piece.text != "\0" for piece in model.pieces):
         return "a piece holds the character NUL"
-    if model.trainer["byte_fallback"] and len(_ids_of_bytes(model)) != len(range(256)):
-        return "byte fallback without a piece for each byte"
     unused = [piece.text for piece in model.pieces if piece.type is PieceType.UNUSED]
     if any(len(text.encode()) > _MOST_UNUSED for text in unused):
         return "it has a long piece that is not used"
@@ -49,19 +47,13 @@ def new_encoder(model: SentencePieceFile) -> KernelEncoder:
     """
     _, module = chosen_module(compiled=COMPILED, fallback=FALLBACK)
     pieces = model.pieces
-    byte_ids = _ids_of_bytes(model)
-    names = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
     encoder: KernelEncoder = module.Encoder(
         [piece.text.encode() for piece in pieces],
         np.fromiter((piece.score for piece in pieces), np.float32, len(pieces)),
         np.fromiter(map(kind_of, pieces), np.uint8, len(pieces)),
-        unknown=next(id for id, piece in enumerate(pieces) if piece.type is PieceType.UNKNOWN),
-        byte_ids=np.array([byte_ids[byte] for byte in range(256)], np.uint32)
-        if model.trainer["byte_fallback"]
-        else None,
-        charsmap=model.normalizer["precompiled_charsmap"],
-        **{name: model.normalizer[name] for name in names},
-        treat_whitespace_as_suffix=model.trainer["treat_whitespace_as_suffix"],
+        unknown=model.unknown_id,
+        byte_ids=byte_ids(model),
+        **normalization_of(model),
     )
     return encoder
 
@@ -70,11 +62,6 @@ def kind_of(piece: ModelPiece) -> PieceType:
     """Return the type with which the library treats a piece."""
     # The library treats a piece of the character NUL alone as unused.
     return PieceType.UNUSED if piece.text == "\0" else piece.type
-
-
-def _ids_of_bytes(model: SentencePieceFile) -> dict[int, int]:
-    """Return byte → id of its piece, such as `<0x0A>`."""
-    return {byte_of(piece.text): id for id, piece in enumerate(model.pieces) if piece.type is PieceType.BYTE}
 
 
 def _is_merged_ambiguously(texts: list[str], pieces: tuple[ModelPiece, ...]) -> bool:

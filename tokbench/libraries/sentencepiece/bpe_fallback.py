@@ -10,10 +10,10 @@ Source: bpe_model.cc of SentencePiece 0.2.3.
 
 from __future__ import annotations
 
-import heapq
 from typing import TYPE_CHECKING
 
 from tokbench.core.kernel_or_library import EncodesOneByOne
+from tokbench.core.merging import merge_symbols
 from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.libraries.sentencepiece.normalization import Normalizer
 
@@ -30,43 +30,28 @@ _MERGED = (PieceType.NORMAL, PieceType.UNUSED)
 _TOKENS = (PieceType.NORMAL, PieceType.USER_DEFINED)
 
 
-def merged(symbols: Sequence[bytes], scores: Mapping[bytes, float], *, frozen: frozenset[int]) -> list[bytes]:
+class UserDefined(bytes):
+    """A user-defined symbol in a text, which never merges."""
+
+    __slots__ = ()
+
+
+def merged(symbols: Sequence[bytes], scores: Mapping[bytes, float]) -> list[bytes]:
     """Merge symbols until no adjacent pair spells a piece.
 
     Args:
         symbols: the initial symbols.
         scores: the pieces that merges may create → their scores.
-        frozen: the positions of symbols that are never merged.
 
-    >>> merged([b"a", b"b", b"a", b"b"], {b"ab": -1.0, b"ba": -2.0}, frozen=frozenset())
+    >>> merged([b"a", b"b", b"a", b"b"], {b"ab": -1.0, b"ba": -2.0})
     [b'ab', b'ab']
     """
-    parts: list[bytes | None] = list(symbols)
-    previous = list(range(-1, len(parts) - 1))
-    following = list(range(1, len(parts) + 1))
-    agenda: list[tuple[float, int, int, int]] = []
 
-    def add_pair(left: int, right: int) -> None:
-        if left < 0 or right >= len(parts) or left in frozen or right in frozen:
-            return
-        both = (parts[left] or b"") + (parts[right] or b"")
-        if both in scores:
-            heapq.heappush(agenda, (-scores[both], left, right, len(both)))
+    def merge_of(pair: tuple[bytes, bytes]) -> tuple[float, bytes] | None:
+        both = b"".join(pair)
+        return None if both not in scores or UserDefined in map(type, pair) else (-scores[both], both)
 
-    for left in range(len(parts) - 1):
-        add_pair(left, left + 1)
-    while agenda:
-        _, left, right, size = heapq.heappop(agenda)
-        first, second = parts[left], parts[right]
-        if first is None or second is None or len(first) + len(second) != size:
-            continue
-        parts[left], parts[right] = first + second, None
-        following[left] = following[right]
-        if following[left] < len(parts):
-            previous[following[left]] = left
-        add_pair(previous[left], left)
-        add_pair(left, following[left])
-    return [part for part in parts if part is not None]
+    return merge_symbols(symbols, merge_of)
 
 
 class Encoder(EncodesOneByOne):
@@ -130,17 +115,15 @@ class Encoder(EncodesOneByOne):
     def _parts(self, normal: bytes) -> Iterator[bytes]:
         """Yield the pieces of a normalized text, and its unknown symbols."""
         symbols: list[bytes] = []
-        frozen: set[int] = set()
         place = 0
         while place < len(normal):
             nested = [symbol for symbol in self._symbols if normal.startswith(symbol, place)]
             if nested:
-                frozen.add(len(symbols))
-                symbols.append(nested[:_MOST_NESTED_SYMBOLS][-1])
+                symbols.append(UserDefined(nested[:_MOST_NESTED_SYMBOLS][-1]))
             else:
                 symbols.append(normal[place : place + _LENGTHS[normal[place]]])
             place += len(symbols[-1])
-        for part in merged(symbols, self._scores, frozen=frozenset(frozen)):
+        for part in merged(symbols, self._scores):
             yield from self._split_unused(part)
 
     def _split_unused(self, part: bytes) -> Iterator[bytes]:

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokbench.core.base import TakesTemplate, utf8
+from tokbench.core.base import utf8
 from tokbench.core.encoded import Encoded
-from tokbench.core.post_processing import model_input
-from tokbench.core.tokens import ModelInput, Segmentation, Span, SpecialPolicy, Token, TokenKind
+from tokbench.core.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
 from tokbench.errors import ConversionError
 from tokbench.formats.sentencepiece.model import SPACE
-from tokbench.store.saveable import SaveableTokenizer
+from tokbench.libraries.sentencepiece.tokenizer import EncodesOrdinaryBatches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -50,7 +49,7 @@ class TextRules:
     guard: str = ""
 
 
-class ChangedModel(TakesTemplate, SaveableTokenizer):
+class ChangedModel(EncodesOrdinaryBatches):
     """A tokenizer that changes a text by the rules of a class, and encodes the result by a model.
 
     Args:
@@ -83,17 +82,7 @@ class ChangedModel(TakesTemplate, SaveableTokenizer):
         """Encode text, treating special tokens as ordinary text. Raises `TextError` for surrogates."""
         return self.encode(text)
 
-    def encode_batch(
-        self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
-    ) -> Encoded:
-        """Return the ids of many texts in arrays; the result does not depend on `threads`.
-
-        Raises:
-            SpecialTokenError: a text contains a special token under `SpecialPolicy.RAISE`.
-            TextError: a text contains a lone surrogate.
-        """
-        if special is not SpecialPolicy.TEXT and self._special_ids:
-            return super().encode_batch(texts, special=special, threads=threads)
+    def _encode_ordinary_batch(self, texts: Sequence[str], *, threads: int | None) -> Encoded:
         for text in texts:
             utf8(text)
         parts = [self._parts(text, is_first=True) for text in texts]
@@ -160,13 +149,6 @@ class ChangedModel(TakesTemplate, SaveableTokenizer):
         if is_first and parts:
             parts[0] = self._rules.beginning + parts[0]
         return [self._rules.guard + part for part in parts] if self._rules.guard else parts
-
-    def input_of_texts(
-        self, texts: Sequence[str], *, special: SpecialPolicy, template: bool, limits: bool
-    ) -> ModelInput:
-        """Return the model input for one text or a pair of texts; see `TakesTemplate`."""
-        ids = [self.encode(text, special=special) for text in texts]
-        return model_input(self.post_processing, ids, template=template, limits=limits)
 
     # --- decoding -----------------------------------------------------------------------------
 

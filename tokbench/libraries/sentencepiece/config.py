@@ -47,6 +47,13 @@ _RENAMED = {
 }
 """Options of the library that follow an option or argument of another name in tokbench."""
 
+_SAME_NAMES = (
+    *("user_defined_symbols", "character_coverage", "byte_fallback", "add_dummy_prefix", "split_digits"),
+    *("remove_extra_whitespaces", "allow_whitespace_only_pieces"),
+    *(f"{role}_{part}" for role in ("unk", "bos", "eos", "pad") for part in ("id", "piece")),
+)
+"""Options that the library has under the same names."""
+
 _MAX_VOCAB_SIZE = 1 << 24
 
 
@@ -188,23 +195,9 @@ class SentencePieceConfig(PassesOn):
             # If the text cannot fill the vocabulary, training stops early, and the record says so.
             "hard_vocab_limit": False,
             "control_symbols": self.special_tokens,
-            "user_defined_symbols": self.user_defined_symbols,
-            "character_coverage": self.character_coverage,
-            "byte_fallback": self.byte_fallback,
             "normalization_rule_name": self.normalization,
-            "add_dummy_prefix": self.add_dummy_prefix,
-            "remove_extra_whitespaces": self.remove_extra_whitespaces,
             "max_sentencepiece_length": self.max_token_length,
-            "split_digits": self.split_digits,
-            "allow_whitespace_only_pieces": self.allow_whitespace_only_pieces,
-            "unk_id": self.unk_id,
-            "bos_id": self.bos_id,
-            "eos_id": self.eos_id,
-            "pad_id": self.pad_id,
-            "unk_piece": self.unk_piece,
-            "bos_piece": self.bos_piece,
-            "eos_piece": self.eos_piece,
-            "pad_piece": self.pad_piece,
+            **{name: getattr(self, name) for name in _SAME_NAMES},
             "max_sentence_length": LONGEST_LINE,
             "num_threads": PARTS,
         }

@@ -14,7 +14,7 @@ from tokbench.explain.symbols import Symbol
 from tokbench.explain.traces import Edge, LatticeTrace, LookupTrace, MergeTrace
 from tokbench.explain.unigram import Lattice, trace_parts
 from tokbench.formats.sentencepiece.model import SPACE, ModelType, crosses_words
-from tokbench.formats.sentencepiece.pieces import PieceType
+from tokbench.formats.sentencepiece.pieces import BYTE_PIECES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -53,7 +53,7 @@ class ModelExplainer:
         self._processor = processor
         self._lexicon = lexicon
         self._ids = {piece.text: id for id, piece in enumerate(model.pieces)}
-        self._unknown = next(id for id, piece in enumerate(model.pieces) if piece.type is PieceType.UNKNOWN)
+        self._unknown = model.unknown_id
         self._cuts_words = (
             model.model_type is ModelType.BPE
             and SPACE in lexicon.scores
@@ -179,7 +179,7 @@ class ModelExplainer:
         if piece in self._lexicon.scores:
             return [self._symbol(piece)], False
         if self._model.trainer["byte_fallback"]:
-            names = [f"<0x{byte:02X}>" for byte in piece.encode()]
+            names = [BYTE_PIECES[byte] for byte in piece.encode()]
             return [Symbol(self._ids[name], name.encode()) for name in names], False
         return [Symbol(self._unknown, piece.encode())], True
 
@@ -216,11 +216,9 @@ class ModelExplainer:
     # --- words and characters -----------------------------------------------------------------
 
     def _trace_lookup(self, text: str, rule: str) -> LookupTrace:
-        parts = list(text) if self._model.model_type is ModelType.CHAR else _words(text)
-        symbols, _ = (
-            _symbols(text, self._lexicon) if self._model.model_type is ModelType.CHAR else (parts, [])
-        )
-        return LookupTrace(rule, *self._join_unknown((part, ByDefinition(rule)) for part in symbols))
+        is_of_characters = self._model.model_type is ModelType.CHAR
+        parts = _symbols(text, self._lexicon)[0] if is_of_characters else _words(text)
+        return LookupTrace(rule, *self._join_unknown((part, ByDefinition(rule)) for part in parts))
 
 
 def _words(text: str) -> list[str]:

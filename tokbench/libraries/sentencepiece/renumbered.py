@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokbench.core.base import TakesTemplate
 from tokbench.core.capabilities import Decoding
 from tokbench.core.encoded import Encoded, EncodedSpans
-from tokbench.core.post_processing import NOTHING, model_input
-from tokbench.core.tokens import ModelInput, SpecialPolicy, Token, TokenKind
+from tokbench.core.post_processing import NOTHING
+from tokbench.core.tokens import SpecialPolicy, Token, TokenKind
 from tokbench.errors import ConversionError
 from tokbench.formats.sentencepiece.model import SPACE
 from tokbench.libraries.sentencepiece.serialized import without_prefixes
-from tokbench.store.saveable import SaveableTokenizer
+from tokbench.libraries.sentencepiece.tokenizer import EncodesOrdinaryBatches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -56,7 +55,7 @@ class PieceTable:
     post_processing: PostProcessing = NOTHING
 
 
-class RenumberedModel(TakesTemplate, SaveableTokenizer):
+class RenumberedModel(EncodesOrdinaryBatches):
     """A tokenizer that splits texts by a model, and takes ids from a table.
 
     Args:
@@ -94,17 +93,7 @@ class RenumberedModel(TakesTemplate, SaveableTokenizer):
         ids = self._renumbered([text], Encoded(np.array(own, np.uint32), np.array([0, len(own)])))
         return list(map(int, ids))
 
-    def encode_batch(
-        self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
-    ) -> Encoded:
-        """Return the ids of many texts in arrays; the result does not depend on `threads`.
-
-        Raises:
-            SpecialTokenError: a text contains a special token under `SpecialPolicy.RAISE`.
-            TextError: a text contains a lone surrogate.
-        """
-        if special is not SpecialPolicy.TEXT and self._special_ids:
-            return super().encode_batch(texts, special=special, threads=threads)
+    def _encode_ordinary_batch(self, texts: Sequence[str], *, threads: int | None) -> Encoded:
         own = self._model.encode_batch(texts, threads=threads)
         return Encoded(self._renumbered(texts, own), own.offsets)
 
@@ -150,13 +139,6 @@ class RenumberedModel(TakesTemplate, SaveableTokenizer):
             for _, place in places:
                 ids[place] = self._table.ids.get(spelled[place - start], self._unknown)
         return ids
-
-    def input_of_texts(
-        self, texts: Sequence[str], *, special: SpecialPolicy, template: bool, limits: bool
-    ) -> ModelInput:
-        """Return the model input for one text or a pair of texts; see `TakesTemplate`."""
-        ids = [self.encode(text, special=special) for text in texts]
-        return model_input(self.post_processing, ids, template=template, limits=limits)
 
     # --- decoding -----------------------------------------------------------------------------
 

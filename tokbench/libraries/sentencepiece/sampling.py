@@ -14,15 +14,13 @@ from typing import TYPE_CHECKING
 
 from tokbench.core.merging import merge_symbols
 from tokbench.formats.sentencepiece.model import iter_user_defined
-from tokbench.formats.sentencepiece.pieces import PieceType
+from tokbench.formats.sentencepiece.pieces import BYTE_PIECES, PieceType
+from tokbench.formats.sentencepiece.unigram_scores import UNKNOWN_PENALTY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tokbench.formats.sentencepiece.model import SentencePieceFile
-
-_UNKNOWN_PENALTY = 10.0
-"""The difference between the lowest score of a piece and the score of an unknown character in Unigram."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +63,10 @@ class Lexicon:
             unused=frozenset(piece.text for piece in model.pieces if piece.type is PieceType.UNUSED),
             user_defined=re.compile("|".join(map(re.escape, symbols))) if symbols else None,
             longest=max(map(len, scores), default=1),
-            unknown_score=min(normal) - _UNKNOWN_PENALTY,
+            unknown_score=min(normal) - UNKNOWN_PENALTY,
             _ids={text: ids[text] for text in scores},
-            _byte_ids=tuple(ids[f"<0x{byte:02X}>"] for byte in range(256)) if falls_back else (),
-            _unknown_id=next(id for id, p in enumerate(model.pieces) if p.type is PieceType.UNKNOWN),
+            _byte_ids=tuple(ids[piece] for piece in BYTE_PIECES) if falls_back else (),
+            _unknown_id=model.unknown_id,
         )
 
     def ids(self, pieces: Sequence[str]) -> list[int]:

@@ -20,6 +20,7 @@ Surprising behaviour of the library, and what this module does about it:
 from __future__ import annotations
 
 import os
+from abc import abstractmethod
 from functools import cached_property, partial
 from importlib.metadata import version
 from itertools import groupby
@@ -88,14 +89,47 @@ def library() -> str:
     return f"sentencepiece {version('sentencepiece')}"
 
 
-class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
+class EncodesOrdinaryBatches(TakesTemplate, SaveableTokenizer):
+    """A tokenizer that encodes many texts at once if no special token is searched, and post-processes their ids.
+
+    Attributes:
+        post_processing: the post-processing of the ids of a text before a model gets them; not part of the model.
+    """
+
+    post_processing: PostProcessing = NOTHING
+
+    @abstractmethod
+    def _encode_ordinary_batch(self, texts: Sequence[str], *, threads: int | None) -> Encoded:
+        """Return the ids of many texts, treating special tokens as ordinary text."""
+
+    def encode_batch(
+        self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
+    ) -> Encoded:
+        """Return the ids of many texts in arrays; the result does not depend on `threads`.
+
+        Raises:
+            SpecialTokenError: a text contains a special token under `SpecialPolicy.RAISE`.
+            TextError: a text contains a lone surrogate.
+        """
+        if special is not SpecialPolicy.TEXT and self._special_ids:
+            return super().encode_batch(texts, special=special, threads=threads)
+        return self._encode_ordinary_batch(texts, threads=threads)
+
+    def input_of_texts(
+        self, texts: Sequence[str], *, special: SpecialPolicy, template: bool, limits: bool
+    ) -> ModelInput:
+        """Return the model input for one text or a pair of texts; see `TakesTemplate`."""
+        ids = [self.encode(text, special=special) for text in texts]
+        return model_input(self.post_processing, ids, template=template, limits=limits)
+
+
+class SentencePieceTokenizer(EncodesOrdinaryBatches):
     """A tokenizer of a SentencePiece model of any type; `models.open_model` creates the right subclass.
 
     Attributes:
         proto: the serialized `ModelProto`.
         model: the parsed model.
         config: the training options, as plain data.
-        post_processing: the post-processing of the ids of a text before a model gets them; not part of the model.
     """
 
     def __init__(
@@ -149,32 +183,12 @@ class SentencePieceTokenizer(TakesTemplate, SaveableTokenizer):
 
     # --- encoding -----------------------------------------------------------------------------
 
-    def input_of_texts(
-        self, texts: Sequence[str], *, special: SpecialPolicy, template: bool, limits: bool
-    ) -> ModelInput:
-        """Return the model input for one text or a pair of texts; see `TakesTemplate`."""
-        ids = [self.encode(text, special=special) for text in texts]
-        return model_input(self.post_processing, ids, template=template, limits=limits)
-
     def encode_ordinary(self, text: str) -> list[int]:
         """Encode text, treating special tokens as ordinary text. Raises `TextError` for surrogates."""
         ids: list[int] = self._processor.encode(utf8(text), out_type=int)
         return ids
 
-    def encode_batch(
-        self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
-    ) -> Encoded:
-        """Return the ids of many texts in arrays; the result does not depend on `threads`.
-
-        Raises:
-            SpecialTokenError: a text contains a special token under `SpecialPolicy.RAISE`.
-            TextError: a text contains a lone surrogate.
-        """
-        if special is not SpecialPolicy.TEXT and self._special_ids:
-            return super().encode_batch(texts, special=special, threads=threads)
-        return self._library_batch(texts, threads=threads)
-
-    def _library_batch(self, texts: Sequence[str], *, threads: int | None = None) -> Encoded:
+    def _encode_ordinary_batch(self, texts: Sequence[str], *, threads: int | None) -> Encoded:
         encoded: list[NDArray[np.int32]] = self._processor.encode(
             [utf8(text) for text in texts], return_type="numpy", num_threads=threads or os.cpu_count() or 1
         )

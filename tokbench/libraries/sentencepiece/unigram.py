@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokbench.formats.sentencepiece.model import iter_user_defined
+from tokbench.formats.sentencepiece.model import byte_of, iter_user_defined
 from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.native.kernel_choice import chosen_module
 
@@ -43,8 +43,6 @@ def left_because(model: SentencePieceFile) -> str:
         return f"it has more than {_MOST_PIECES:,} pieces"
     if max(abs(piece.score) for piece in model.pieces) > _LARGEST_SCORE:
         return f"scores of more than {_LARGEST_SCORE:,.0f}"
-    if model.trainer["byte_fallback"] and len(ids_of_bytes(model)) != len(range(256)):
-        return "byte fallback without a piece for each byte"
     installed = version("sentencepiece")
     if tuple(int(part) for part in installed.split(".")[:3] if part.isdigit()) < _DEFINED_BY:
         return f"sentencepiece {installed} adds up scores in another way than 0.2.3"
@@ -60,19 +58,16 @@ def new_encoder(model: SentencePieceFile) -> KernelEncoder:
     """
     _, module = chosen_module(compiled=COMPILED, fallback=FALLBACK)
     pieces = pieces_in_text(model)
-    names = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
     encoder: KernelEncoder = module.Encoder(
         [piece.text.encode() for piece in pieces.values()],
         np.fromiter(pieces, np.uint32, len(pieces)),
         scores_in_text(pieces.values()),
-        unknown=next(id for id, piece in enumerate(model.pieces) if piece.type is PieceType.UNKNOWN),
+        unknown=model.unknown_id,
         unknown_score=unknown_score(model),
-        bytes=_byte_ids(model) if model.trainer["byte_fallback"] else None,
+        bytes=byte_ids(model),
         reset=RESET,
-        charsmap=model.normalizer["precompiled_charsmap"],
         symbols=[symbol.encode() for symbol in iter_user_defined(model)],
-        **{name: model.normalizer[name] for name in names},
-        treat_whitespace_as_suffix=model.trainer["treat_whitespace_as_suffix"],
+        **normalization_of(model),
     )
     return encoder
 
@@ -106,13 +101,24 @@ def scores_in_text(pieces: Collection[ModelPiece]) -> NDArray[np.float32]:
     return np.fromiter(scores, np.float32, len(pieces))
 
 
-def _byte_ids(model: SentencePieceFile) -> NDArray[np.uint32]:
+def normalization_of(model: SentencePieceFile) -> dict[str, Any]:
+    """Return the arguments of the kernel's encoders for the normalization of a model."""
+    names = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
+    return {
+        "charsmap": model.normalizer["precompiled_charsmap"],
+        **{name: model.normalizer[name] for name in names},
+        "treat_whitespace_as_suffix": model.trainer["treat_whitespace_as_suffix"],
+    }
+
+
+def byte_ids(model: SentencePieceFile) -> NDArray[np.uint32] | None:
+    """Return the ids of the 256 bytes; None for a model without byte fallback."""
+    if not model.trainer["byte_fallback"]:
+        return None
     ids = ids_of_bytes(model)
     return np.array([ids[byte] for byte in range(256)], np.uint32)
 
 
 def ids_of_bytes(model: SentencePieceFile) -> dict[int, int]:
     """Return byte → id of its piece, such as `<0x0A>`."""
-    return {
-        int(piece.text[3:-1], 16): id for id, piece in enumerate(model.pieces) if piece.type is PieceType.BYTE
-    }
+    return {byte_of(piece.text): id for id, piece in enumerate(model.pieces) if piece.type is PieceType.BYTE}

@@ -18,7 +18,7 @@ from tokbench.core.kernel_or_library import EncodesOneByOne
 from tokbench.core.token_arrays import offsets_of
 from tokbench.formats.sentencepiece.model import SPACE, ModelType, iter_user_defined
 from tokbench.formats.sentencepiece.pieces import PieceType
-from tokbench.libraries.sentencepiece import unigram_fallback
+from tokbench.libraries.sentencepiece import unigram
 from tokbench.native.kernel_choice import chosen_module
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tokbench.core.kernel_or_library import KernelEncoder
     from tokbench.formats.sentencepiece.model import SentencePieceFile
 
-COMPILED = "tokbench.native._unigram"
+COMPILED = unigram.COMPILED
 
 _NEVER_WRITTEN = (PieceType.CONTROL, PieceType.BYTE)
 _ANY_CHARACTER = [[1, 0, 1, 1, 1, 0], [0] * 6]
@@ -69,14 +69,9 @@ def new_encoder(model: SentencePieceFile) -> KernelEncoder:
         ValueError: the normalization table is damaged.
         BackendUnavailableError: the compiled module is required and not installed.
     """
-    name, module = chosen_module(compiled=COMPILED, fallback=unigram_fallback.__name__)
-    names = ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces")
-    normalizer = module.Normalizer(
-        model.normalizer["precompiled_charsmap"],
-        [symbol.encode() for symbol in iter_user_defined(model)],
-        **{name: model.normalizer[name] for name in names},
-        treat_whitespace_as_suffix=False,
-    )
+    name, module = chosen_module(compiled=COMPILED, fallback=unigram.FALLBACK)
+    symbols = [symbol.encode() for symbol in iter_user_defined(model)]
+    normalizer = module.Normalizer(symbols=symbols, **unigram.normalization_of(model))
     return (Encoder if name == "native" else Definition)(model, normalizer)
 
 
@@ -84,10 +79,6 @@ def _pieces(model: SentencePieceFile) -> dict[str, int]:
     """Return piece → id of the pieces that a word or a character can be, without unused pieces."""
     types = (PieceType.NORMAL, PieceType.USER_DEFINED)
     return {piece.text: id for id, piece in enumerate(model.pieces) if piece.type in types}
-
-
-def _unknown(model: SentencePieceFile) -> int:
-    return next(id for id, piece in enumerate(model.pieces) if piece.type is PieceType.UNKNOWN)
 
 
 class Definition(EncodesOneByOne):
@@ -100,7 +91,7 @@ class Definition(EncodesOneByOne):
 
     def __init__(self, model: SentencePieceFile, normalizer: Any) -> None:
         self._normalizer = normalizer
-        self._ids, self._unknown = _pieces(model), _unknown(model)
+        self._ids, self._unknown = _pieces(model), model.unknown_id
         symbols = sorted(iter_user_defined(model), key=len, reverse=True)
         alternatives = [*map(re.escape, symbols), "."]
         is_word_model = model.model_type is ModelType.WORD
@@ -130,24 +121,21 @@ class Encoder:
         pieces = _pieces(model)
         is_word_model = model.model_type is ModelType.WORD
         symbols = [] if is_word_model else list(iter_user_defined(model))
-        added: tuple[list[Any], list[Any]] = (
-            [],
-            [(symbol.encode(), pieces[symbol], 0) for symbol in symbols],
-        )
+        found = [(symbol.encode(), pieces[symbol], 0) for symbol in symbols]
         character = (np.array(_ANY_CHARACTER, np.uint32), 1, False, _ISOLATED, False)
         inside = "\uffff"
         while any(piece.startswith(inside) for piece in pieces):
             inside += "\uffff"
         self._normalizer = normalizer
-        self._unknown = _unknown(model)
+        self._unknown = model.unknown_id
         self._words = PreparedWordPiece(
             [piece.encode() for piece in pieces],
             np.fromiter(pieces.values(), np.uint32, len(pieces)),
             prefix=inside,  # no piece has this prefix, so only whole words match
             unknown=self._unknown,
             most_characters=_LONGEST,
-            added=added,
-            added_with_specials=added,
+            added=([], found),
+            added_with_specials=([], found),
             steps=[(SPACE, False, True) if is_word_model else character],
             sets=np.ones(0x110000, np.uint64),
             byte_sets=np.ones(256, np.uint64),
