@@ -13,9 +13,9 @@ from support.lint import findings_of, target_of
 
 from tokbench.lint.class_pipeline import kind_of_class, kind_of_document
 from tokbench.opening.sentencepiece_classes import (
+    CLASSES,
     Declared,
     Step,
-    class_names,
     class_pipeline,
     precompiled_rules,
 )
@@ -85,7 +85,7 @@ def steps(document: dict[str, Any], part: str) -> list[Any]:
     return step[key] if step["type"] == "Sequence" else [step]
 
 
-@pytest.mark.parametrize("name", class_names())
+@pytest.mark.parametrize("name", CLASSES)
 def test_known_pipelines_equal_those_that_transformers_builds(name: str) -> None:
     for settings, rules in product(SETTINGS, (None, {"type": "Precompiled", "precompiled_charsmap": RULES})):
         theirs = built(name, settings, rules)
@@ -99,7 +99,7 @@ def test_known_pipelines_equal_those_that_transformers_builds(name: str) -> None
 
 
 # MBart50 writes its special pieces twice, and vocabularies with duplicate pieces are refused.
-@pytest.mark.parametrize("name", [name for name in class_names() if name != "MBart50"])
+@pytest.mark.parametrize("name", [name for name in CLASSES if name != "MBart50"])
 def test_document_built_by_a_class_agrees_with_it(name: str, tmp_path: Path) -> None:
     document = built(name, {}, None)
     beside = {"tokenizer_config.json": {"tokenizer_class": f"{name}Tokenizer"}}

@@ -8,6 +8,7 @@ from tokbench.core.wording import counted
 from tokbench.formats.protobuf import float_field, length_field, varint_field
 from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.formats.tokenizer_config.fields import ADDED_TOKEN_FLAGS, AddedToken, TokenizerConfig
+from tokbench.libraries.huggingface.tokenizer_json import model_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -39,7 +40,7 @@ def completed(
     if not config.added_tokens and not config.special_texts:
         return data, document, ()
     try:
-        vocabulary, added = _vocabulary(document), _added(document)
+        vocabulary, added = dict(model_ids(document)), _added(document)
     except (AttributeError, KeyError, TypeError, ValueError):
         return data, document, ()  # opening it will report what is wrong with it
     missing, problems = _missing(config, vocabulary, added)
@@ -213,13 +214,6 @@ def _declared_use(config: TokenizerConfig, text: str) -> str:
     return next(
         (f"is to be {role}" for role, role_text in uses.items() if role_text == text), "is said to be special"
     )
-
-
-def _vocabulary(document: Mapping[str, Any]) -> dict[str, int]:
-    vocabulary = document["model"]["vocab"]
-    if isinstance(vocabulary, list):
-        return {piece: id for id, (piece, _) in enumerate(vocabulary)}
-    return dict(vocabulary)
 
 
 def _added(document: Mapping[str, Any]) -> list[AddedToken]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokbench.formats.sentencepiece.model import SPACE
+from tokbench.libraries.huggingface.engines import engine_with
 from tokbench.libraries.huggingface.tokenizer_json import needed_by_texts, special_contents, steps
 from tokbench.native.kernel_choice import chosen_module, is_installed
 from tokbench.opening.found_tokens import FoundToken, found_tokens, rows_of
@@ -215,17 +216,10 @@ def _inside_words(
     merges: tuple[tuple[int, int, int], ...], vocab: Mapping[str, int], spaces: Spaces
 ) -> tuple[tuple[int, int, int], ...]:
     """Return the merges whose token is never cut; without the others, which never happen, texts need no cutting."""
-    import orjson
-    import tokenizers
-
     splitter = None
     if spaces.cuts:
-        document = {
-            "version": "1.0",
-            "pre_tokenizer": {"type": "Sequence", "pretokenizers": list(spaces.cuts)},
-            "model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"},
-        }
-        splitter = tokenizers.Tokenizer.from_buffer(orjson.dumps(document)).pre_tokenizer
+        cuts = {"type": "Sequence", "pretokenizers": list(spaces.cuts)}
+        splitter = engine_with(pre_tokenizer=cuts).pre_tokenizer
     merged_ids = {id for _, _, id in merges}
     cut = {
         id

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from tokbench.opening.still_characters import NormalForm
 
     Origins = Sequence[int]
     FindsOrigins = Callable[[str], Origins]
@@ -54,7 +56,8 @@ def of_normal_form(form: str) -> FindsOrigins:
     >>> list(of_normal_form("NFD")("\u00e9\u0323")), list(of_normal_form("NFC")("xe\u0301y"))  # e, dot below, acute
     ([0, 1, 1], [0, 1, 3])
     """
-    decomposition = _decomposed if form in ("NFC", "NFD") else _decomposed_by_compatibility
+    decomposed: NormalForm = "NFD" if form in ("NFC", "NFD") else "NFKD"
+    decomposition = lru_cache(maxsize=1 << 14)(partial(unicodedata.normalize, decomposed))
     composes = form in ("NFC", "NFKC")
 
     def origins(text: str) -> Origins:
@@ -113,16 +116,6 @@ def of_stripped(step: Callable[[str], str], *, left: bool) -> FindsOrigins:
 
 _MOVING = re.compile("[\0-\x7f]?[^\0-\x7f]+")
 """Runs that normal forms may change: ASCII composes only with characters after it."""
-
-
-@lru_cache(maxsize=1 << 14)
-def _decomposed(character: str) -> str:
-    return unicodedata.normalize("NFD", character)
-
-
-@lru_cache(maxsize=1 << 14)
-def _decomposed_by_compatibility(character: str) -> str:
-    return unicodedata.normalize("NFKD", character)
 
 
 @lru_cache(maxsize=1 << 14)

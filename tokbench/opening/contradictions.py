@@ -13,6 +13,7 @@ from tokbench.errors import TokbenchError
 from tokbench.formats.post_processors import UnknownPostProcessingError, parse_post_processing
 from tokbench.formats.sentencepiece.model import looks_like_model, parse_model
 from tokbench.formats.sentencepiece.pieces import PieceType
+from tokbench.libraries.huggingface.tokenizer_json import model_ids, steps
 from tokbench.opening.files import read_file
 from tokbench.opening.piece_order import piece_order
 from tokbench.opening.tokenizer_classes import class_named_in, json_beside, read_declared
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from tokbench.core.descriptions import TemplatePart
     from tokbench.formats.sentencepiece.pieces import ModelPiece
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
     from tokbench.opening.recognition import Source
@@ -78,14 +80,14 @@ def contradictions(document: Mapping[str, Any], *, folder: Path) -> Iterator[Con
         folder: its folder.
     """
     configured = json_beside(folder / _CONFIG)
-    for normalizer in _steps(document.get("normalizer")):
+    for normalizer in steps(document.get("normalizer")):
         if normalizer.get("type") == "BertNormalizer":
             unset = {"strip_accents": normalizer.get("lowercase")}  # null means as lowercase
             for option, normalizer_option in _BERT.items():
                 own = normalizer.get(normalizer_option)
                 yield from _contradiction(configured, option, unset.get(option) if own is None else own)
-    steps = [step for part in ("normalizer", "pre_tokenizer") for step in _steps(document.get(part))]
-    if prefixes := [is_put for step in steps if (is_put := _prefixes_space(step)) is not None]:
+    preparing = [*steps(document.get("normalizer")), *steps(document.get("pre_tokenizer"))]
+    if prefixes := [is_put for step in preparing if (is_put := _prefixes_space(step)) is not None]:
         yield from _contradiction(configured, "add_prefix_space", any(prefixes))
 
 
@@ -126,12 +128,10 @@ def _contradicted_ends(
     class_name = read_declared(folder, config).class_name or ""
     if class_name not in _ENDS:
         return
-    try:
-        template = parse_post_processing(document).template
-    except UnknownPostProcessingError:
+    parts = _template(document)
+    if parts is None:
         return
     said = json_beside(folder / _CONFIG)
-    parts = () if template is None else template.single
     for role, part, default in zip(("bos", "eos"), (parts[:1], parts[-1:]), _ENDS[class_name], strict=True):
         text = config.roles.get(role)
         is_put, is_there = (
@@ -151,16 +151,24 @@ def _contradicted_language(document: Mapping[str, Any], *, folder: Path, name: s
     class_name, said = class_named_in(folder), json_beside(folder / _CONFIG).get("src_lang")
     if class_name not in _OF_LANGUAGES or not isinstance(said, str):
         return
-    try:
-        template = parse_post_processing(document).template
-    except UnknownPostProcessingError:
+    parts = _template(document)
+    if parts is None:
         return
-    written = {text for part in (() if template is None else template.single) for text in part.tokens}
+    written = {text for part in parts for text in part.tokens}
     if not written & {said, f"__{said}__"}:
         yield (
             f"{_CONFIG} says src_lang={said}, whose token a {class_name} puts beside a text, and the template of "
             f"{name} has another one, which is used"
         )
+
+
+def _template(document: Mapping[str, Any]) -> tuple[TemplatePart, ...] | None:
+    """Return the template for one text, empty if there is none; None if it is not known."""
+    try:
+        template = parse_post_processing(document).template
+    except UnknownPostProcessingError:
+        return None
+    return () if template is None else template.single
 
 
 def unsaid_begin(config: TokenizerConfig, *, folder: Path, usual: str) -> Iterator[str]:
@@ -199,18 +207,6 @@ def _contradiction(configured: Mapping[str, Any], option: str, own_value: object
         yield Contradiction(option, configured_value, own_value)
 
 
-def _steps(step: object) -> Iterator[Mapping[str, Any]]:
-    """Yield a step, or the steps of an arbitrarily nested sequence."""
-    if not isinstance(step, dict):
-        return
-    inner = step.get("normalizers") or step.get("pretokenizers")
-    if step.get("type") == "Sequence" and isinstance(inner, list):
-        for child in inner:
-            yield from _steps(child)
-    else:
-        yield step
-
-
 def other_models(document: Mapping[str, Any], source: Source) -> Iterator[str]:
     """Yield a sentence for each model beside a `tokenizer.json` in which a piece has another id.
 
@@ -218,7 +214,7 @@ def other_models(document: Mapping[str, Any], source: Source) -> Iterator[str]:
         document: the parsed `tokenizer.json`.
         source: its file, and the path that the user gave.
     """
-    ids = _ids(document["model"]["vocab"])
+    ids = model_ids(document)
     for path in (source.files[0].parent / name for name in _MODEL_NAMES):
         try:
             data = read_file(path) if path.is_file() else b""
@@ -235,12 +231,6 @@ def other_models(document: Mapping[str, Any], source: Source) -> Iterator[str]:
                     "the two files are not of one tokenizer"
                 )
                 break
-
-
-def _ids(vocab: Any) -> Mapping[str, int]:
-    if isinstance(vocab, dict):
-        return vocab
-    return {piece: id for id, (piece, _) in enumerate(vocab)}
 
 
 def _is_reordered(source: Source, pieces: Sequence[ModelPiece]) -> bool:

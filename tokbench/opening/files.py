@@ -39,18 +39,14 @@ def read_file(path: Path, *, limit: int = MAX_FILE_BYTES) -> bytes:
             placeholder for a file that was not downloaded.
         StoreError: the file cannot be read.
     """
-    data = _read_file(path, limit=limit)
+    try:
+        data = read_regular(path, limit=limit)
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror}") from error
     compression = _compression_in(data[:_MAGIC_BYTES])
     data = data if compression is None else _unpacked(path, compression, limit=limit)
     _refuse_placeholder(path, data[:_HEAD_BYTES])
     return data
-
-
-def _read_file(path: Path, *, limit: int) -> bytes:
-    try:
-        return read_regular(path, limit=limit)
-    except OSError as error:
-        raise StoreError(f"{path} cannot be read: {error.strerror}") from error
 
 
 def read_head(path: Path, size: int = _HEAD_BYTES) -> bytes:

@@ -20,6 +20,7 @@ EOS = {"eos": ENDOFTEXT}
 """The role eos, as in `tiktoken.Encoding.eot_token`."""
 FIM = ("<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>")
 
+TAKES_PATTERN = "--pattern takes a name (gpt2, gpt4, gpt4o, llama3, qwen2) or a regular expression"
 
 _LLAMA3 = SPECIAL_PRESETS["llama3"]
 _KIMI_LETTERS = r"\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]"
@@ -181,10 +182,11 @@ _BY_SIZE = {
 }
 
 
-def likely_pattern(num_ranks: int) -> str | None:
-    """Return the pattern usually used with vocabularies of this size, as a suggestion; None if there is none.
+def pattern_hint(size: int, *, of: str) -> str:
+    """Return a hint at the pattern that is usual with vocabularies of this size, if there is one.
 
-    >>> likely_pattern(100256)
-    'gpt4'
+    >>> pattern_hint(100256, of="ranks")
+    '100,256 ranks are usual with --pattern gpt4'
     """
-    return _BY_SIZE.get(num_ranks)
+    likely = _BY_SIZE.get(size)
+    return TAKES_PATTERN if likely is None else f"{size:,} {of} are usual with --pattern {likely}"

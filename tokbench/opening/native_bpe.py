@@ -11,7 +11,7 @@ whole_tokens_first  `BPE::tokenize_with_cache` there: under ignore_merges a whol
 _pattern            pre_tokenizers/byte_level.rs (add_prefix_space, use_regex) and pre_tokenizers/split.rs
 _normalization      normalizers/: NFC alone is the same in our kernel
 _post_processing    utils/truncation.rs, which fails if the stride leaves no room
-_check_ends         decoders/mod.rs: ByteLevel alone joins the bytes of tokens and does nothing else
+decoder             decoders/mod.rs: ByteLevel alone joins the bytes of tokens and does nothing else
 added_tokens        `AddedVocabulary` in tokenizer/added_vocabulary.rs; see `tokenizer_json_tokens`
 """
 
@@ -26,6 +26,7 @@ from tokbench.core.post_processing import template_size
 from tokbench.errors import ModelFormatError
 from tokbench.formats.post_processors import UnknownPostProcessingError, parse_post_processing
 from tokbench.formats.tokenizer_json import from_byte_level
+from tokbench.libraries.huggingface.tokenizer_json import steps
 from tokbench.opening.patterns import known_pattern
 from tokbench.opening.tokenizer_json_tokens import AddedTokens, NotNativeError, added_tokens, is_hidden
 
@@ -91,7 +92,8 @@ def parse_byte_level_bpe(document: Mapping[str, Any], *, path: Path | str) -> Pa
     _check_model(model)
     pattern_name, pattern = _pattern(document.get("pre_tokenizer"))
     normalization = _normalization(document.get("normalizer"))
-    _check_ends(document)
+    if (document.get("decoder") or {}).get("type") != "ByteLevel":
+        raise NotNativeError("its decoder is not plain byte-level decoding")
     post_processing = _post_processing(document)
     added = added_tokens(document.get("added_tokens") or [], model["vocab"], normalization=normalization)
     bpe = ByteLevelBpe(
@@ -192,12 +194,12 @@ def _check_model(model: Mapping[str, Any]) -> None:
 
 def _pattern(pre_tokenizer: Mapping[str, Any] | None) -> tuple[str, str | None]:
     """Return the name and text of the split pattern that a pre-tokenizer uses."""
-    steps = _steps(pre_tokenizer, "pretokenizers")
-    if not any(step.get("type") == "ByteLevel" for step in steps):
+    splitters = steps(pre_tokenizer)
+    if not any(step.get("type") == "ByteLevel" for step in splitters):
         raise NotNativeError("its pre-tokenizer does not map text to bytes")
-    if steps[-1].get("type") != "ByteLevel":
-        raise NotNativeError(f"it splits in several steps ({_kinds(steps)})")
-    *before, byte_level = steps
+    if splitters[-1].get("type") != "ByteLevel":
+        raise NotNativeError(f"it splits in several steps ({_kinds(splitters)})")
+    *before, byte_level = splitters
     if byte_level.get("add_prefix_space"):
         raise NotNativeError("it prepends a space to the text")
     uses_regex = byte_level.get("use_regex", True)
@@ -205,7 +207,7 @@ def _pattern(pre_tokenizer: Mapping[str, Any] | None) -> tuple[str, str | None]:
         name = "gpt2" if uses_regex else "none"
         return name, known_pattern(name)[1]
     if len(before) > 1 or uses_regex or before[0].get("type") != "Split":
-        raise NotNativeError(f"it splits in several steps ({_kinds(steps)})")
+        raise NotNativeError(f"it splits in several steps ({_kinds(splitters)})")
     return _split_pattern(before[0])
 
 
@@ -221,11 +223,11 @@ def _split_pattern(split: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _normalization(normalizer: Mapping[str, Any] | None) -> str | None:
-    steps = _steps(normalizer, "normalizers")
-    kinds = [step.get("type") for step in steps]
+    normalizers = steps(normalizer)
+    kinds = [step.get("type") for step in normalizers]
     if kinds in ([], ["NFC"]):
         return "nfc" if kinds else None
-    raise NotNativeError(f"it normalizes the text ({_kinds(steps)})")
+    raise NotNativeError(f"it normalizes the text ({_kinds(normalizers)})")
 
 
 def _post_processing(document: Mapping[str, Any]) -> PostProcessing:
@@ -239,12 +241,6 @@ def _post_processing(document: Mapping[str, Any]) -> PostProcessing:
         if parsed.truncation.max_length - written <= parsed.truncation.stride:
             raise NotNativeError("it truncates to fewer tokens than its template and stride need")
     return parsed
-
-
-def _check_ends(document: Mapping[str, Any]) -> None:
-    decoder = document.get("decoder")
-    if decoder is None or decoder.get("type") != "ByteLevel":
-        raise NotNativeError("its decoder is not plain byte-level decoding")
 
 
 def _tokens(vocab: Mapping[str, int], specials: Mapping[str, int]) -> tuple[bytes | None, ...]:
@@ -285,14 +281,5 @@ def _merges(
     )
 
 
-def _steps(step: Mapping[str, Any] | None, key: str) -> list[Mapping[str, Any]]:
-    """Return the steps of an arbitrarily nested sequence as a flat list."""
-    if step is None:
-        return []
-    if step.get("type") != "Sequence":
-        return [step]
-    return [part for inner in step.get(key) or [] for part in _steps(inner, key)]
-
-
-def _kinds(steps: Sequence[Mapping[str, Any]]) -> str:
-    return ", ".join(str(step.get("type")) for step in steps)
+def _kinds(parts: Sequence[Mapping[str, Any]]) -> str:
+    return ", ".join(str(part.get("type")) for part in parts)

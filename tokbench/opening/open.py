@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.opening.config_files import with_config
@@ -17,7 +17,6 @@ from tokbench.opening.recognition import Format, recognize, recognize_without
 from tokbench.store.saveable import SaveableTokenizer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from tokbench.opening.recognition import Source
@@ -70,14 +69,10 @@ def open_found(source: Source, request: OpenRequest) -> Opened:
 
 
 def _open_recognized(source: Source, request: OpenRequest) -> Opened:
-    opened = _opener_of(source.format)(with_config(source), request)
+    module, _, name = _OPENERS[source.format].partition(":")
+    opener = getattr(import_module(f"tokbench.opening.{module}"), name)
+    opened: Opened = opener(with_config(source), request)
     config = opened.source.config
     if isinstance(opened.tokenizer, SaveableTokenizer):
         opened.tokenizer.tokenizer_config = config
     return replace(opened, find_warnings=lambda: (*source.passed_over, *opened.warnings, *config.problems))
-
-
-def _opener_of(format: Format) -> Callable[[Source, OpenRequest], Opened]:
-    module, _, name = _OPENERS[format].partition(":")
-    opener = getattr(import_module(f"tokbench.opening.{module}"), name)
-    return cast("Callable[[Source, OpenRequest], Opened]", opener)

@@ -6,7 +6,7 @@ normalizer. Source: `tokenization_*.py` of its models.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -63,13 +63,8 @@ class Pipeline:
 
 def class_pipeline(name: str, declared: Declared) -> Pipeline | None:
     """Return the pipeline of a class, named without "Tokenizer"; None if the class is not known here."""
-    build = _CLASSES.get(name)
+    build = CLASSES.get(name)
     return None if build is None else build(declared)
-
-
-def class_names() -> tuple[str, ...]:
-    """Return the names of the known classes, without "Tokenizer"."""
-    return tuple(_CLASSES)
 
 
 def precompiled_rules(normalizer: object) -> Step | None:
@@ -117,14 +112,14 @@ def _rules(declared: Declared) -> tuple[Step, ...]:
     return () if declared.rules is None else (declared.rules,)
 
 
-def _of_words(declared: Declared, normalizer: tuple[Step, ...], *, scheme: str | None = None) -> Pipeline:
-    metaspace = _metaspace(_prepended(declared) if scheme is None else scheme)
-    return Pipeline(normalizer, (_WORDS, metaspace), (metaspace,))
-
-
 def _of_text(declared: Declared, normalizer: tuple[Step, ...], *, scheme: str | None = None) -> Pipeline:
     metaspace = _metaspace(_prepended(declared) if scheme is None else scheme)
     return Pipeline(normalizer, (metaspace,), (metaspace,))
+
+
+def _of_words(declared: Declared, normalizer: tuple[Step, ...], *, scheme: str | None = None) -> Pipeline:
+    whole = _of_text(declared, normalizer, scheme=scheme)
+    return replace(whole, pre_tokenizer=(_WORDS, *whole.pre_tokenizer))
 
 
 def _quotes_accents_case(declared: Declared, *, lowercase: bool, accents: bool) -> Iterator[Step]:
@@ -194,7 +189,7 @@ _SPLIT_AT_SPACES: Step = {
 }
 _GEMMA = Pipeline((_replace(" ", "▁"),), (_SPLIT_AT_SPACES,), _BYTES, byte_fallback=True)
 
-_CLASSES: Mapping[str, Callable[[Declared], Pipeline]] = {
+CLASSES: Mapping[str, Callable[[Declared], Pipeline]] = {
     "T5": lambda declared: _of_words(declared, _rules(declared), scheme="always"),
     "XLMRoberta": lambda declared: _of_words(declared, _rules(declared)),
     "Camembert": lambda declared: _of_words(declared, _rules(declared)),
@@ -214,3 +209,4 @@ _CLASSES: Mapping[str, Callable[[Declared], Pipeline]] = {
     "CodeLlama": _code_llama,
     "Gemma": lambda _: _GEMMA,
 }
+"""The name of each known class, without "Tokenizer" → its pipeline."""

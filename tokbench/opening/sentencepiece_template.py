@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokbench.core.descriptions import PostProcessing, TemplatePart
 from tokbench.core.post_processing import NOTHING
 from tokbench.opening.class_tokens import CHATGLM, FIRST_CHATGLM
 from tokbench.opening.piece_classes import class_of_pieces
 from tokbench.opening.tokenizer_classes import json_beside
-from tokbench.opening.written_templates import template_of
+from tokbench.opening.written_templates import templates_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from tokbench.core.descriptions import PostProcessing
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 
 _BERT = "cls A sep", "cls A sep B:1 sep:1"
@@ -81,8 +81,7 @@ def template_beside(
     ends = {"cls": usual.get("bos", ""), "sep": usual.get("eos", "")}
     texts = {**usual, **ends, **config.roles}
     texts |= {"language": _language(name, folder), "gMASK": "[gMASK]", "sop": "sop"}
-    template = template_of(single, pair, texts=texts, ids=ids)
-    return NOTHING if template.single == (TemplatePart(0),) else PostProcessing(template=template)
+    return templates_of(single, pair, texts=texts, ids=ids)
 
 
 def _templates(name: str, config: TokenizerConfig, folder: Path) -> tuple[str, str]:

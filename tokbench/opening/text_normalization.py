@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.backends.bpe.kernel import current_kernel, has_native_kernel
 from tokbench.core.nfc import nfc
 from tokbench.core.special_tokens import WHITE_SPACE
+from tokbench.libraries.huggingface.engines import engine_with
 from tokbench.opening import character_origins
 from tokbench.opening.character_changes import ChangesByNeed, EachCharacter
 from tokbench.opening.replacement_table import ReplacementTable, joining, table_of, texts_written
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from tokbench.opening.character_origins import FindsOrigins
-    from tokbench.opening.still_characters import StillCharacters
+    from tokbench.opening.still_characters import NormalForm, StillCharacters
 
 _SPACES = "".join(sorted(WHITE_SPACE))
 _RUNS = {
@@ -65,6 +66,7 @@ class TextNormalization:
 
     Attributes:
         kinds: the names of the steps.
+        is_normal_form: whether one of Unicode's normal forms is applied, in which adjacent characters interact.
 
     Raises:
         NotNativeError: one of them is not supported here.
@@ -74,7 +76,7 @@ class TextNormalization:
         self.kinds = tuple(str(step.get("type")) for step in normalizers)
         self._document: dict[str, Any] = {"type": "Sequence", "normalizers": list(normalizers)}
         self._steps = tuple(chain.from_iterable(map(_steps, normalizers)))
-        self._is_normal_form = any(map(_makes_normal_form, normalizers))
+        self.is_normal_form = any(map(_makes_normal_form, normalizers))
         self._ignores_following = all(map(_ignores_following, normalizers))
 
     def __bool__(self) -> bool:
@@ -106,11 +108,6 @@ class TextNormalization:
     def knows_origins(self) -> bool:
         """Whether `origins` can be computed."""
         return all(step.origins is not None for step in self._steps)
-
-    @property
-    def is_normal_form(self) -> bool:
-        """Whether one of Unicode's normal forms is applied, in which adjacent characters interact."""
-        return self._is_normal_form
 
     @property
     def is_by_character(self) -> bool:
@@ -169,7 +166,7 @@ class TextNormalization:
         """Return the characters for which the library's result differs."""
         if not self._steps:
             return set()
-        normalizer = self._library()
+        normalizer = engine_with(normalizer=self._document).normalizer
         if len(self.kinds) == 1 and self.is_normal_form:
             together = "\n".join(characters)  # a line feed combines with no character
             if normalizer.normalize_str(together) == self(together):
@@ -178,26 +175,10 @@ class TextNormalization:
             character for character in characters if normalizer.normalize_str(character) != self(character)
         }
 
-    def _library(self) -> Any:
-        return library_normalizer(self._document)
-
     @cached_property
     def written(self) -> frozenset[str]:
         """The characters that replacements may write, whether or not a text has them."""
         return frozenset("".join(map(_written, self._document["normalizers"])))
-
-
-def library_normalizer(step: Mapping[str, Any]) -> Any:
-    """Build the library's normalizer from its JSON description."""
-    import orjson
-    import tokenizers
-
-    document = {
-        "version": "1.0",
-        "normalizer": step,
-        "model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"},
-    }
-    return tokenizers.Tokenizer.from_buffer(orjson.dumps(document)).normalizer
 
 
 def _written(step: Mapping[str, Any]) -> str:
@@ -212,16 +193,13 @@ def _written(step: Mapping[str, Any]) -> str:
 
 
 def _steps(step: Mapping[str, Any]) -> Sequence[Step]:
-    kind = step.get("type")
-    if kind == "BertNormalizer":
-        return _bert(step)
-    if kind in _PLAIN_STEPS:
-        return (_PLAIN_STEPS[kind],)
-    return (_step_by_kind(step),)
+    return _bert(step) if step.get("type") == "BertNormalizer" else (_step_by_kind(step),)
 
 
 def _step_by_kind(step: Mapping[str, Any]) -> Step:
     kind = step.get("type")
+    if kind in _PLAIN_STEPS:
+        return _PLAIN_STEPS[kind]
     if kind == "Nmt":
         from tokenizers.normalizers import Nmt
 
@@ -282,18 +260,6 @@ def _nfc(text: str) -> str:
     return _bpe.nfc(text)
 
 
-def _nfd(text: str) -> str:
-    return unicodedata.normalize("NFD", text)
-
-
-def _nfkd(text: str) -> str:
-    return unicodedata.normalize("NFKD", text)
-
-
-def _nfkc(text: str) -> str:
-    return unicodedata.normalize("NFKC", text)
-
-
 def _lower_case(text: str) -> str:
     return text.lower() if text.isascii() else text.replace("Σ", "σ").lower()
 
@@ -310,15 +276,16 @@ def _by_character(made: Callable[[str], str]) -> Step:
     return Step(made, character_origins.of_each(made))
 
 
-_NFD, _NFKD = (
-    Step(_nfd, character_origins.of_normal_form("NFD")),
-    Step(_nfkd, character_origins.of_normal_form("NFKD")),
-)
+def _normal_form(form: NormalForm) -> Step:
+    return Step(partial(unicodedata.normalize, form), character_origins.of_normal_form(form))
+
+
+_NFD, _NFKD = _normal_form("NFD"), _normal_form("NFKD")
 _LOWERCASE = _by_character(_lower_case)
 _PLAIN_STEPS: Mapping[Any, Step] = {
     "NFC": Step(_nfc, character_origins.of_normal_form("NFC")),
     "NFD": _NFD,
-    "NFKC": Step(_nfkc, character_origins.of_normal_form("NFKC")),
+    "NFKC": _normal_form("NFKC"),
     "NFKD": _NFKD,
     "Lowercase": _LOWERCASE,
     "StripAccents": _by_character(_without_marks),
@@ -362,7 +329,7 @@ def _replace(step: Mapping[str, Any]) -> Step:
             return Step(partial(found.sub, template), origins)
         # After an empty match the library loses track of its position and fails in the next step.
         if isinstance(expression := pattern.get("Regex"), str) and takes_characters(expression):
-            return Step(library_normalizer(step).normalize_str, None)
+            return Step(engine_with(normalizer=step).normalizer.normalize_str, None)
     raise NotNativeError("it normalizes the text (Replace by a pattern that may match nothing)")
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING
 
-from tokbench.core.descriptions import ByteLevelBpe, PostProcessing, TemplatePart
+from tokbench.core.descriptions import ByteLevelBpe
 from tokbench.core.id_limits import check_largest_id, ids_held
 from tokbench.core.post_processing import NOTHING
 from tokbench.core.special_tokens import check_special_tokens
@@ -18,12 +18,12 @@ from tokbench.errors import ConfigError
 from tokbench.formats.tiktoken import check_byte_tokens, parse_ranks
 from tokbench.opening.added_tokens import beside_ranks
 from tokbench.opening.files import parse_json, read_file
-from tokbench.opening.known_ranks import KNOWN_BY_SHA256, likely_pattern
+from tokbench.opening.known_ranks import KNOWN_BY_SHA256, pattern_hint
 from tokbench.opening.patterns import known_pattern
 from tokbench.opening.rank_classes import class_of_ranks, named_class
 from tokbench.opening.request import Composition, Opened
 from tokbench.opening.tokenizer_classes import SAY_NOTHING
-from tokbench.opening.written_templates import template_of
+from tokbench.opening.written_templates import templates_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
     import tiktoken
 
+    from tokbench.core.descriptions import PostProcessing
     from tokbench.core.interfaces import Tokenizer
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
     from tokbench.libraries.tiktoken import TiktokenTokenizer
@@ -170,8 +171,7 @@ def _around(
     if by_class is None:
         return NOTHING
     texts = {**{text.strip("[]<>"): text for text in by_class.special_tokens}, **by_class.roles, **roles}
-    made = template_of(*by_class.around, texts=texts, ids=ids)
-    return NOTHING if made.single == (TemplatePart(0),) else PostProcessing(template=made)
+    return templates_of(*by_class.around, texts=texts, ids=ids)
 
 
 def open_rank_table(
@@ -322,16 +322,12 @@ def _special_tokens(
 
 
 def _no_pattern(path: Path, num_ranks: int, class_name: str | None) -> ConfigError:
-    likely = likely_pattern(num_ranks)
-    suggestion = (
-        f"{num_ranks:,} ranks are usual with --pattern {likely}"
-        if likely
-        else "--pattern takes a name (gpt2, gpt4, gpt4o, llama3, qwen2) or a regular expression"
-    )
     unknown = "its content is unknown"
     if class_name and class_name.removesuffix("Fast") not in SAY_NOTHING:
         unknown = f"neither its content nor its {class_name} is known here"
-    return ConfigError(f"{path} does not define how to split text, and {unknown}", hint=suggestion)
+    return ConfigError(
+        f"{path} does not define how to split text, and {unknown}", hint=pattern_hint(num_ranks, of="ranks")
+    )
 
 
 def _warnings(ranks: Sequence[tuple[bytes, int]]) -> tuple[str, ...]:

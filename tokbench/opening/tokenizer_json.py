@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.id_limits import ids_held
 from tokbench.core.wording import counted, is_or_are
 from tokbench.errors import ModelFormatError
+from tokbench.formats.tokenizer_config.fields import is_text
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
+from tokbench.libraries.huggingface.tokenizer_json import model_type
 from tokbench.opening.added_tokens import completed, without_empty
 from tokbench.opening.character_bpe import CharacterBpe, character_bpe, is_of_characters
 from tokbench.opening.character_document import CharacterDocument
@@ -23,9 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from tokbench.backends.wordpiece.document_tokenizer import DocumentWordPiece
     from tokbench.core.descriptions import ByteLevelBpe
     from tokbench.core.interfaces import Tokenizer
     from tokbench.opening.recognition import Source
+    from tokbench.opening.unigram_document import UnigramDocument
 
 _BACKENDS = {"BPE": "bpe", "WordPiece": "wordpiece", "Unigram": "unigram", "WordLevel": "word"}
 _PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
@@ -111,58 +115,37 @@ def run_tokenizer_json(data: bytes, *, name: str, path: Path) -> Tokenizer:
 def _run(
     data: bytes, document: Mapping[str, Any], *, kind: str, name: str, path: Path, request: OpenRequest
 ) -> _Run:
-    """Choose the engine for a checked document."""
+    """Choose the engine for a checked document; a tokenizer of WordPiece or Unigram says whether our kernel runs it."""
+    if kind not in ("WordPiece", "Unigram"):
+        return _bpe_or_library(data, document, kind=kind, name=name, path=path, request=request)
+    engine = "library" if request.engine == "library" else "auto"
+    tokenizer: DocumentWordPiece | UnigramDocument
+    scores: Callable[[], Sequence[float]] = tuple
     if kind == "WordPiece":
-        return _wordpiece(data, document, name=name, path=path, request=request)
-    if kind == "Unigram":
-        return _unigram(data, document, name=name, path=path, request=request)
-    return _bpe_or_library(data, document, name=name, path=path, request=request)
+        from tokbench.backends.wordpiece.document_tokenizer import DocumentWordPiece
 
+        tokenizer = DocumentWordPiece(data, name=name, source=path, engine=engine)
+        done = "BERT's normalizer, BERT's words and longest matches, nothing else"
+    else:
+        from tokbench.opening.unigram_document import UnigramDocument
 
-def _wordpiece(
-    data: bytes, document: Mapping[str, Any], *, name: str, path: Path, request: OpenRequest
-) -> _Run:
-    """Open a WordPiece model; its tokenizer decides itself whether our kernel runs it."""
-    from tokbench.backends.wordpiece.document_tokenizer import DocumentWordPiece
-
-    engine = "library" if request.engine == "library" else "auto"
-    tokenizer = DocumentWordPiece(data, name=name, source=path, engine=engine)
-    if tokenizer.left_because:
-        plan, reason = _plan(document, path=path, library=tokenizer)
-        if plan is not None and engine == "auto":
-            return _Run(NativeDocument(tokenizer, plan=plan), "native", reason)
-        request.refuses("native", reason)
-        return _Run(tokenizer, "library", "asked for" if engine == "library" else reason)
-    return _Run(
-        tokenizer, "native", "it is BERT's normalizer, BERT's words and longest matches, nothing else"
-    )
-
-
-def _unigram(
-    data: bytes, document: Mapping[str, Any], *, name: str, path: Path, request: OpenRequest
-) -> _Run:
-    """Open a Unigram model; its tokenizer decides itself whether our kernel runs it."""
-    from tokbench.opening.unigram_document import UnigramDocument
-
-    engine = "library" if request.engine == "library" else "auto"
-    tokenizer = UnigramDocument(data, name=name, source=path, engine=engine)
-    if tokenizer.left_because:
-        plan, reason = _plan(document, path=path, library=tokenizer, scores=tokenizer.scores_as_read)
-        if plan is not None and engine == "auto":
-            return _Run(NativeDocument(tokenizer, plan=plan), "native", reason)
-        request.refuses("native", reason)
-        return _Run(tokenizer, "library", "asked for" if engine == "library" else reason)
-    return _Run(
-        tokenizer, "native", "it is a table of replacements, words with ▁ and the best sums of scores"
-    )
+        tokenizer = UnigramDocument(data, name=name, source=path, engine=engine)
+        scores = tokenizer.scores_as_read
+        done = "a table of replacements, words with ▁ and the best sums of scores"
+    if not tokenizer.left_because:
+        return _Run(tokenizer, "native", f"it is {done}")
+    plan, reason = _plan(document, path=path, library=tokenizer, scores=scores)
+    if plan is not None and engine == "auto":
+        return _Run(NativeDocument(tokenizer, plan=plan), "native", reason)
+    request.refuses("native", reason)
+    return _Run(tokenizer, "library", "asked for" if engine == "library" else reason)
 
 
 def _bpe_or_library(
-    data: bytes, document: Mapping[str, Any], *, name: str, path: Path, request: OpenRequest
+    data: bytes, document: Mapping[str, Any], *, kind: str, name: str, path: Path, request: OpenRequest
 ) -> _Run:
     """Open a BPE or WordLevel model, on our kernel if the kernel runs it exactly."""
-    backend = _BACKENDS[str(document["model"].get("type") or _guessed_kind(document["model"]))]
-    library = HuggingFaceTokenizer(data, name=name, backend=backend, source=path, parsed=document)
+    library = HuggingFaceTokenizer(data, name=name, backend=_BACKENDS[kind], source=path, parsed=document)
     description, reason = _description(document, path=path, library=library)
     plan = characters = None
     if description is None:
@@ -254,7 +237,7 @@ def _check(document: Mapping[str, Any], *, path: Path) -> str:
     model = document.get("model")
     if not isinstance(model, dict):
         raise ModelFormatError(path, "an object `model`", "none")
-    kind = model.get("type") or _guessed_kind(model)
+    kind = model.get("type") or model_type(document)
     if not isinstance(kind, str) or kind not in _BACKENDS:
         raise ModelFormatError(path, f"a model of the type {', '.join(_BACKENDS)}", f"{kind!a:.40}")
     vocab = model.get("vocab")
@@ -265,15 +248,6 @@ def _check(document: Mapping[str, Any], *, path: Path) -> str:
     if kind == "BPE":
         model["merges"] = check_bpe(model, path=path)  # parsed once, read again later
     return str(kind)
-
-
-def _guessed_kind(model: Mapping[str, Any]) -> str:
-    """Return the model type that a file of an old version, which leaves it out, must have."""
-    if "merges" in model:
-        return "BPE"
-    if isinstance(model.get("vocab"), list):
-        return "Unigram"
-    return "WordPiece" if "max_input_chars_per_word" in model else "WordLevel"
 
 
 def check_vocabulary(vocab: object, *, path: Path | str) -> None:
@@ -289,7 +263,7 @@ def check_vocabulary(vocab: object, *, path: Path | str) -> None:
             raise ModelFormatError(
                 path, "each id once", f"the id {id} for {piece_of[id]!a} and for {piece!a}"
             )
-        if not _is_encodable(piece):
+        if not is_text(piece):
             raise ModelFormatError(path, "pieces of text", f"{piece!a}, a lone surrogate")
         piece_of[id] = piece
 
@@ -310,14 +284,6 @@ def _check_scored_pieces(vocab: object, *, path: Path) -> None:
             raise ModelFormatError(
                 f"{path}, piece {id}", "each piece once", f"{entry[0]!a} again (first {first[entry[0]]})"
             )
-
-
-def _is_encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _warnings(document: Mapping[str, Any], kind: str) -> list[str]:

@@ -8,8 +8,6 @@ pre_tokenizers/metaspace.rs.
 
 from __future__ import annotations
 
-import base64
-import binascii
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,16 +15,13 @@ from tokbench.core.special_tokens import WHITE_SPACE
 from tokbench.formats.sentencepiece.model import SPACE
 from tokbench.libraries.huggingface.tokenizer_json import special_contents, steps
 from tokbench.opening.found_tokens import FoundToken, found_tokens
+from tokbench.opening.replacement_table import table_of
 from tokbench.opening.text_normalization import TextNormalization
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
 from tokbench.opening.word_vocabulary import UNKNOWN_PENALTY, byte_ids_of_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-
-class LeftToLibraryError(Exception):
-    """The reason why a document is left to its library."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,25 +69,21 @@ def unigram_description(
         normalize: applies all normalizers of the document to a text.
 
     Raises:
-        LeftToLibraryError: the document does something that our kernel does not.
+        NotNativeError: the document does something that our kernel does not.
     """
     model = document["model"]
     if any(model.get(name) is not None for name in ("alpha", "nbest_size")):
-        raise LeftToLibraryError("it samples tokens at random")
+        raise NotNativeError("it samples tokens at random")
     if model.get("unk_id") is None:
-        raise LeftToLibraryError("it has no unknown token")
+        raise NotNativeError("it has no unknown token")
     only_spaces = _words_between_spaces(document)
     before, charsmap, after = _normalizers(document)
     if only_spaces:
         _check_white_space(charsmap)
     trims_ends = _trims_ends(after, only_spaces=only_spaces)
+    normalization = TextNormalization(before)
     scored = {piece: (id, float(score)) for id, (piece, score) in enumerate(model["vocab"])}
     ids_alone = {piece: id for piece, (id, _) in scored.items()}
-    try:
-        normalization = TextNormalization(before)
-        byte_ids = byte_ids_of_pieces(ids_alone) if model.get("byte_fallback") else None
-    except NotNativeError as error:
-        raise LeftToLibraryError(str(error)) from None
     added, finds_specials = _added_tokens(document, ids, normalize=normalize, only_spaces=only_spaces)
     special = {text for text in special_contents(document) if text}
     return UnigramDescription(
@@ -100,7 +91,7 @@ def unigram_description(
         special_pieces={piece: entry for piece, entry in scored.items() if piece in special},
         unknown=model["unk_id"],
         unknown_score=min(score for _, score in scored.values()) - UNKNOWN_PENALTY,
-        byte_ids=byte_ids,
+        byte_ids=byte_ids_of_pieces(ids_alone) if model.get("byte_fallback") else None,
         normalization=normalization,
         charsmap=charsmap,
         only_spaces=only_spaces,
@@ -136,10 +127,7 @@ def _added_tokens(
                 raise NotNativeError(f"its added token {token.content!r} is matched in the normalized text")
         return tokens_found
 
-    try:
-        ordinary = found(everywhere)
-    except NotNativeError as error:
-        raise LeftToLibraryError(str(error)) from None
+    ordinary = found(everywhere)
     # The parts between found tokens spell no special token, unless it contains ▁ or must be a single word.
     if any(SPACE in token["content"] or token.get("single_word") for token in listed if token.get("special")):
         return ordinary, False
@@ -154,11 +142,11 @@ def _words_between_spaces(document: Mapping[str, Any]) -> bool:
     splitters = steps(document.get("pre_tokenizer"))
     kinds = [step.get("type") for step in splitters]
     if kinds not in (["WhitespaceSplit", "Metaspace"], ["Metaspace"]):
-        raise LeftToLibraryError("it does not split by WhitespaceSplit and Metaspace")
+        raise NotNativeError("it does not split by WhitespaceSplit and Metaspace")
     metaspace = splitters[-1]
     always = metaspace.get("prepend_scheme", "always") == "always" and metaspace.get("add_prefix_space", True)
     if metaspace.get("replacement") != SPACE or not always or metaspace.get("split", True) is not True:
-        raise LeftToLibraryError(f"its Metaspace does not put {SPACE} in front of each word")
+        raise NotNativeError(f"its Metaspace does not put {SPACE} in front of each word")
     return kinds == ["Metaspace"]
 
 
@@ -169,7 +157,7 @@ def _normalizers(
     normalizers = steps(document.get("normalizer"))
     tables = [number for number, step in enumerate(normalizers) if step.get("type") == "Precompiled"]
     if len(tables) > 1:
-        raise LeftToLibraryError("it has two tables of replacements")
+        raise NotNativeError("it has two tables of replacements")
     if not tables:
         after = 0
         while after < len(normalizers) and _is_run_of_spaces(normalizers[-1 - after]):
@@ -177,11 +165,7 @@ def _normalizers(
         at = len(normalizers) - after
         at -= bool(after and at and normalizers[at - 1].get("type") == "Strip")
         return normalizers[:at], b"", normalizers[at:]
-    table = normalizers[tables[0]]
-    try:
-        charsmap = base64.b64decode(table.get("precompiled_charsmap") or "", validate=True)
-    except (binascii.Error, TypeError, ValueError):
-        raise LeftToLibraryError("its table of replacements is not base64") from None
+    charsmap = table_of(normalizers[tables[0]])
     return normalizers[: tables[0]], charsmap, normalizers[tables[0] + 1 :]
 
 
@@ -191,7 +175,7 @@ def _check_white_space(charsmap: bytes) -> None:
 
     replaced = Precompiled(charsmap).normalize_str if charsmap else str
     if any(replaced(character).strip(" ") for character in "\t\n\r "):
-        raise LeftToLibraryError("its words end at spaces only, and it keeps other white space")
+        raise NotNativeError("its words end at spaces only, and it keeps other white space")
 
 
 def _is_run_of_spaces(step: Mapping[str, Any]) -> bool:
@@ -210,10 +194,10 @@ def _trims_ends(after: Sequence[Mapping[str, Any]], *, only_spaces: bool) -> boo
             step.get("type") == "Strip" or _is_run_of_spaces(step) for step in after
         ):
             return True
-        raise LeftToLibraryError("it normalizes after its table of replacements")
+        raise NotNativeError("it normalizes after its table of replacements")
     match after:
         case [{"type": "Strip", "strip_right": True}, runs] if _is_run_of_spaces(runs):
             return True
         case [runs] if _is_run_of_spaces(runs):
             return False
-    raise LeftToLibraryError("it does not collapse spaces, which Metaspace would split")
+    raise NotNativeError("it does not collapse spaces, which Metaspace would split")

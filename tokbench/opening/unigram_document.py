@@ -21,8 +21,9 @@ from tokbench.native.kernel_choice import is_installed
 from tokbench.opening.document_encoder import DocumentEncoder
 from tokbench.opening.found_tokens import WholeWords, rows_of
 from tokbench.opening.replacement_table import joining
+from tokbench.opening.tokenizer_json_tokens import NotNativeError
 from tokbench.opening.unicode_agreement import UnicodeAgreement, tokenizers_members
-from tokbench.opening.unigram_description import LeftToLibraryError, unigram_description
+from tokbench.opening.unigram_description import unigram_description
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -69,7 +70,7 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
             return
         try:
             self._described = self._description(self._parsed)
-        except LeftToLibraryError as error:
+        except NotNativeError as error:
             self.left_because = str(error)
             return
         self.info = replace(self.info, kernel="native")
@@ -272,8 +273,11 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
     @cached_property
     def described(self) -> UnigramDescription:
-        """The parsed document, with the scores as the library reads them. Raises `LeftToLibraryError`."""
-        return self._description({**self._parsed, "model": self._model_as_read()})
+        """The parsed document, with the scores as the library reads them. Raises `NotNativeError`."""
+        model: dict[str, Any] = self._parsed["model"]
+        pieces = (piece for piece, _ in model["vocab"])
+        vocab = [list(entry) for entry in zip(pieces, self.scores_as_read(), strict=True)]
+        return self._description({**self._parsed, "model": {**model, "vocab": vocab}})
 
     def _description(self, document: Mapping[str, Any]) -> UnigramDescription:
         normalizer = self._engines.plain.normalizer
@@ -282,11 +286,6 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
             ids=self._spelled,
             normalize=str if normalizer is None else normalizer.normalize_str,
         )
-
-    def _model_as_read(self) -> dict[str, Any]:
-        model: dict[str, Any] = self._parsed["model"]
-        pieces = (piece for piece, _ in model["vocab"])
-        return {**model, "vocab": [list(entry) for entry in zip(pieces, self.scores_as_read(), strict=True)]}
 
     def scores_as_read(self) -> list[float]:
         """Return the scores as the library reads them, by id: it does not round every number to the nearest double."""

@@ -6,7 +6,7 @@ that the pieces contradict is refused.
 
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tokbench.core.wording import counted
@@ -14,7 +14,7 @@ from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.files.untrusted import decode_text
 from tokbench.opening.class_tokens import with_class_roles
 from tokbench.opening.files import parse_json, read_file
-from tokbench.opening.known_ranks import likely_pattern
+from tokbench.opening.known_ranks import pattern_hint
 from tokbench.opening.merges_txt import (
     END_OF_WORD,
     against_byte_level,
@@ -74,10 +74,7 @@ def open_vocab_and_merges(source: Source, request: OpenRequest) -> Opened:
             pieces=vocab,
             mask_strips=tokenizer_class.mask_strips,
         )
-        source, declared = (
-            dataclasses.replace(source, config=config),
-            dataclasses.replace(declared, config=config),
-        )
+        source, declared = replace(source, config=config), replace(declared, config=config)
     if tokenizer_class is not None:
         document_of_class = class_tokenizer_json(
             tokenizer_class, vocab, merges, declared=declared, specials=specials
@@ -88,10 +85,9 @@ def open_vocab_and_merges(source: Source, request: OpenRequest) -> Opened:
         document_of_class = byte_level_tokenizer_json(
             vocab, merges, specials=specials, patterns=[pattern], normalize_nfc=pattern == "qwen2"
         )
-    source = dataclasses.replace(source, files=source.files[::-1])  # errors name the merges file
-    return open_tokenizer_json(
-        dumped(document_of_class), source=source, request=_bare(request), warnings=warnings
-    )
+    source = replace(source, files=source.files[::-1])  # errors name the merges file
+    rest = OpenRequest(engine=request.engine)  # the pattern and special tokens are in the document already
+    return open_tokenizer_json(dumped(document_of_class), source=source, request=rest, warnings=warnings)
 
 
 def _vocab_and_merges(source: Source) -> tuple[dict[str, int], list[list[str]]]:
@@ -187,12 +183,10 @@ def _no_pattern(
             f"tokenizer.json, or give its regular expression as --pattern"
         )
     else:
-        likely = likely_pattern(len(vocab))
         hint = (
-            f"{len(vocab):,} pieces are usual with --pattern {likely}"
-            if likely
-            else "--pattern takes a name (gpt2, gpt4, gpt4o, llama3, qwen2) or a regular expression"
-        ) + "; so does a tokenizer_config.json beside it that names the tokenizer_class"
+            f"{pattern_hint(len(vocab), of='pieces')}; so does a tokenizer_config.json beside it that names the "
+            "tokenizer_class"
+        )
     beside = "nor does a file beside it"
     if class_name is not None:
         beside = f"and the {class_name} that the files beside it name is not known here"
@@ -225,8 +219,3 @@ def _special_tokens(
         specials[text] = own_id
         next_id += text not in vocab
     return specials
-
-
-def _bare(request: OpenRequest) -> OpenRequest:
-    """Return the rest of a request whose pattern and special tokens are in the document already."""
-    return OpenRequest(engine=request.engine)

@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.descriptions import PostProcessing
 from tokbench.core.special_tokens import WHITE_SPACE
 from tokbench.core.wording import counted, is_or_are
 from tokbench.errors import ModelFormatError
@@ -18,7 +17,7 @@ from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.patterns import known_pattern
 from tokbench.opening.tokenizer_classes import json_beside, read_declared, refuse_rules
 from tokbench.opening.tokenizer_json import open_tokenizer_json
-from tokbench.opening.written_templates import roles_in, template_of
+from tokbench.opening.written_templates import roles_in, templates_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -215,8 +214,8 @@ def _post_processor(
     if templates == _AROUND:
         ends = {role: [roles[role], vocab[roles[role]]] for role in ("cls", "sep")}
         return {"type": "BertProcessing"} | ends
-    template = template_of(*templates, texts={**roles, "dot": "."}, ids=vocab)
-    return dump_post_processing(PostProcessing(template=template))["post_processor"]  # type: ignore[no-any-return]
+    around = templates_of(*templates, texts={**roles, "dot": "."}, ids=vocab)
+    return dump_post_processing(around)["post_processor"]  # type: ignore[no-any-return]
 
 
 def open_vocab_txt(source: Source, request: OpenRequest) -> Opened:

@@ -82,7 +82,7 @@ def _marian(source: Source, settings: Mapping[str, Any]) -> PieceTable:
     ids = _ids_in_file(source, "MarianTokenizer")
     roles = _roles(source, ("eos", "unk", "pad"))
     languages = {text: id for text, id in ids.items() if text.startswith(">>") and text.endswith("<<")}
-    return _table(source, ids, roles=roles, others=languages, before=(), after=(roles["eos"],))
+    return _table(source, ids, roles=roles, others=languages)
 
 
 def _m2m100(source: Source, settings: Mapping[str, Any]) -> PieceTable:
@@ -97,7 +97,7 @@ def _m2m100(source: Source, settings: Mapping[str, Any]) -> PieceTable:
             source, f"the language {settings['src_lang']!r}, which is none of those of the class"
         )
     roles = _roles(source, tuple(_ROLES))
-    return _table(source, ids, roles=roles, others=languages, before=(language,), after=(roles["eos"],))
+    return _table(source, ids, roles=roles, others=languages, before=(language,))
 
 
 def _speech2text(source: Source, settings: Mapping[str, Any]) -> PieceTable:
@@ -106,7 +106,7 @@ def _speech2text(source: Source, settings: Mapping[str, Any]) -> PieceTable:
             raise _impossible(source, f"the setting {setting}")
     ids = _ids_in_file(source, "Speech2TextTokenizer")
     roles = _roles(source, tuple(_ROLES))
-    return _table(source, ids, roles=roles, others={}, before=(), after=(roles["eos"],))
+    return _table(source, ids, roles=roles, others={})
 
 
 _TABLES: dict[str | None, Callable[[Source, Mapping[str, Any]], PieceTable]] = {
@@ -122,13 +122,12 @@ def _table(
     *,
     roles: Mapping[str, str],
     others: Mapping[str, int],
-    before: tuple[str, ...],
-    after: tuple[str, ...],
+    before: tuple[str, ...] = (),
 ) -> PieceTable:
-    """Build the table of a class; its special tokens are those with a role, and `others`."""
+    """Build the table of a class; its special tokens are those with a role, and `others`. A text ends with eos."""
     beside = {token.content: token.id for token in source.config.added_tokens if token.special}
     specials = {**beside, **others, **{text: ids[text] for text in roles.values() if text in ids}}
-    around = [_parts(before, specials), _parts(after, specials)]
+    begin, end = _parts(before, specials), _parts((roles["eos"],), specials)
     first, second = TemplatePart(0), TemplatePart(1)
     return PieceTable(
         ids=ids,
@@ -137,8 +136,8 @@ def _table(
         roles=roles,
         post_processing=PostProcessing(
             template=Template(
-                single=(*around[0], first, *around[1]),
-                pair=(*around[0], first, second, *around[1]),
+                single=(*begin, first, *end),
+                pair=(*begin, first, second, *end),
             )
         ),
     )

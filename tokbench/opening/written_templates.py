@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokbench.core.descriptions import Template, TemplatePart
+from tokbench.core.descriptions import PostProcessing, Template, TemplatePart
+from tokbench.core.post_processing import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
 _TEXTS = {"A": 0, "B": 1}
 
 
-def template_of(single: str, pair: str, *, texts: Mapping[str, str], ids: Mapping[str, int]) -> Template:
-    """Return the template for one text and for two.
+def templates_of(
+    single: str, pair: str, *, texts: Mapping[str, str], ids: Mapping[str, int]
+) -> PostProcessing:
+    """Return the post-processing by a template for one text and for two; `NOTHING` if it adds nothing to one text.
 
     Args:
         single: the line for one text.
@@ -24,11 +27,11 @@ def template_of(single: str, pair: str, *, texts: Mapping[str, str], ids: Mappin
         texts: role → text of its special token; other roles are skipped.
         ids: text → id; tokens that are missing here are skipped.
 
-    >>> made = template_of("cls A", "cls A B:1", texts={"cls": "<s>"}, ids={"<s>": 0})
-    >>> made.single
+    >>> templates_of("cls A", "cls A B:1", texts={"cls": "<s>"}, ids={"<s>": 0}).template.single
     (TemplatePart(text=None, tokens=('<s>',), ids=(0,), type_id=0), TemplatePart(text=0, tokens=(), ids=(), type_id=0))
     """
-    return Template(tuple(_parts(single, texts, ids)), tuple(_parts(pair, texts, ids)))
+    template = Template(tuple(_parts(single, texts, ids)), tuple(_parts(pair, texts, ids)))
+    return NOTHING if template.single == (TemplatePart(0),) else PostProcessing(template=template)
 
 
 def roles_in(line: str) -> set[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from tokbench.errors import PageError
-from tokbench.opening.unigram_description import LeftToLibraryError
+from tokbench.opening.tokenizer_json_tokens import NotNativeError
 from tokbench.opening.unigram_document import UnigramDocument
 from tokbench.play_page.added_tokens import added_fields, cannot_run
 from tokbench.play_page.code_points import code_points, ranges
@@ -42,7 +42,7 @@ def unigram_document_data(tokenizer: Tokenizer) -> dict[str, Any]:
         )
     try:
         described = tokenizer.described
-    except LeftToLibraryError as error:
+    except NotNativeError as error:
         raise cannot_run("Unigram", str(error)) from None
     if described.only_spaces:
         raise cannot_run("Unigram", "it does not split by WhitespaceSplit")

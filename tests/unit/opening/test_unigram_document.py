@@ -19,7 +19,8 @@ from tokbench.errors import SpecialTokenError
 from tokbench.formats.protobuf import fields
 from tokbench.native.kernel_choice import is_installed
 from tokbench.opening import unigram_document
-from tokbench.opening.unigram_description import LeftToLibraryError, unigram_description
+from tokbench.opening.tokenizer_json_tokens import NotNativeError
+from tokbench.opening.unigram_description import unigram_description
 from tokbench.opening.unigram_document import UnigramDocument
 
 if TYPE_CHECKING:
@@ -329,7 +330,7 @@ def test_unsupported_documents_are_left_to_the_library() -> None:
         ({"model": {"type": "Unigram", "unk_id": None, "vocab": PIECES}}, "it has no unknown token"),
     ]
     for change, reason in cases:
-        with pytest.raises(LeftToLibraryError, match=reason):
+        with pytest.raises(NotNativeError, match=reason):
             unigram_description({**document(), **change}, ids={}, normalize=str)
 
 

@@ -17,7 +17,7 @@ from tokbench.explain.pretokens import Aligned, Change, PreToken, changes_of
 from tokbench.explain.traces import LookupTrace
 from tokbench.formats.tokenizer_json import from_byte_level
 from tokbench.libraries.huggingface import tokenizer_json as reading
-from tokbench.libraries.huggingface.engines import library_errors
+from tokbench.libraries.huggingface.engines import engine_of, engine_with, library_errors
 from tokbench.libraries.huggingface.model_traces import ModelTracer
 from tokbench.libraries.huggingface.tokenizer_json import steps
 
@@ -113,14 +113,9 @@ class DocumentExplainer:
         """The same document with an empty model, so that it finds only added tokens; None if all are special."""
         if all(token.get("special") for token in self._document["added_tokens"]):
             return None
-        import orjson
-        import tokenizers
-
         unknown = "\0"
         model = {"type": "WordLevel", "vocab": {unknown: 0}, "unk_token": unknown}
-        return tokenizers.Tokenizer.from_buffer(
-            orjson.dumps({**self._document, "model": model, "post_processor": None})
-        )
+        return engine_of({**self._document, "model": model, "post_processor": None})
 
     def _derive_added(self, text: str, part: _Part) -> Derivation:
         covered = text[part.start : part.stop]
@@ -180,23 +175,12 @@ class DocumentExplainer:
 
     @cached_property
     def _without_prefix(self) -> Any:
-        import orjson
-        import tokenizers
-
         def changed(step: Any) -> Any:
             step = {**step, "prepend_scheme": "never"} if step.get("prepend_scheme") == "first" else step
             inner = step.get("pretokenizers")
             return {**step, "pretokenizers": [changed(inner_step) for inner_step in inner]} if inner else step
 
-        model = {"type": "WordLevel", "vocab": {"\0": 0}, "unk_token": "\0"}
-        document = {
-            **self._document,
-            "model": model,
-            "added_tokens": [],
-            "post_processor": None,
-            "pre_tokenizer": changed(self._document["pre_tokenizer"]),
-        }
-        return tokenizers.Tokenizer.from_buffer(orjson.dumps(document)).pre_tokenizer
+        return engine_with(pre_tokenizer=changed(self._document["pre_tokenizer"])).pre_tokenizer
 
     @property
     def _splitter(self) -> str:

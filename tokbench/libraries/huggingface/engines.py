@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _ASKS_FOR_UNKNOWN = re.compile(r"Missing \[UNK\]|unknown token but|Unk token `.*` not found")
 """Error messages of the library's models for an unknown word without an unknown token."""
 
+_ONE_WORD = {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}
+
 
 class Engines:
     """The copies of the library's tokenizer that a tokenizer needs, created when they are first used.
@@ -45,7 +47,8 @@ class Engines:
         self.unspeakable = {
             text: f"{nonce}-{number}" for number, text in enumerate(reading.special_contents(document))
         }
-        self.plain = _engine(self._without_specials)
+        self.plain = engine_of(self._without_specials)
+        self._limited: dict[bool, tokenizers.Tokenizer] = {}
 
     @property
     def _without_specials(self) -> dict[str, Any]:
@@ -55,21 +58,15 @@ class Engines:
     def with_specials(self) -> tokenizers.Tokenizer:
         """The copy that finds special tokens in texts, as the file specifies."""
         with library_errors(self._source):
-            return _engine(self._document)
+            return engine_of(self._document)
 
     def limited(self, *, specials: bool) -> tokenizers.Tokenizer:
         """Return the copy that truncates and pads, and with `specials` finds special tokens in texts."""
-        return self._limited_with_specials if specials else self._limited
-
-    @cached_property
-    def _limited(self) -> tokenizers.Tokenizer:
-        with library_errors(self._source):
-            return _engine({**self._without_specials, **self.limits})
-
-    @cached_property
-    def _limited_with_specials(self) -> tokenizers.Tokenizer:
-        with library_errors(self._source):
-            return _engine({**self._document, **self.limits})
+        if specials not in self._limited:
+            document = self._document if specials else self._without_specials
+            with library_errors(self._source):
+                self._limited[specials] = engine_of({**document, **self.limits})
+        return self._limited[specials]
 
     @cached_property
     def disguises(self) -> dict[str, str]:
@@ -91,7 +88,7 @@ class Engines:
             for token in document["added_tokens"]
         ]
         with library_errors(self._source):
-            return _engine(document)
+            return engine_of(document)
 
     def vocabulary(self) -> dict[str, int]:
         """Return the id of every token by its spelling in the file; special tokens have their own texts."""
@@ -152,8 +149,18 @@ def limits_of(document: Mapping[str, Any]) -> dict[str, Any]:
     return {part: document[part] for part in ("truncation", "padding") if document.get(part)}
 
 
-def _engine(document: Mapping[str, Any]) -> tokenizers.Tokenizer:
+def engine_of(document: Mapping[str, Any]) -> tokenizers.Tokenizer:
+    """Return the library's tokenizer of a document."""
     import orjson
     import tokenizers
 
     return tokenizers.Tokenizer.from_buffer(orjson.dumps(document))
+
+
+def engine_with(**components: Mapping[str, Any]) -> tokenizers.Tokenizer:
+    """Return a tokenizer of the library with the given components of a `tokenizer.json`, and a model of one word.
+
+    >>> engine_with(normalizer={"type": "Lowercase"}).normalizer.normalize_str("A")
+    'a'
+    """
+    return engine_of({"version": "1.0", "model": _ONE_WORD, **components})

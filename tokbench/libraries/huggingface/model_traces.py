@@ -15,7 +15,7 @@ from tokbench.explain.wordpiece import trace_longest_matches
 from tokbench.formats.sentencepiece.unigram_scores import UNKNOWN_PENALTY
 from tokbench.formats.tokenizer_json import from_byte_level
 from tokbench.libraries.huggingface.pieces import piece_spelling
-from tokbench.libraries.huggingface.tokenizer_json import model_type
+from tokbench.libraries.huggingface.tokenizer_json import model_ids, model_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,6 +43,7 @@ class ModelTracer:
         self, document: Mapping[str, Any], engine: tokenizers.Tokenizer, spellings: Mapping[int, str]
     ) -> None:
         self._model: Mapping[str, Any] = document["model"]
+        self._vocab = model_ids(document)
         self._kind = model_type(document)
         self._engine = engine
         self._spellings = spellings
@@ -77,11 +78,6 @@ class ModelTracer:
         if [symbol.data for symbol in trace.tokens] == [unknown.encode()] and trace.tokens[0].id is not None:
             return type(trace)(trace.steps, (self.symbol(trace.tokens[0].id),), (), trace.too_long)
         return trace
-
-    @cached_property
-    def _vocab(self) -> Mapping[str, int]:
-        vocab = self._model["vocab"]
-        return {piece: id for id, (piece, _) in enumerate(vocab)} if isinstance(vocab, list) else vocab
 
     def symbol(self, id: int) -> Symbol:
         """Return the token of an id."""

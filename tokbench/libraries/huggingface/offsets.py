@@ -71,22 +71,15 @@ def _start_inside(data: bytes, piece: bytes | None, *, first: int, last: int, st
 # --- many texts at once -----------------------------------------------------------------------
 
 
-def own_ranges(
-    texts: Sequence[str],
-    encoded: Encoded,
-    ranges: NDArray[np.int64],
-    *,
-    pieces: PieceTable,
-    is_silent: NDArray[np.bool_],
+def byte_ranges(
+    texts: Sequence[str], encoded: Encoded, ranges: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the starts and stops of `own_spans` for many texts at once.
+    """Return starts and stops in bytes of each token's own text.
 
     Args:
         texts: the texts, without lone surrogates.
         encoded: their ids.
         ranges: int64[N, 2], the character range of each token in its own text.
-        pieces: the bytes of the ids.
-        is_silent: bool[N], whether a token's piece does not tell its text.
     """
     places = character_offsets("".join(texts))
     lengths = list(map(len, texts))
@@ -96,7 +89,7 @@ def own_ranges(
     ranges = np.minimum(ranges, np.repeat(np.array(lengths, np.int64), counts)[:, np.newaxis])
     ranges = places[ranges + np.repeat(first_characters, counts)[:, np.newaxis]]
     ranges -= firsts[:, np.newaxis]
-    return own_places(texts, encoded, ranges[:, 0], ranges[:, 1], pieces=pieces, is_silent=is_silent)
+    return ranges[:, 0], ranges[:, 1]
 
 
 def own_places(
@@ -108,7 +101,16 @@ def own_places(
     pieces: PieceTable,
     is_silent: NDArray[np.bool_],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the same as `own_ranges` from starts and stops in bytes, at character boundaries of each token's text."""
+    """Return the starts and stops of `own_spans` for many texts at once.
+
+    Args:
+        texts: the texts, without lone surrogates.
+        encoded: their ids.
+        starts: int64[N], in bytes of each token's own text, at character boundaries.
+        stops: int64[N].
+        pieces: the bytes of the ids.
+        is_silent: bool[N], whether a token's piece does not tell its text.
+    """
     data = "".join(texts).encode()
     sizes = [len(text) if text.isascii() else len(text.encode()) for text in texts]
     # Treat all texts as one: no token reaches into another text, so the code below need not separate them.

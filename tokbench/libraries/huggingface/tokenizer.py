@@ -29,7 +29,7 @@ from tokbench.libraries.huggingface import tokenizer_json as reading
 from tokbench.libraries.huggingface.decoding import DecodesDocument
 from tokbench.libraries.huggingface.derivation import ExplainsDocument
 from tokbench.libraries.huggingface.engines import Engines, library_errors, limits_of, text_errors
-from tokbench.libraries.huggingface.offsets import byte_offsets, own_places, own_ranges, own_spans
+from tokbench.libraries.huggingface.offsets import byte_offsets, byte_ranges, own_places, own_spans
 from tokbench.libraries.huggingface.pieces import laid_out
 from tokbench.store.saveable import SaveableTokenizer
 
@@ -208,10 +208,7 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
     def _spans_of_ranges(
         self, texts: Sequence[str], encoded: Encoded, ranges: NDArray[np.int64]
     ) -> EncodedSpans:
-        kinds = self._kind_numbers[encoded.ids]
-        is_silent = kinds == KIND_NUMBERS[TokenKind.UNKNOWN]
-        starts, stops = own_ranges(texts, encoded, ranges, pieces=self._piece_table, is_silent=is_silent)
-        return EncodedSpans(encoded, starts, stops, kinds)
+        return self._owned(texts, encoded, *byte_ranges(texts, encoded, ranges))
 
     def _owned(
         self, texts: Sequence[str], encoded: Encoded, starts: NDArray[np.int64], stops: NDArray[np.int64]
@@ -347,15 +344,12 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
             return self._engines.plain
         if special is SpecialPolicy.RAISE:
             for text in texts:
-                self._refuse_specials(text)
+                utf8(text)
+                for token in self._tokens(text, self._engines.with_specials, specials=True):
+                    if token.kind is TokenKind.SPECIAL:
+                        raise SpecialTokenError(self._special_bytes[token.id].decode(), token.span)
             return self._engines.plain
         return self._engines.with_specials
-
-    def _refuse_specials(self, text: str) -> None:
-        utf8(text)
-        for token in self._tokens(text, self._engines.with_specials, specials=True):
-            if token.kind is TokenKind.SPECIAL:
-                raise SpecialTokenError(self._special_bytes[token.id].decode(), token.span)
 
     def ordinary_bytes(self, id: int) -> bytes | None:
         """Return the bytes of a token that is not special, or None if the vocabulary has no such id."""

@@ -133,6 +133,16 @@ def fallback_bytes(document: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(t for t in special_contents(document) if byte_of(t) is not None and t in vocabulary)
 
 
+def model_ids(document: Mapping[str, Any]) -> Mapping[str, int]:
+    """Return piece → id of a model whose vocabulary is valid.
+
+    >>> model_ids({"model": {"type": "Unigram", "vocab": [["<unk>", 0.0], ["a", -1.0]]}})
+    {'<unk>': 0, 'a': 1}
+    """
+    vocab = document["model"]["vocab"]
+    return {piece: id for id, (piece, _) in enumerate(vocab)} if isinstance(vocab, list) else vocab
+
+
 def _vocabulary(document: Mapping[str, Any]) -> Collection[str]:
     """Return the pieces of the model."""
     vocabulary = document["model"].get("vocab") or ()

@@ -14,6 +14,7 @@ from tokbench.formats.sentencepiece.model import ModelType, dump_model
 from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.opening.gguf.config import gguf_config
 from tokbench.opening.gguf.pretokenizers import known_names, pre_tokenizer_named
+from tokbench.opening.known_ranks import TAKES_PATTERN
 from tokbench.opening.patterns import checked_pattern
 from tokbench.opening.request import OpenRequest
 from tokbench.opening.sentencepiece import open_pieces
@@ -140,8 +141,7 @@ def _splitting(fields: Mapping[str, Any], path: Path, *, asked: str | None) -> t
     if known is None:
         raise ConfigError(
             f"{path} names the unknown pre-tokenizer {name!r}",
-            hint="--pattern takes a name (gpt2, gpt4, gpt4o, llama3, qwen2) or a regular expression; known are "
-            + ", ".join(known_names()),
+            hint=f"{TAKES_PATTERN}; known are {', '.join(known_names())}",
         )
     return known.expressions, known.whole_tokens_first
 

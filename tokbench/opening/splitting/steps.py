@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tokbench.formats.tokenizer_json import from_byte_level, to_byte_level
+from tokbench.formats.tokenizer_json import to_byte_level
 from tokbench.opening.patterns import known_pattern
 from tokbench.opening.splitting.character_sets import CharacterSets, UnknownPatternError
 from tokbench.opening.splitting.programs import Program, program_of, program_of_text
@@ -60,11 +60,6 @@ class ProgramStep(NamedTuple):
     behavior: str
     is_inverted: bool = False
 
-    @property
-    def loses_text(self) -> bool:
-        """Whether parts of a text may be removed."""
-        return self.behavior == "Removed"
-
 
 class PatternStep(NamedTuple):
     """A step that uses the scanner of a named pattern.
@@ -76,11 +71,6 @@ class PatternStep(NamedTuple):
 
     name: str
     prefix_space: bool = False
-
-    @property
-    def loses_text(self) -> bool:
-        """Whether parts of a text may be removed."""
-        return False
 
 
 class MarkStep(NamedTuple):
@@ -95,11 +85,6 @@ class MarkStep(NamedTuple):
     mark: str
     is_put_in_front: bool
     begins_parts: bool
-
-    @property
-    def loses_text(self) -> bool:
-        """Whether parts of a text may be removed."""
-        return False
 
 
 @dataclass
@@ -121,14 +106,16 @@ class SplitSteps:
         """The name of the pattern if splitting is this one pattern alone, else None."""
         if not self.steps:
             return "none"
-        only = self.steps[0]
-        is_all = len(self.steps) == 1 and isinstance(only, PatternStep) and not only.prefix_space
-        return only.name if is_all and isinstance(only, PatternStep) else None
+        match self.steps:
+            case [PatternStep(name, prefix_space=False)]:
+                return name
+        return None
 
     @property
     def tiles(self) -> bool:
         """Whether the pre-tokens of a text, concatenated, are the text."""
-        return not any(step.loses_text or _adds_spaces(step) for step in self.steps)
+        removes = any(isinstance(step, ProgramStep) and step.behavior == "Removed" for step in self.steps)
+        return not (removes or self.adds_spaces)
 
     @property
     def adds_spaces(self) -> bool:
@@ -345,6 +332,4 @@ def byte_masks(masks: Any) -> Any:
     """Return uint64[256]: the bits of the character that stands for each byte."""
     import numpy as np
 
-    characters = to_byte_level(bytes(range(256)))
-    assert from_byte_level(characters) == bytes(range(256))
-    return np.array([masks[ord(character)] for character in characters], np.uint64)
+    return np.array([masks[ord(character)] for character in to_byte_level(bytes(range(256)))], np.uint64)
