@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ModelFormatError, TokbenchError
+from tokbench.formats.post_processors import dump_post_processing
 from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.merges_txt import END_OF_WORD
 from tokbench.opening.model_types import CLASS_OF_MODEL_TYPE
+from tokbench.opening.written_templates import roles_in, templates_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -86,7 +88,7 @@ class TokenizerClass:
         decoder: the decoder, in the form of a `tokenizer.json`.
         add_prefix_space: whether a space is put in front of a text, unless the files say otherwise.
         has_unknown: whether the model has an unknown token.
-        around: the roles around one text, which is "$A", and around two, "$A" and "$B".
+        around: the templates for one text and for two, in the notation of `written_templates`.
     """
 
     name: str
@@ -97,7 +99,7 @@ class TokenizerClass:
     decoder: Mapping[str, Any] = field(default_factory=lambda: _BYTE_LEVEL)
     add_prefix_space: bool = False
     has_unknown: bool = False
-    around: tuple[Sequence[str], Sequence[str]] = (("$A",), ("$A", "$B"))
+    around: tuple[str, str] = ("A", "A B")
 
     @property
     def mask_strips(self) -> bool:
@@ -105,10 +107,10 @@ class TokenizerClass:
         return self.decoder is _BYTE_LEVEL
 
 
-_BART = ("cls", "$A", "sep"), ("cls", "$A", "sep", "sep", "$B", "sep")
-_BERT = ("cls", "$A", "sep"), ("cls", "$A", "sep", "$B", "sep")
-_CLIP = ("bos", "$A", "eos"), ("bos", "$A", "eos", "eos", "$B", "eos")
-_WHISPER = ("start", "no_times", "$A", "eos"), ("start", "no_times", "$A", "$B", "eos")
+_BART = "cls A sep", "cls A sep sep B sep"
+_BERT = "cls A sep", "cls A sep B sep"
+_CLIP = "bos A eos", "bos A eos eos B eos"
+_WHISPER = "start no_times A eos", "start no_times A B eos"
 _CLASSES = (
     TokenizerClass("GPT2Tokenizer", _GPT2_ROLES),
     TokenizerClass("CodeGenTokenizer", _GPT2_ROLES),
@@ -120,9 +122,7 @@ _CLASSES = (
             *("LayoutLMv3Tokenizer", "LukeTokenizer", "MarkupLMTokenizer"),
         )
     ),
-    TokenizerClass(
-        "BlenderbotTokenizer", _BART_ROLES, add_prefix_space=True, around=(("$A", "eos"), ("$A", "$B"))
-    ),
+    TokenizerClass("BlenderbotTokenizer", _BART_ROLES, add_prefix_space=True, around=("A eos", "A B")),
     TokenizerClass("DebertaTokenizer", _BERT_ROLES, around=_BERT),
     TokenizerClass(
         "Qwen2Tokenizer", _QWEN2_ROLES, normalizer=_NFC, split=(_split(QWEN2_PATTERN, removed=False), _BYTES)
@@ -338,26 +338,12 @@ def _post_processor(
 ) -> dict[str, Any] | None:
     """Return the template of a class; None if it adds no tokens, or the vocabulary lacks them."""
     single, pair = tokenizer_class.around
-    if len(single) == 1 and declared.config.add_bos_token:
-        single, pair = ("bos", *single), ("bos", *pair)
-    around = [roles.get(part, "") for part in single if not part.startswith("$")]
-    if not around or not all(text in ids for text in around):
+    if single == "A" and declared.config.add_bos_token:
+        single, pair = f"bos {single}", f"bos {pair}"
+    if not all(roles.get(role, "") in ids for role in roles_in(single)):
         return None
-    return {
-        "type": "TemplateProcessing",
-        "single": _template(single, roles),
-        "pair": _template(pair, roles),
-        "special_tokens": {text: {"id": text, "ids": [ids[text]], "tokens": [text]} for text in set(around)},
-    }
-
-
-def _template(parts: Sequence[str], roles: Mapping[str, str]) -> list[dict[str, Any]]:
-    return [
-        {"Sequence": {"id": part[1:], "type_id": 0}}
-        if part.startswith("$")
-        else {"SpecialToken": {"id": roles[part], "type_id": 0}}
-        for part in parts
-    ]
+    made = templates_of(single, pair, texts=roles, ids=ids)
+    return dump_post_processing(made)["post_processor"]  # type: ignore[no-any-return]
 
 
 def json_beside(path: Path) -> dict[str, Any]:

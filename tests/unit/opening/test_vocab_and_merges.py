@@ -12,11 +12,12 @@ from support.huggingface import added, document
 import tokbench
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError, ModelFormatError
+from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 from tokbench.formats.tokenizer_json import to_byte_level
 from tokbench.opening.open import open_found
 from tokbench.opening.recognition import recognize
 from tokbench.opening.request import Opened, OpenRequest
-from tokbench.opening.tokenizer_classes import known_class
+from tokbench.opening.tokenizer_classes import Declared, class_tokenizer_json, known_class
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -353,3 +354,12 @@ def test_clip_has_its_recorded_ids(shared: Path, tmp_path: Path, names: tuple[st
     assert len(cases) == 25
     for case in cases:
         assert tokenizer.with_template(case["text"]) == case["ids"]
+
+
+def test_tokens_of_a_template_are_listed_in_its_order() -> None:
+    whisper = known_class("WhisperTokenizer")
+    assert whisper is not None
+    expected = ["<|startoftranscript|>", "<|notimestamps|>", "<|endoftext|>"]
+    vocab = {text: id for id, text in enumerate(sorted(expected))}
+    made = class_tokenizer_json(whisper, vocab, [], declared=Declared(TokenizerConfig()), specials={})
+    assert list(made["post_processor"]["special_tokens"]) == expected
