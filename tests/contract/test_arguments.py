@@ -39,7 +39,7 @@ def tokbin() -> Tokenizer:
 
 def tiktoken() -> Any:
     ranks = [(bytes([byte]), byte) for byte in range(256)]
-    return TiktokenTokenizer.from_ranks(ranks, name="ranks", pattern=r"\w+|\W", special_tokens={"<e>": 256})
+    return TiktokenTokenizer(ranks, name="ranks", pattern=r"\w+|\W", special_tokens={"<e>": 256})
 
 
 def exact() -> Tokenizer:

@@ -11,6 +11,7 @@ Unexpected behaviour of `tokenizers`:
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from tokbench.errors import ConversionError
 from tokbench.formats.json_files import dump_json
 from tokbench.formats.post_processors import dump_post_processing
 from tokbench.formats.set_operations import set_operations, without_set_operations
+from tokbench.formats.tokenizer_config.fields import AddedToken
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -112,7 +114,9 @@ def dump_byte_level_bpe(
         vocab=dict(sorted(vocabulary.items(), key=lambda item: item[1])),
         merges=_merged_pieces(merges, pieces=pieces),
         added_tokens=[
-            {"id": special_tokens[text], "content": text} | _flags(text, token_flags or {})
+            AddedToken(
+                id=special_tokens[text], content=text, **asdict((token_flags or {}).get(text, TokenFlags()))
+            ).listed()
             for text in specials
         ],
         splits=[] if pattern is None else [split_step(pattern)],
@@ -181,18 +185,6 @@ _POSSESSIVE_INTERVAL = re.compile(r"(?<!\\)(\{\d+(?:,\d*)?\})\+")
 _DOT_FOR_ALL = re.compile(r"(?<!\\)\(\?s(?=[:)])")
 _WORDS_AND_SIGNS = re.compile(r"[^\W_][\W_]|[\W_][^\W_]")
 _BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": False}
-
-
-def _flags(text: str, flags: Mapping[str, TokenFlags]) -> dict[str, bool]:
-    """Return the flags of a special token, as in `tokenizer.json` and `tokenizer_config.json`."""
-    token_flags = flags.get(text, TokenFlags())
-    return {
-        "single_word": token_flags.single_word,
-        "lstrip": token_flags.lstrip,
-        "rstrip": token_flags.rstrip,
-        "normalized": token_flags.normalized,
-        "special": True,
-    }
 
 
 @cache

@@ -30,48 +30,41 @@ class TiktokenTokenizer(SaveableTokenizer):
 
     Tiktoken allows patterns that skip parts of a text. Encoding raises an error when this happens, because
     the tokens would not spell the text.
+
+    Args:
+        ranks: tokens with their ranks.
+        name: the name that the user gives the tokenizer.
+        pattern: the split pattern in tiktoken's dialect; None if a text is one pre-token.
+        special_tokens: text → id.
+
+    Raises:
+        ConversionError: tiktoken does not accept them.
     """
 
-    def __init__(self, encoding: tiktoken.Encoding, *, name: str, pattern: str | None) -> None:
-        import tiktoken
-
-        self._encoding = encoding
-        self._pattern = pattern
-        self._ranks = dict(encoding._mergeable_ranks)
-        self._tokens = {rank: token for token, rank in self._ranks.items()}
-        super().__init__(
-            TokenizerInfo(
-                name=name,
-                backend="bpe",
-                vocab_size=encoding.max_token_value + 1,
-                special_tokens=dict(encoding._special_tokens),
-                lossless=True,
-                kernel=f"tiktoken {tiktoken.__version__}",
-            )
-        )
-
-    @classmethod
-    def from_ranks(
-        cls,
+    def __init__(
+        self,
         ranks: Sequence[tuple[bytes, int]],
         *,
         name: str,
         pattern: str | None,
         special_tokens: Mapping[str, int],
-    ) -> TiktokenTokenizer:
-        """Build a tokenizer from tokens with their ranks.
+    ) -> None:
+        import tiktoken
 
-        Args:
-            ranks: tokens with their ranks.
-            name: the name that the user gives the tokenizer.
-            pattern: the split pattern in tiktoken's dialect; None if a text is one pre-token.
-            special_tokens: text → id.
-
-        Raises:
-            ConversionError: tiktoken does not accept them.
-        """
-        encoding = to_encoding(name, pattern=pattern, ranks=ranks, special_tokens=special_tokens)
-        return cls(encoding, name=name, pattern=pattern)
+        self._encoding = to_encoding(name, pattern=pattern, ranks=ranks, special_tokens=special_tokens)
+        self._pattern = pattern
+        self._ranks = dict(ranks)
+        self._tokens = {rank: token for token, rank in ranks}
+        super().__init__(
+            TokenizerInfo(
+                name=name,
+                backend="bpe",
+                vocab_size=self._encoding.max_token_value + 1,
+                special_tokens=dict(special_tokens),
+                lossless=True,
+                kernel=f"tiktoken {tiktoken.__version__}",
+            )
+        )
 
     def encode_ordinary(self, text: str) -> list[int]:
         """Encode text, treating special tokens as ordinary text. Raises `TextError`, `ConfigError`."""

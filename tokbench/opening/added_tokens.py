@@ -55,7 +55,7 @@ def completed(
         return data, document, problems
     listed = [
         *document.get("added_tokens", []),
-        *({"id": t.id, "content": t.content} | t.flags() for t in missing),
+        *(token.listed() for token in missing),
     ]
     document = {**document, "added_tokens": sorted(listed, key=lambda token: token["id"])}
     return orjson.dumps(document), document, problems

@@ -21,15 +21,8 @@ _ALIASES = {"MT5Tokenizer": "T5Tokenizer"}
 
 _KNOWN = {
     *CLASS_ROLES,
-    *(
-        CHATGLM,
-        "CodeLlamaTokenizer",
-        "GPTSw3Tokenizer",
-        "GemmaTokenizer",
-        "LlamaTokenizer",
-        "PegasusTokenizer",
-    ),
-    *("PLBartTokenizer", "SeamlessM4TTokenizer", "SiglipTokenizer", "XGLMTokenizer"),
+    *(CHATGLM, "CodeLlamaTokenizer", "GPTSw3Tokenizer", "GemmaTokenizer", "LlamaTokenizer"),
+    *("PegasusTokenizer", "PLBartTokenizer", "SeamlessM4TTokenizer", "SiglipTokenizer", "XGLMTokenizer"),
     *("M2M100Tokenizer", "MarianTokenizer", "Speech2TextTokenizer"),
     *("BaichuanTokenizer", "InternLM2Tokenizer", "InternLMTokenizer"),
 }

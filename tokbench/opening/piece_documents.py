@@ -100,7 +100,7 @@ def versions_differ(source: Source, pieces: Sequence[ModelPiece]) -> Iterator[st
 
 def _added_token(id: int, piece: ModelPiece, flags: Mapping[str, bool]) -> Mapping[str, Any]:
     token = AddedToken(id=id, content=piece.text, special=piece.type is not PieceType.USER_DEFINED)
-    return {"id": id, "content": piece.text, **token.flags(), **flags}
+    return {**token.listed(), **flags}
 
 
 def _score(piece: ModelPiece) -> float:

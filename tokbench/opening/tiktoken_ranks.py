@@ -209,9 +209,7 @@ def open_rank_table(
     def library() -> TiktokenTokenizer:
         from tokbench.libraries.tiktoken import TiktokenTokenizer
 
-        return TiktokenTokenizer.from_ranks(
-            tokens.ranks(), name=name, pattern=text, special_tokens=special_tokens
-        )
+        return TiktokenTokenizer(tokens.ranks(), name=name, pattern=text, special_tokens=special_tokens)
 
     native, reason = _native_of(description, name=name, library=library)
     if native is None:

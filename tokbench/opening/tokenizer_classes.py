@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ModelFormatError, TokbenchError
 from tokbench.formats.post_processors import dump_post_processing
+from tokbench.formats.tokenizer_config.fields import AddedToken
 from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.merges_txt import END_OF_WORD
 from tokbench.opening.model_types import CLASS_OF_MODEL_TYPE
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 
-_FLAGS = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
 SAY_NOTHING = {"PreTrainedTokenizer", "TokenizersBackend"}
 _GPT2_ROLES = {"bos": "<|endoftext|>", "eos": "<|endoftext|>", "unk": "<|endoftext|>"}
 _WHISPER_ROLES = {**_GPT2_ROLES, "start": "<|startoftranscript|>", "no_times": "<|notimestamps|>"}
@@ -56,11 +56,14 @@ QWEN2_PATTERN = (
 """The pattern `qwen2`; the tokenizer normalizes text to NFC first."""
 
 
-def _bert_normalizer(*, lowercase: bool, strip_accents: bool | None) -> dict[str, Any]:
+def bert_normalizer(
+    *, lowercase: bool, strip_accents: bool | None, handle_chinese_chars: bool = True
+) -> dict[str, Any]:
+    """Return the normalizer of BERT's classes, in the form of a `tokenizer.json`."""
     return {
         "type": "BertNormalizer",
         "clean_text": True,
-        "handle_chinese_chars": True,
+        "handle_chinese_chars": handle_chinese_chars,
         "strip_accents": strip_accents,
         "lowercase": lowercase,
     }
@@ -139,7 +142,7 @@ _CLASSES = (
     TokenizerClass(
         "OpenAIGPTTokenizer",
         {"unk": "<unk>"},
-        normalizer=_bert_normalizer(lowercase=True, strip_accents=None),
+        normalizer=bert_normalizer(lowercase=True, strip_accents=None),
         split=({"type": "BertPreTokenizer"},),
         suffix=END_OF_WORD,
         decoder=_WORD_ENDS,
@@ -148,7 +151,7 @@ _CLASSES = (
     TokenizerClass(
         "HerbertTokenizer",
         _BART_SPECIALS,
-        normalizer=_bert_normalizer(lowercase=False, strip_accents=False),
+        normalizer=bert_normalizer(lowercase=False, strip_accents=False),
         split=({"type": "BertPreTokenizer"},),
         suffix=END_OF_WORD,
         decoder=_WORD_ENDS,
@@ -296,14 +299,9 @@ def class_tokenizer_json(
         "truncation": None,
         "padding": None,
         "added_tokens": [
-            {
-                "id": id,
-                "content": text,
-                **_FLAGS,
-                "lstrip": text == mask,
-                **declared.flags_of(text),
-                "special": True,
-            }
+            AddedToken(
+                id=id, content=text, **{"lstrip": text == mask, **declared.flags_of(text), "special": True}
+            ).listed()
             for text, id in sorted(ids.items(), key=lambda item: item[1])
         ],
         "normalizer": tokenizer_class.normalizer,

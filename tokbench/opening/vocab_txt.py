@@ -11,11 +11,12 @@ from tokbench.core.wording import counted, is_or_are
 from tokbench.errors import ModelFormatError
 from tokbench.files.untrusted import decode_text
 from tokbench.formats.post_processors import dump_post_processing
+from tokbench.formats.tokenizer_config.fields import AddedToken
 from tokbench.formats.tokenizer_json import byte_level_document, split_step
 from tokbench.opening.class_tokens import with_class_roles
 from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.patterns import known_pattern
-from tokbench.opening.tokenizer_classes import json_beside, read_declared, refuse_rules
+from tokbench.opening.tokenizer_classes import bert_normalizer, json_beside, read_declared, refuse_rules
 from tokbench.opening.tokenizer_json import open_tokenizer_json
 from tokbench.opening.written_templates import roles_in, templates_of
 
@@ -57,15 +58,9 @@ _CLASSES = {
 _IN_PYTHON = ("ProphetNetTokenizer", "RoCBertTokenizer", "TapasTokenizer")
 _LIKE_BERT = {
     *("BertTokenizer", "ConvBertTokenizer", "DPRContextEncoderTokenizer", "DPRQuestionEncoderTokenizer"),
-    *(
-        "DPRReaderTokenizer",
-        "DistilBertTokenizer",
-        "ElectraTokenizer",
-        "LayoutLMTokenizer",
-        "LayoutLMv2Tokenizer",
-    ),
-    *("LxmertTokenizer", "MobileBertTokenizer", "RealmTokenizer", "RetriBertTokenizer", "RoCBertTokenizer"),
-    *("SqueezeBertTokenizer", *_CLASSES),
+    *("DPRReaderTokenizer", "DistilBertTokenizer", "ElectraTokenizer", "LayoutLMTokenizer"),
+    *("LayoutLMv2Tokenizer", "LxmertTokenizer", "MobileBertTokenizer", "RealmTokenizer"),
+    *("RetriBertTokenizer", "RoCBertTokenizer", "SqueezeBertTokenizer", *_CLASSES),
 }
 
 
@@ -94,7 +89,9 @@ def byte_level_tokenizer_json(
     return byte_level_document(
         vocab=vocab,
         merges=merges,
-        added_tokens=[_added_token(text, id, special=text in specials) for text, id in by_id],
+        added_tokens=[
+            AddedToken(id=id, content=text, special=text in specials).listed() for text, id in by_id
+        ],
         splits=[split for pattern in patterns for split in _split_step(pattern)],
         normalization="nfc" if normalize_nfc else None,
         whole_tokens_first=whole_tokens_first,
@@ -124,7 +121,7 @@ def character_tokenizer_json(
         "truncation": None,
         "padding": None,
         "added_tokens": [
-            _added_token(text, vocab[text], special=added[text])
+            AddedToken(id=vocab[text], content=text, special=added[text]).listed()
             for text in sorted(added, key=vocab.__getitem__)
         ],
         "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
@@ -187,14 +184,10 @@ def bert_tokenizer_json(
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": [_added_token(text, vocab[text], special=True) for text in specials],
-        "normalizer": {
-            "type": "BertNormalizer",
-            "clean_text": True,
-            "handle_chinese_chars": handle_chinese_chars,
-            "strip_accents": strip_accents,
-            "lowercase": lowercase,
-        },
+        "added_tokens": [AddedToken(id=vocab[text], content=text).listed() for text in specials],
+        "normalizer": bert_normalizer(
+            lowercase=lowercase, strip_accents=strip_accents, handle_chinese_chars=handle_chinese_chars
+        ),
         "pre_tokenizer": {"type": "BertPreTokenizer"},
         "post_processor": _post_processor(vocab, roles, templates) if ends <= vocab.keys() else None,
         "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True},
@@ -334,11 +327,6 @@ def _lowercase(vocab: Mapping[str, int], *, configured: bool | None) -> tuple[bo
     lowercase = not any(word.lower() != word for word in vocab if not SPECIAL_LOOK.fullmatch(word))
     found = "no token has" if lowercase else "tokens have"
     return lowercase, (f"vocab.txt does not say whether text is lower-cased: {found} capitals",)
-
-
-def _added_token(text: str, id: int, *, special: bool) -> dict[str, Any]:
-    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
-    return {"id": id, "content": text, **flags, "special": special}
 
 
 def dumped(document: Mapping[str, Any]) -> bytes:

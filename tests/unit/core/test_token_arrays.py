@@ -180,7 +180,7 @@ def test_only_texts_changed_by_nfc_are_segmented(monkeypatch: pytest.MonkeyPatch
 
 def test_rank_files_in_tiktoken_use_the_fast_path(monkeypatch: pytest.MonkeyPatch) -> None:
     tokens = descriptions.ranked().tokens
-    tokenizer = TiktokenTokenizer.from_ranks(
+    tokenizer = TiktokenTokenizer(
         [(token, rank) for rank, token in enumerate(tokens) if token is not None],
         name="mine",
         pattern=descriptions.described().pattern,

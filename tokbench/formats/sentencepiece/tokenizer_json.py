@@ -26,6 +26,7 @@ from tokbench.formats.ranked_merges import last_pair
 from tokbench.formats.sentencepiece.charsmap_json import normalization_of, replaced
 from tokbench.formats.sentencepiece.model import SPACE, ModelType
 from tokbench.formats.sentencepiece.pieces import PieceType
+from tokbench.formats.tokenizer_config.fields import AddedToken
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from tokbench.core.descriptions import PostProcessing
     from tokbench.formats.sentencepiece.model import SentencePieceFile
 
-_SPECIAL = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
 _MANY = 2**31 - 1
 _UNKNOWN_CHARACTER = "\ufdd0"
 """A noncharacter, which occurs in no piece."""
@@ -58,7 +58,7 @@ def dump_sentencepiece(
         "truncation": None,
         "padding": None,
         "added_tokens": [
-            {"id": id, "content": piece.text} | _SPECIAL
+            AddedToken(id=id, content=piece.text).listed()
             for id, piece in enumerate(model.pieces)
             if piece.type is PieceType.CONTROL
         ],

@@ -49,8 +49,9 @@ class ExactSums:
     @property
     def sentence(self) -> str:
         """The sentence for the report of a proof."""
+        step = f"1/{int(1 / self.step)}" if self.step < 1 else f"{int(self.step)}"
         return (
-            f"sums of scores are the same on any text, by arithmetic: all are multiples of {_fraction(self.step)}, "
+            f"sums of scores are the same on any text, by arithmetic: all are multiples of {step}, "
             f"and none is rounded (sentencepiece before 0.2.2: up to {self.longest:,} characters a text)"
         )
 
@@ -183,7 +184,3 @@ def _lowest_bit(score: float) -> float:
         return _SMALLEST_SCORE
     numerator, denominator = score.as_integer_ratio()
     return (numerator & -numerator) / denominator
-
-
-def _fraction(step: float) -> str:
-    return f"1/{int(1 / step)}" if step < 1 else f"{int(step)}"

@@ -59,6 +59,10 @@ class AddedToken:
         """Return its flags under their names in the files."""
         return {name: getattr(self, name) for name in ADDED_TOKEN_FLAGS}
 
+    def listed(self) -> dict[str, Any]:
+        """Return the token as a `tokenizer.json` lists it."""
+        return {"id": self.id, "content": self.content, **self.flags()}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenizerConfig:

@@ -12,17 +12,13 @@ from functools import cached_property
 from operator import index
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.base import BaseTokenizer
 from tokbench.core.capabilities import Decoding
 from tokbench.formats.tokenizer_json import from_byte_level
-from tokbench.libraries.huggingface.engines import library_errors
+from tokbench.libraries.huggingface.engines import RunsDocument, library_errors
 from tokbench.libraries.huggingface.tokenizer_json import byte_of, steps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from tokbench.libraries.huggingface.engines import Engines
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,20 +171,8 @@ def writes_pieces_alone(document: Mapping[str, Any]) -> bool:
     return [step.get("type") for step in steps(document.get("decoder"))] in ([], ["WordPiece"], ["Metaspace"])
 
 
-class DecodesDocument(BaseTokenizer):
-    """The decoding of a tokenizer, as a mixin; the tokenizer sets these attributes.
-
-    Attributes:
-        _parsed: the `tokenizer.json` as the library runs it.
-        _engines: the library's tokenizers that run it.
-        _source: the name of the file in error messages.
-        _spelled: the spelling of each token in the file → its id.
-    """
-
-    _parsed: dict[str, Any]
-    _engines: Engines
-    _source: Path | str
-    _spelled: Mapping[str, int]
+class DecodesDocument(RunsDocument):
+    """The decoding of a tokenizer, as a mixin."""
 
     def decode_bytes(self, ids: Sequence[int]) -> bytes:
         """Return the bytes of ids, or of the library's text if the file's decoder does more than join pieces.

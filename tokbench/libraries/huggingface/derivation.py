@@ -17,20 +17,18 @@ from tokbench.explain.pretokens import Aligned, Change, PreToken, changes_of
 from tokbench.explain.traces import LookupTrace
 from tokbench.formats.tokenizer_json import from_byte_level
 from tokbench.libraries.huggingface import tokenizer_json as reading
-from tokbench.libraries.huggingface.engines import engine_of, engine_with, library_errors
+from tokbench.libraries.huggingface.engines import RunsDocument, engine_of, engine_with, library_errors
 from tokbench.libraries.huggingface.model_traces import ModelTracer
 from tokbench.libraries.huggingface.tokenizer_json import steps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
     import tokenizers
 
     from tokbench.explain.pretokens import Alternative
     from tokbench.explain.records import MergeRecord
     from tokbench.explain.traces import Trace
-    from tokbench.libraries.huggingface.engines import Engines
 
 _GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 
@@ -233,20 +231,8 @@ class DocumentExplainer:
         return self._traces[split]
 
 
-class ExplainsDocument:
-    """The explanations of a tokenizer, as a mixin; the tokenizer sets these attributes.
-
-    Attributes:
-        _parsed: the `tokenizer.json` as the library runs it.
-        _engines: the library's tokenizers that run it.
-        _source: the name of the file in error messages.
-        _spelled: the spelling of each token in the file → its id.
-    """
-
-    _parsed: dict[str, Any]
-    _engines: Engines
-    _source: Path | str
-    _spelled: Mapping[str, int]
+class ExplainsDocument(RunsDocument):
+    """The explanations of a tokenizer, as a mixin."""
 
     def derivation(self, text: str) -> Derivation:
         """Return the steps from a text to its ids, treating special tokens as ordinary text. Raises `TextError`."""

@@ -9,6 +9,7 @@ from functools import cached_property
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.base import BaseTokenizer
 from tokbench.errors import ModelFormatError, TokbenchError, UnknownWordError
 from tokbench.libraries.huggingface import tokenizer_json as reading
 
@@ -95,6 +96,22 @@ class Engines:
         texts = {spelling: text for text, spelling in self.unspeakable.items()}
         ids: dict[str, int] = self.plain.get_vocab(with_added_tokens=True)
         return {texts.get(spelling, spelling): id for spelling, id in sorted(ids.items(), key=itemgetter(1))}
+
+
+class RunsDocument(BaseTokenizer):
+    """A tokenizer that runs a document on the library; it sets these attributes.
+
+    Attributes:
+        _parsed: the `tokenizer.json` as the library runs it.
+        _engines: the library's tokenizers that run it.
+        _source: the name of the file in error messages.
+        _spelled: the spelling of each token in the file → its id.
+    """
+
+    _parsed: dict[str, Any]
+    _engines: Engines
+    _source: Path | str
+    _spelled: Mapping[str, int]
 
 
 def asks_for_unknown(message: str) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from tokbench.core.kernel_or_library import EncodesOneByOne
 from tokbench.core.merging import merge_symbols
 from tokbench.formats.sentencepiece.pieces import PieceType
-from tokbench.libraries.sentencepiece.normalization import Normalizer
+from tokbench.libraries.sentencepiece.normalization import CHARACTER_LENGTHS, Normalizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-_LENGTHS = bytes([1] * 192 + [2] * 32 + [3] * 16 + [4] * 16)
-"""The number of bytes of a character by its first byte."""
 _MOST_NESTED_SYMBOLS = 64
 _MERGED = (PieceType.NORMAL, PieceType.UNUSED)
 _TOKENS = (PieceType.NORMAL, PieceType.USER_DEFINED)
@@ -121,7 +119,7 @@ class Encoder(EncodesOneByOne):
             if nested:
                 symbols.append(UserDefined(nested[:_MOST_NESTED_SYMBOLS][-1]))
             else:
-                symbols.append(normal[place : place + _LENGTHS[normal[place]]])
+                symbols.append(normal[place : place + CHARACTER_LENGTHS[normal[place]]])
             place += len(symbols[-1])
         for part in merged(symbols, self._scores):
             yield from self._split_unused(part)
@@ -131,7 +129,7 @@ class Encoder(EncodesOneByOne):
         text = part.decode() if part in self._unused else ""
         for i in range(1, len(text)):
             left, right = text[:i].encode(), text[i:].encode()
-            if all(len(half) == _LENGTHS[half[0]] or half in self._scores for half in (left, right)):
+            if all(len(half) == CHARACTER_LENGTHS[half[0]] or half in self._scores for half in (left, right)):
                 yield from self._split_unused(left)
                 yield from self._split_unused(right)
                 return

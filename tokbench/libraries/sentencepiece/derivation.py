@@ -15,6 +15,7 @@ from tokbench.explain.traces import Edge, LatticeTrace, LookupTrace, MergeTrace
 from tokbench.explain.unigram import Lattice, trace_parts
 from tokbench.formats.sentencepiece.model import SPACE, ModelType, crosses_words
 from tokbench.formats.sentencepiece.pieces import BYTE_PIECES
+from tokbench.libraries.sentencepiece.sampling import UserDefined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -118,10 +119,9 @@ class ModelExplainer:
     # --- BPE ----------------------------------------------------------------------------------
 
     def _trace_bpe(self, text: str) -> MergeTrace:
-        symbols, frozen = _symbols(text, self._lexicon)
-        trace = trace_merges(
-            symbols, self._ranked, show=self._symbol, frozen=frozenset(frozen), by_score=True
-        )
+        symbols = self._lexicon.symbols(text)
+        frozen = frozenset(place for place, symbol in enumerate(symbols) if isinstance(symbol, UserDefined))
+        trace = trace_merges(symbols, self._ranked, show=self._symbol, frozen=frozen, by_score=True)
         return self._with_final_tokens(trace)
 
     @property
@@ -217,26 +217,12 @@ class ModelExplainer:
 
     def _trace_lookup(self, text: str, rule: str) -> LookupTrace:
         is_of_characters = self._model.model_type is ModelType.CHAR
-        parts = _symbols(text, self._lexicon)[0] if is_of_characters else _words(text)
+        parts = self._lexicon.symbols(text) if is_of_characters else _words(text)
         return LookupTrace(rule, *self._join_unknown((part, ByDefinition(rule)) for part in parts))
 
 
 def _words(text: str) -> list[str]:
     return re.findall(f"{SPACE}?[^{SPACE}]*", text)[:-1] if text else []
-
-
-def _symbols(text: str, lexicon: Lexicon) -> tuple[list[str], list[int]]:
-    """Split a text into its user-defined symbols and characters; return these and the positions of the former."""
-    symbols: list[str] = []
-    frozen: list[int] = []
-    position = 0
-    for match in lexicon.user_defined.finditer(text) if lexicon.user_defined else ():
-        symbols += text[position : match.start()]
-        frozen.append(len(symbols))
-        symbols.append(match.group())
-        position = match.end()
-    symbols += text[position:]
-    return symbols, frozen
 
 
 def _changes(text: str, normalized: str, places: Sequence[int]) -> tuple[Change, ...]:

@@ -15,6 +15,8 @@ from tokbench.formats.sentencepiece.model import SPACE
 
 _MOST_NESTED_KEYS, _MOST_NESTED_SYMBOLS = 32, 64
 """The largest number of keys, or of symbols, with a common start that the library considers, from the shortest on."""
+CHARACTER_LENGTHS = bytes([1] * 192 + [2] * 32 + [3] * 16 + [4] * 16)
+"""The number of bytes of a character by its first byte."""
 _BLOCK_BYTES = 1024
 _LONGEST_REPLACEMENT = 1024
 _REPLACEMENT = "\ufffd".encode()

@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     from tokbench.formats.sentencepiece.model import SentencePieceFile
 
 
+class UserDefined(str):
+    """A user-defined symbol in a text, which never merges."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Lexicon:
     """The pieces that a text can contain, and the treatment of unknown characters.
@@ -83,6 +89,15 @@ class Lexicon:
                 ids.append(self._unknown_id)
             after_unknown = id is None
         return ids
+
+    def symbols(self, text: str) -> list[str]:
+        """Split a text into its user-defined symbols and characters."""
+        symbols: list[str] = []
+        position = 0
+        for match in self.user_defined.finditer(text) if self.user_defined else ():
+            symbols += [*text[position : match.start()], UserDefined(match.group())]
+            position = match.end()
+        return [*symbols, *text[position:]]
 
     def candidates(self, text: str, start: int) -> list[tuple[int, float]]:
         """Return (stop, score) of every piece that begins at a position, or of the character if it is no piece."""
@@ -148,14 +163,14 @@ def bpe_dropout(text: str, lexicon: Lexicon, *, dropout: float, seed: int) -> li
     def merge_of(pair: tuple[str, str]) -> tuple[float, str] | None:
         left, right = pair
         merged = left + right
-        if merged not in lexicon.scores or _UserDefined in (type(left), type(right)):
+        if merged not in lexicon.scores or UserDefined in (type(left), type(right)):
             return None
         if merged in lexicon.unused:
             merged_from[merged] = pair
         return -lexicon.scores[merged], merged
 
     symbols = merge_symbols(
-        _symbols(text, lexicon), merge_of, is_dropped=lambda: generator.random() < dropout, retries=False
+        lexicon.symbols(text), merge_of, is_dropped=lambda: generator.random() < dropout, retries=False
     )
     return [piece for symbol in symbols for piece in _unmerged(symbol, merged_from)]
 
@@ -163,22 +178,6 @@ def bpe_dropout(text: str, lexicon: Lexicon, *, dropout: float, seed: int) -> li
 def sampled_index(scores: Sequence[float], *, seed: int) -> int:
     """Draw an index with a probability proportional to e to the power of its score."""
     return _draw(scores, random.Random(seed))  # noqa: S311 -- segmentations, not secrets
-
-
-class _UserDefined(str):
-    """A user-defined symbol in a text, which never merges."""
-
-    __slots__ = ()
-
-
-def _symbols(text: str, lexicon: Lexicon) -> list[str]:
-    """Split a text into its user-defined symbols and characters."""
-    symbols: list[str] = []
-    position = 0
-    for match in lexicon.user_defined.finditer(text) if lexicon.user_defined else ():
-        symbols += [*text[position : match.start()], _UserDefined(match.group())]
-        position = match.end()
-    return [*symbols, *text[position:]]
 
 
 def _unmerged(symbol: str, merged_from: Mapping[str, tuple[str, str]]) -> list[str]:

@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tokbench.core.kernel_or_library import EncodesOneByOne
-from tokbench.libraries.sentencepiece.normalization import Normalizer
+from tokbench.libraries.sentencepiece.normalization import CHARACTER_LENGTHS, Normalizer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
-
-_LENGTHS = bytes([1] * 192 + [2] * 32 + [3] * 16 + [4] * 16)
 
 
 class Cut(NamedTuple):
@@ -66,7 +64,7 @@ def best_cuts(text: bytes, vocabulary: ScoredPieces) -> list[Cut]:
             for place in range(start, frontier + 1):
                 if place == start or best[place] is not None:
                     sums[place] -= offset
-        length = min(_LENGTHS[text[start]], len(text) - start)
+        length = min(CHARACTER_LENGTHS[text[start]], len(text) - start)
         candidates = [
             (stop, *vocabulary.pieces[text[start:stop]])
             for stop in range(start + 1, min(start + longest, len(text)) + 1)

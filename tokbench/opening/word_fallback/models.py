@@ -5,7 +5,7 @@ Source: models/bpe and models/wordpiece of Hugging Face's `tokenizers`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from tokbench.backends.wordpiece.longest_match import longest_match
 from tokbench.core.merging import merge_symbols
@@ -31,21 +31,6 @@ class WordToken(NamedTuple):
     size: int
 
 
-class WordModel(Protocol):
-    """A model that encodes words."""
-
-    def tokens(self, word: str) -> list[WordToken]:
-        """Return the tokens of a non-empty word, in order."""
-
-
-def word_model(described: WordVocabulary) -> WordModel:
-    """Return the model that encodes words with a vocabulary."""
-    if isinstance(described, WordBpe):
-        return MergedCharacters(described)
-    assert isinstance(described, WordPieces)  # `KernelDocument.runs_in_python` checked it
-    return LongestPieces(described)
-
-
 class MergedCharacters:
     """A BPE over the characters of words.
 
@@ -61,7 +46,7 @@ class MergedCharacters:
         }
 
     def tokens(self, word: str) -> list[WordToken]:
-        """Return the tokens of a word."""
+        """Return the tokens of a non-empty word, in order."""
         whole = self._ids.get(word) if self._described.whole_words_first else None
         if whole is not None:
             return [WordToken(whole, len(word.encode()))]
@@ -110,7 +95,7 @@ class LongestPieces:
         self._sizes = {id: len(piece.encode()) for piece, id in described.pieces.items()}
 
     def tokens(self, word: str) -> list[WordToken]:
-        """Return the tokens of a word; a single token covers all of it, known or unknown."""
+        """Return the tokens of a non-empty word, in order; a single token covers all of it, known or unknown."""
         described = self._described
         ids = longest_match(
             word,
@@ -124,3 +109,14 @@ class LongestPieces:
             return [WordToken(ids[0], len(word.encode()))]
         mark = len(described.prefix.encode())
         return [WordToken(id, self._sizes[id] - (mark if place else 0)) for place, id in enumerate(ids)]
+
+
+WordModel = MergedCharacters | LongestPieces
+
+
+def word_model(described: WordVocabulary) -> WordModel:
+    """Return the model that encodes words with a vocabulary."""
+    if isinstance(described, WordBpe):
+        return MergedCharacters(described)
+    assert isinstance(described, WordPieces)  # `KernelDocument.runs_in_python` checked it
+    return LongestPieces(described)
