@@ -17,7 +17,7 @@ from tokbench.convert.targets.tokbin import make
 from tokbench.core.capabilities import SupportsCounts, SupportsTemplate
 from tokbench.core.token_arrays import encode_spans
 from tokbench.errors import ConfigError, DecodeError, StoreError, TextError, TokbenchError, UnknownIdError
-from tokbench.formats.tokbin import TokbinFile
+from tokbench.formats.tokbin.reading import TokbinFile
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.libraries.sentencepiece.renumbered import PieceTable, RenumberedModel
 from tokbench.libraries.tiktoken import TiktokenTokenizer

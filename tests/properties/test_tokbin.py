@@ -17,8 +17,8 @@ from support.texts import texts
 from tokbench.convert.conversion import Source
 from tokbench.convert.targets.tokbin import make
 from tokbench.errors import ModelFormatError, UnknownIdError
-from tokbench.formats.tokbin import Kind, Model, Texts, TokbinFile
-from tokbench.formats.tokbin.layout import ENTRY, HEADER
+from tokbench.formats.tokbin.layout import ENTRY, HEADER, Kind, Model, Texts
+from tokbench.formats.tokbin.reading import TokbinFile
 from tokbench.formats.tokbin.writing import TokbinContents, dump_tokbin
 from tokbench.opening.tokbin import TokbinTokenizer
 

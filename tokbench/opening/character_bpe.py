@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokbench.formats.sentencepiece.model import SPACE
+from tokbench.formats.sentencepiece.pieces import BYTE_PIECES
 from tokbench.libraries.huggingface.engines import engine_with
 from tokbench.libraries.huggingface.tokenizer_json import needed_by_texts, special_contents, steps
 from tokbench.native.kernel_choice import chosen_module, is_installed
@@ -138,7 +139,7 @@ def character_bpe(document: Mapping[str, Any], *, ids: Mapping[str, int]) -> Cha
         raise NotNativeError("it has no unknown token")
     spaces = _spaces(document)
     merges, makes_specials = listed_merges(model, vocab, specials=specials)
-    spelled = {vocab.get(f"<0x{byte:02X}>") for byte in range(256)} if byte_ids is not None else set()
+    spelled = set(map(vocab.get, BYTE_PIECES)) if byte_ids is not None else set()
     if not spelled.isdisjoint(id for merge in merges for id in merge[:2]):
         raise NotNativeError("it merges byte tokens")
     if spaces.begin_words or spaces.cuts:
@@ -146,9 +147,8 @@ def character_bpe(document: Mapping[str, Any], *, ids: Mapping[str, int]) -> Cha
         if joins_unknown and (spaces.cuts or SPACE not in vocab):
             raise NotNativeError("it joins unknown characters, but splits between them")
         merges = _inside_words(merges, vocab, spaces)
-    tokens = _tokens(vocab, specials=specials)
-    if len(tokens) >= _MOST_TOKENS or len(merges) >= _MOST_MERGES:
-        raise NotNativeError(f"it has {_MOST_TOKENS:,} tokens or {_MOST_MERGES:,} merges, or more")
+    tokens = tokens_by_id(vocab, specials=specials, never_made=_NEVER_MADE)
+    check_size(tokens, merges)
     added, finds_specials = _added_tokens(document, ids, spaces, makes_specials=makes_specials)
     return CharacterBpe(
         tokens=tokens,
@@ -162,12 +162,21 @@ def character_bpe(document: Mapping[str, Any], *, ids: Mapping[str, int]) -> Cha
     )
 
 
-def _tokens(vocab: Mapping[str, int], *, specials: Collection[str]) -> tuple[bytes, ...]:
-    tokens = [_NEVER_MADE] * (max(vocab.values()) + 1)
+def tokens_by_id(
+    vocab: Mapping[str, int], *, specials: Collection[str], never_made: bytes
+) -> tuple[bytes, ...]:
+    """Return the bytes of each id; `never_made` for special tokens and gaps."""
+    tokens = [never_made] * (max(vocab.values()) + 1)
     for token, id in vocab.items():
         if token and token not in specials:
             tokens[id] = token.encode()
     return tuple(tokens)
+
+
+def check_size(tokens: Sequence[bytes], merges: Sequence[tuple[int, int, int]]) -> None:
+    """Refuse more tokens or merges than the kernel's tables hold. Raises `NotNativeError`."""
+    if len(tokens) >= _MOST_TOKENS or len(merges) >= _MOST_MERGES:
+        raise NotNativeError(f"it has {_MOST_TOKENS:,} tokens or {_MOST_MERGES:,} merges, or more")
 
 
 def byte_ids_of(vocab: Mapping[str, int]) -> tuple[int, ...]:
@@ -177,8 +186,8 @@ def byte_ids_of(vocab: Mapping[str, int]) -> tuple[int, ...]:
         NotNativeError: a byte has neither.
     """
     ids = []
-    for byte in range(256):
-        id = vocab.get(f"<0x{byte:02X}>")
+    for byte, piece in enumerate(BYTE_PIECES):
+        id = vocab.get(piece)
         if id is None and byte < 0x80:
             id = vocab.get(chr(byte))  # the character is never unknown, so its byte token is never needed
         if id is None:

@@ -212,7 +212,7 @@ def _recognize_file(path: Path) -> Source:
 
 def _by_first_bytes() -> Iterator[tuple[Format, Callable[[bytes], bool]]]:
     """Yield the formats recognized by their first bytes, importing each format's module only when reached."""
-    from tokbench.formats.tokbin import is_tokbin
+    from tokbench.formats.tokbin.reading import is_tokbin
 
     yield Format.TOKBIN, is_tokbin
     from tokbench.formats.gguf import MAGIC

@@ -103,7 +103,7 @@ def open_binary(source: Source, request: OpenRequest) -> Opened:
         ModelFormatError: it is not a tokbin file, or a damaged one.
         ConfigError: an option sets what the file already defines, or another engine is demanded.
     """
-    from tokbench.formats.tokbin import Model
+    from tokbench.formats.tokbin.layout import Model
     from tokbench.opening.tokbin import open_tokbin
 
     request.takes_nothing("a tokbin file")

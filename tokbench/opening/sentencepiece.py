@@ -168,42 +168,31 @@ def _renumbered(model: KernelModel, table: PieceTable, *, source: Source, engine
     missing = sum(
         piece.type is PieceType.NORMAL and piece.text not in table.ids for piece in model.model.pieces
     )
+    said = f"{counted(missing, 'piece')} of {source.files[0].name} {is_or_are(missing)} unknown to the model"
+    unknown = [said] if missing else []
     return Opened(
         tokenizer=RenumberedModel(model, table),
         source=source,
         engine=engine,
         reason=reason,
         compose=lambda: replace(_composition(model), model=f"{_composition(model).model}, ids of its class"),
-        find_warnings=lambda: (
-            *(
-                (
-                    f"{counted(missing, 'piece')} of {source.files[0].name} {is_or_are(missing)} unknown to the model",
-                )
-                if missing
-                else ()
-            ),
-            *changed_text(source),
-        ),
+        find_warnings=lambda: (*unknown, *changed_text(source)),
     )
 
 
 def _composition(tokenizer: KernelModel, *, first: str = "") -> Composition:
     """Return the components of a model, in words, with a step before its own normalization, if any."""
     normalizer, trainer = tokenizer.model.normalizer, tokenizer.model.trainer
-    steps = [first] if first else []
-    steps += [normalizer["name"] or ("a table" if normalizer["precompiled_charsmap"] else "identity")]
-    steps += [
-        words
-        for name, words in (
-            ("add_dummy_prefix", "a space in front"),
-            ("remove_extra_whitespaces", "no extra spaces"),
-        )
-        if normalizer[name]
+    steps = [
+        first,
+        normalizer["name"] or ("a table" if normalizer["precompiled_charsmap"] else "identity"),
+        "a space in front" if normalizer["add_dummy_prefix"] else "",
+        "no extra spaces" if normalizer["remove_extra_whitespaces"] else "",
     ]
     fallback = ", with byte fallback" if trainer["byte_fallback"] else ""
     return Composition(
         model=f"SentencePiece {tokenizer.model.model_type.name.lower()}{fallback}",
-        parts={"normalizer": ", ".join(steps)},
+        parts={"normalizer": ", ".join(filter(None, steps))},
     )
 
 

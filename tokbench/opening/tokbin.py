@@ -17,7 +17,8 @@ from tokbench.core.interfaces import TokenizerInfo
 from tokbench.core.post_processing import input_of
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ModelFormatError, TokbenchError, UnknownIdError
-from tokbench.formats.tokbin import Kind, Model, TokbinFile
+from tokbench.formats.tokbin.layout import Kind, Model
+from tokbench.formats.tokbin.reading import TokbinFile
 from tokbench.formats.tokenizer_config.roles import TellsRoles
 
 if TYPE_CHECKING:

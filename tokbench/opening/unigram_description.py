@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.core.special_tokens import WHITE_SPACE
 from tokbench.formats.sentencepiece.model import SPACE
+from tokbench.formats.sentencepiece.unigram_scores import UNKNOWN_PENALTY
 from tokbench.libraries.huggingface.tokenizer_json import special_contents, steps
 from tokbench.opening.found_tokens import FoundToken, found_tokens
 from tokbench.opening.replacement_table import table_of
 from tokbench.opening.text_normalization import TextNormalization
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
-from tokbench.opening.word_vocabulary import UNKNOWN_PENALTY, byte_ids_of_pieces
+from tokbench.opening.word_vocabulary import byte_ids_of_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

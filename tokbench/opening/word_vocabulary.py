@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokbench.formats.sentencepiece.pieces import BYTE_PIECES
+from tokbench.formats.sentencepiece.unigram_scores import UNKNOWN_PENALTY
 from tokbench.libraries.huggingface.tokenizer_json import model_type
-from tokbench.opening.character_bpe import byte_ids_of, listed_merges
+from tokbench.opening.character_bpe import byte_ids_of, check_size, listed_merges, tokens_by_id
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
 
 if TYPE_CHECKING:
@@ -21,11 +23,8 @@ if TYPE_CHECKING:
 
     from tokbench.native._bpe import PreparedWordBpe, PreparedWordPiece, PreparedWordUnigram
 
-_MOST_TOKENS, _MOST_MERGES = 1 << 20, (1 << 21) - 1
 _MOST_CHARACTERS = 1 << 31
 
-UNKNOWN_PENALTY = 10.0
-"""Score of an unknown character, relative to the lowest score of a Unigram's pieces, as a penalty."""
 _MOST_PIECES, _MOST_LENGTH, _MOST_MEAN_LENGTH, _SPARED_LENGTH = 1 << 23, 3 << 20, 15, 1 << 16
 """Bounds within which the kernel's tree holds all pieces: their number, their characters in total and on average."""
 
@@ -200,18 +199,14 @@ def _bpe(model: Mapping[str, Any], *, specials: Collection[str], free_id: int) -
     refused = free_id if unknown is not None and unknown not in vocab and byte_ids is None else None
     unknown_id = refused if unknown is None else vocab.get(unknown, refused)
     merges, _ = listed_merges(model, vocab, specials=specials)
-    never_merged = {vocab.get(f"<0x{byte:02X}>") for byte in range(256)} if byte_ids is not None else set()
+    never_merged = set(map(vocab.get, BYTE_PIECES)) if byte_ids is not None else set()
     never_merged.add(unknown_id)
     if not never_merged.isdisjoint(id for merge in merges for id in merge[:2]):
         raise NotNativeError("it merges byte tokens, or the unknown token")
-    tokens = [b""] * (max(vocab.values()) + 1)
-    for token, id in vocab.items():
-        if token not in specials:
-            tokens[id] = token.encode()
-    if len(tokens) >= _MOST_TOKENS or len(merges) >= _MOST_MERGES:
-        raise NotNativeError(f"it has {_MOST_TOKENS:,} tokens or {_MOST_MERGES:,} merges, or more")
+    tokens = tokens_by_id(vocab, specials=specials, never_made=b"")
+    check_size(tokens, merges)
     return WordBpe(
-        tokens=tuple(tokens),
+        tokens=tokens,
         merges=merges,
         prefix=prefix,
         suffix=suffix,
@@ -285,10 +280,9 @@ def _scored(
 
 def byte_ids_of_pieces(vocab: Mapping[str, int]) -> tuple[int, ...]:
     """Return the ids of the pieces that spell the 256 bytes. Raises `NotNativeError` if one is missing."""
-    spelled = [f"<0x{byte:02X}>" for byte in range(256)]
-    if any(piece not in vocab for piece in spelled):
+    if any(piece not in vocab for piece in BYTE_PIECES):
         raise NotNativeError("it has byte fallback without a piece for each byte")
-    return tuple(vocab[piece] for piece in spelled)
+    return tuple(vocab[piece] for piece in BYTE_PIECES)
 
 
 def _ordinary(vocab: Mapping[str, int], specials: Collection[str]) -> dict[str, int]:

@@ -26,7 +26,7 @@ from tokbench.core.tokens import Segmentation, Span, Token, TokenKind
 from tokbench.errors import TextError
 from tokbench.formats.sentencepiece.model import ModelType
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
-from tokbench.formats.tokbin import TokbinFile
+from tokbench.formats.tokbin.reading import TokbinFile
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.libraries.sentencepiece.models import open_model
 from tokbench.libraries.tiktoken import TiktokenTokenizer

@@ -20,14 +20,8 @@ from tokbench.convert.targets.tokbin import make
 from tokbench.convert.targets.tokenizers import tokenizer_json_of
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConversionError, DecodeError, ModelFormatError, StoreError, UnknownIdError
-from tokbench.formats.tokbin import (
-    Kind,
-    Model,
-    Texts,
-    TokbinFile,
-    is_tokbin,
-)
-from tokbench.formats.tokbin.layout import ENTRY, HEADER, Section
+from tokbench.formats.tokbin.layout import ENTRY, HEADER, Kind, Model, Section, Texts
+from tokbench.formats.tokbin.reading import TokbinFile, is_tokbin
 from tokbench.formats.tokbin.writing import TokbinContents, dump_tokbin, merge_scores
 from tokbench.opening.tokbin import TokbinTokenizer, open_tokbin
 from tokbench.workbench.convert import convert

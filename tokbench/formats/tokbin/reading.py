@@ -15,25 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tokbench.core.post_processing import NOTHING
 from tokbench.core.token_table import MergeTable, TokenTable
 from tokbench.errors import ModelFormatError, StoreError
+from tokbench.formats.tokbin import layout
 from tokbench.formats.tokbin.input import parse_input
-from tokbench.formats.tokbin.layout import (
-    ENTRY,
-    HEADER,
-    LENGTH,
-    MAGIC,
-    MAX_CONFIG,
-    MAX_PAYLOAD,
-    NO_TEXT,
-    SPECIAL,
-    VERSION,
-    Flag,
-    Kind,
-    Model,
-    Section,
-    Texts,
-    filled,
-    sections_of,
-)
+from tokbench.formats.tokbin.layout import Flag, Kind, Model, Section, Texts
 from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 from tokbench.formats.tokenizer_config.files import load_config
 
@@ -66,7 +50,7 @@ def is_tokbin(head: bytes) -> bool:
     >>> is_tokbin(b"\x93TOKBIN\n\x01\x00"), is_tokbin(b"{}")
     (True, False)
     """
-    return head.startswith(MAGIC)
+    return head.startswith(layout.MAGIC)
 
 
 class TokbinFile:
@@ -103,7 +87,7 @@ class TokbinFile:
         try:
             with Path(path).open("rb") as file:
                 status = os.fstat(file.fileno())
-                if not stat.S_ISREG(status.st_mode) or status.st_size < HEADER.size:
+                if not stat.S_ISREG(status.st_mode) or status.st_size < layout.HEADER.size:
                     raise ModelFormatError(path, "a tokbin file", "something shorter than its header")
                 data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except (OSError, ValueError) as error:
@@ -162,8 +146,8 @@ class TokbinFile:
         """Return the configuration for a model; an empty one if the file has none. Raises `ModelFormatError`."""
         if Section.CONFIG not in self._places:
             return TokenizerConfig()
-        if self._places[Section.CONFIG].length > MAX_CONFIG:
-            raise self._wrong(f"at most {MAX_CONFIG} bytes in section 9", "more")
+        if self._places[Section.CONFIG].length > layout.MAX_CONFIG:
+            raise self._wrong(f"at most {layout.MAX_CONFIG} bytes in section 9", "more")
         try:
             return load_config(self._section(Section.CONFIG), name=Path(self.path).name)
         except ValueError as error:
@@ -196,7 +180,7 @@ class TokbinFile:
 
     def _read_header(self) -> None:
         data = self._data
-        if len(data) < HEADER.size or not is_tokbin(data[: len(MAGIC)]):
+        if len(data) < layout.HEADER.size or not is_tokbin(data[: len(layout.MAGIC)]):
             raise self._wrong("a tokbin file", "another magic number", hint="name a .tokbin file")
         (
             _,
@@ -211,24 +195,24 @@ class TokbinFile:
             self._payload_size,
             zeros,
             checksum,
-        ) = HEADER.unpack_from(data)
-        if version != VERSION:
+        ) = layout.HEADER.unpack_from(data)
+        if version != layout.VERSION:
             raise self._wrong(
-                f"version {VERSION} of the format",
+                f"version {layout.VERSION} of the format",
                 f"version {version}",
                 hint="a newer tokbench wrote it: upgrade, or convert again",
             )
         if file_size != len(data):
             raise self._wrong(f"{file_size} bytes", f"{len(data)}")
-        if num_sections > len(Section) or HEADER.size + num_sections * ENTRY.size > len(data):
+        if num_sections > len(Section) or layout.HEADER.size + num_sections * layout.ENTRY.size > len(data):
             raise self._wrong(f"at most {len(Section)} sections", f"{num_sections}")
-        table = data[HEADER.size : HEADER.size + num_sections * ENTRY.size]
-        if zlib.crc32(table, zlib.crc32(data[: HEADER.size - LENGTH.size])) != checksum:
+        table = data[layout.HEADER.size : layout.HEADER.size + num_sections * layout.ENTRY.size]
+        if zlib.crc32(table, zlib.crc32(data[: layout.HEADER.size - layout.LENGTH.size])) != checksum:
             raise self._wrong("the checksum of its header", "a different one")
         if model not in list(Model) or flags & ~_ALL_FLAGS or any(zeros):
             raise self._wrong("a model and flags that are known", f"model {model}, flags {flags:#x}")
-        if self._payload_size > MAX_PAYLOAD:
-            raise self._wrong(f"a payload of at most {MAX_PAYLOAD} bytes", f"{self._payload_size}")
+        if self._payload_size > layout.MAX_PAYLOAD:
+            raise self._wrong(f"a payload of at most {layout.MAX_PAYLOAD} bytes", f"{self._payload_size}")
         self.model = Model(model)
         self.lossless = bool(flags & Flag.LOSSLESS)
         self.whole_tokens_first = bool(flags & Flag.WHOLE_TOKENS_FIRST)
@@ -238,17 +222,17 @@ class TokbinFile:
 
     def _read_table(self) -> dict[Section, _Place]:
         """Return the places of the sections: exactly those of the model, contiguous up to the end of the file."""
-        expected = sections_of(self.model, config=self._has_config, model_input=self._has_input)
-        entries = list(ENTRY.iter_unpack(self._table))
+        expected = layout.sections_of(self.model, config=self._has_config, model_input=self._has_input)
+        entries = list(layout.ENTRY.iter_unpack(self._table))
         if [entry[0] for entry in entries] != list(expected):
             raise self._wrong(f"the sections of a {self.model.name} model", f"{[e[0] for e in entries]}")
         places: dict[Section, _Place] = {}
-        position = HEADER.size + ENTRY.size * len(entries)
+        position = layout.HEADER.size + layout.ENTRY.size * len(entries)
         for kind, checksum, start, length in entries:
             if start != position or length > len(self._data) - position:
                 raise self._wrong(f"section {kind} at byte {position}, in the file", f"{length} at {start}")
             places[Section(kind)] = _Place(start, length, checksum)
-            position += filled(length)
+            position += layout.filled(length)
         if position != len(self._data):
             raise self._wrong(f"sections up to byte {len(self._data)}", f"up to {position}")
         self._check_lengths(places)
@@ -273,7 +257,7 @@ class TokbinFile:
         """Return the place of a section after verifying its checksum."""
         place = self._places[section]
         if section not in self._checked:
-            stop = place.start + filled(place.length)
+            stop = place.start + layout.filled(place.length)
             with memoryview(self._data) as view, view[place.start : stop] as part:
                 right = zlib.crc32(part) == place.checksum and not any(part[place.length :])
             if not right:
@@ -332,23 +316,23 @@ class TokbinFile:
         position = 0
         for _ in Texts._fields:
             length, position = self._length(data, position)
-            texts.append(None if length == NO_TEXT else self._text(data, position, length))
-            position += 0 if length == NO_TEXT else length
+            texts.append(None if length == layout.NO_TEXT else self._text(data, position, length))
+            position += 0 if length == layout.NO_TEXT else length
         if position != len(data):
             raise self._wrong(f"{position} bytes of texts", f"{len(data)}")
         return Texts(*texts)
 
     def _read_special_tokens(self) -> dict[str, int]:
         data = self._section(Section.SPECIAL)
-        if self._num_special * SPECIAL.size > len(data):
+        if self._num_special * layout.SPECIAL.size > len(data):
             raise self._wrong(f"{self._num_special} special tokens", f"{len(data)} bytes of them")
         special_tokens: dict[str, int] = {}
         position, last = 0, -1
         for _ in range(self._num_special):
-            if len(data) - position < SPECIAL.size:
+            if len(data) - position < layout.SPECIAL.size:
                 raise self._wrong("a special token", "the end of its section")
-            id, length = SPECIAL.unpack_from(data, position)
-            position += SPECIAL.size
+            id, length = layout.SPECIAL.unpack_from(data, position)
+            position += layout.SPECIAL.size
             text = self._text(data, position, length)
             position += length
             if not last < id < self.num_ids or not text or text in special_tokens:
@@ -359,9 +343,9 @@ class TokbinFile:
         return special_tokens
 
     def _length(self, data: bytes, position: int) -> tuple[int, int]:
-        if len(data) - position < LENGTH.size:
+        if len(data) - position < layout.LENGTH.size:
             raise self._wrong("the length of a text", "the end of its section")
-        return LENGTH.unpack_from(data, position)[0], position + LENGTH.size
+        return layout.LENGTH.unpack_from(data, position)[0], position + layout.LENGTH.size
 
     def _text(self, data: bytes, position: int, length: int) -> str:
         if length > len(data) - position:

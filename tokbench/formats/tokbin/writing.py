@@ -10,25 +10,9 @@ from typing import TYPE_CHECKING
 
 from tokbench.core.post_processing import NOTHING
 from tokbench.errors import ConversionError
+from tokbench.formats.tokbin import layout
 from tokbench.formats.tokbin.input import dump_input
-from tokbench.formats.tokbin.layout import (
-    ENTRY,
-    HEADER,
-    LENGTH,
-    MAGIC,
-    MAX_CONFIG,
-    MAX_PAYLOAD,
-    NO_TEXT,
-    SPECIAL,
-    VERSION,
-    Flag,
-    Kind,
-    Model,
-    Section,
-    Texts,
-    filled,
-    sections_of,
-)
+from tokbench.formats.tokbin.layout import Flag, Kind, Model, Section, Texts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -81,7 +65,7 @@ class TokbinContents:
     @property
     def sections(self) -> tuple[Section, ...]:
         """The sections of the file."""
-        return sections_of(self.model, config=bool(self.config), model_input=self.has_input)
+        return layout.sections_of(self.model, config=bool(self.config), model_input=self.has_input)
 
 
 def dump_tokbin(contents: TokbinContents) -> bytes:
@@ -93,14 +77,14 @@ def dump_tokbin(contents: TokbinContents) -> bytes:
     """
     _check(contents)
     bodies, kinds = _sections(contents), contents.sections
-    parts = [bodies[kind].ljust(filled(len(bodies[kind])), b"\0") for kind in kinds]
-    *starts, size = accumulate(map(len, parts), initial=HEADER.size + ENTRY.size * len(kinds))
+    parts = [bodies[kind].ljust(layout.filled(len(bodies[kind])), b"\0") for kind in kinds]
+    *starts, size = accumulate(map(len, parts), initial=layout.HEADER.size + layout.ENTRY.size * len(kinds))
     table = b"".join(
-        ENTRY.pack(kind, zlib.crc32(part), start, len(bodies[kind]))
+        layout.ENTRY.pack(kind, zlib.crc32(part), start, len(bodies[kind]))
         for kind, part, start in zip(kinds, parts, starts, strict=True)
     )
     header = _header(contents, file_size=size)
-    checksum = LENGTH.pack(zlib.crc32(table, zlib.crc32(header)))
+    checksum = layout.LENGTH.pack(zlib.crc32(table, zlib.crc32(header)))
     return b"".join([header, checksum, table, *parts])
 
 
@@ -134,9 +118,9 @@ def _header(contents: TokbinContents, *, file_size: int) -> bytes:
         flags |= Flag.CONFIG
     if contents.has_input:
         flags |= Flag.INPUT
-    return HEADER.pack(
-        MAGIC,
-        VERSION,
+    return layout.HEADER.pack(
+        layout.MAGIC,
+        layout.VERSION,
         contents.model,
         flags,
         len(contents.tokens),
@@ -147,7 +131,7 @@ def _header(contents: TokbinContents, *, file_size: int) -> bytes:
         len(contents.payload),
         bytes(12),
         0,
-    )[: -LENGTH.size]
+    )[: -layout.LENGTH.size]
 
 
 def _check(contents: TokbinContents) -> None:
@@ -156,7 +140,7 @@ def _check(contents: TokbinContents) -> None:
         raise ValueError("tokens, kinds and scores differ in number")
     if bool(contents.merges) and contents.model is not Model.MERGES:
         raise ValueError("only a model of listed merges has merges")
-    if bool(contents.payload) != (Section.PAYLOAD in sections_of(contents.model)):
+    if bool(contents.payload) != (Section.PAYLOAD in layout.sections_of(contents.model)):
         raise ValueError("a payload belongs to the models that a library runs, and to no other")
     if len(set(contents.special_tokens.values())) != len(contents.special_tokens):
         raise ConversionError("two special tokens have the same id")
@@ -166,10 +150,10 @@ def _check(contents: TokbinContents) -> None:
             raise ValueError(f"id {id} is {token!r}, and its kind is {kind.name}")
         if id in special and token != special[id]:
             raise ValueError(f"the special token {id} has other bytes than its text")
-    if len(contents.config) > MAX_CONFIG:
-        raise ConversionError(f"its chat templates and added tokens take more than {MAX_CONFIG} bytes")
-    if len(contents.payload) > MAX_PAYLOAD:
-        raise ConversionError(f"the model is larger than {MAX_PAYLOAD} bytes")
+    if len(contents.config) > layout.MAX_CONFIG:
+        raise ConversionError(f"its chat templates and added tokens take more than {layout.MAX_CONFIG} bytes")
+    if len(contents.payload) > layout.MAX_PAYLOAD:
+        raise ConversionError(f"the model is larger than {layout.MAX_PAYLOAD} bytes")
     if sum(len(token or b"") for token in contents.tokens) > _MAX_U32 or ids >= _MAX_U32:
         raise ConversionError("the vocabulary is larger than 4 GB")
 
@@ -182,7 +166,9 @@ def _sections(contents: TokbinContents) -> dict[Section, bytes]:
     by_id = sorted(contents.special_tokens.items(), key=lambda item: item[1])
     return {
         Section.TEXT: b"".join(map(_dump_text, contents.texts)),
-        Section.SPECIAL: b"".join(SPECIAL.pack(id, len(text.encode())) + text.encode() for text, id in by_id),
+        Section.SPECIAL: b"".join(
+            layout.SPECIAL.pack(id, len(text.encode())) + text.encode() for text, id in by_id
+        ),
         Section.KINDS: bytes(contents.kinds),
         Section.OFFSETS: np.concatenate([[0], np.cumsum(lengths, dtype=np.uint64)]).astype("<u4").tobytes(),
         Section.BYTES: b"".join(tokens),
@@ -196,6 +182,6 @@ def _sections(contents: TokbinContents) -> dict[Section, bytes]:
 
 def _dump_text(text: str | None) -> bytes:
     if text is None:
-        return LENGTH.pack(NO_TEXT)
+        return layout.LENGTH.pack(layout.NO_TEXT)
     data = text.encode()
-    return LENGTH.pack(len(data)) + data
+    return layout.LENGTH.pack(len(data)) + data

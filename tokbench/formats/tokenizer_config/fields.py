@@ -7,7 +7,6 @@ checked: invalid values are left out, and reported.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ DEFAULT_TEMPLATE = "default"
 
 MAX_ID = 1 << 24
 
-_NO_MAPPING: Mapping[str, Any] = MappingProxyType({})
 _ENDLESS = 10**20
 """The smallest model_max_length that means no limit."""
 ADDED_TOKEN_FLAGS = ("single_word", "lstrip", "rstrip", "normalized", "special")

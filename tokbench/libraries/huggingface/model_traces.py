@@ -12,6 +12,7 @@ from tokbench.explain.symbols import Symbol
 from tokbench.explain.traces import Edge, LookupTrace, MergeTrace
 from tokbench.explain.unigram import Lattice, trace_lattice
 from tokbench.explain.wordpiece import trace_longest_matches
+from tokbench.formats.sentencepiece.pieces import BYTE_PIECES
 from tokbench.formats.sentencepiece.unigram_scores import UNKNOWN_PENALTY
 from tokbench.formats.tokenizer_json import from_byte_level
 from tokbench.libraries.huggingface.pieces import piece_spelling
@@ -136,7 +137,7 @@ class ModelTracer:
                 ids.append(id)
                 continue
             if model.get("byte_fallback"):
-                bytes_ = [vocab.get(f"<0x{byte:02X}>") for byte in spelling.encode()]
+                bytes_ = [vocab.get(BYTE_PIECES[byte]) for byte in spelling.encode()]
                 if None not in bytes_:
                     ids += [byte_id for byte_id in bytes_ if byte_id is not None]
                     continue
@@ -208,7 +209,7 @@ class ModelTracer:
         if (entry := self._scores.get(text)) is not None:
             return [Symbol(entry[0], text.encode())]
         if self._model.get("byte_fallback"):
-            ids = [self._scores.get(f"<0x{byte:02X}>", (None, 0.0))[0] for byte in text.encode()]
+            ids = [self._vocab.get(BYTE_PIECES[byte]) for byte in text.encode()]
             if None not in ids:
                 return [self.symbol(id) for id in ids if id is not None]
         return [self.symbol(self._model["unk_id"])]
