@@ -23,8 +23,7 @@ import tokbench
 from tokbench.convert.conversion import Source
 from tokbench.convert.target import target_named
 from tokbench.errors import TrainingError
-from tokbench.formats.sentencepiece.charsmap import rules_of
-from tokbench.formats.sentencepiece.charsmap_json import normalization_of
+from tokbench.formats.sentencepiece.charsmap import normalization_of, rules_of
 from tokbench.formats.sentencepiece.model import parse_model
 from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.formats.sentencepiece.tokenizer_json import dump_sentencepiece

@@ -8,7 +8,6 @@ from tokbench.core.wording import counted
 from tokbench.formats.protobuf import float_field, length_field, varint_field
 from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.formats.tokenizer_config.fields import ADDED_TOKEN_FLAGS, AddedToken, TokenizerConfig
-from tokbench.libraries.huggingface.tokenizer_json import model_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -36,6 +35,8 @@ def completed(
         Both, unchanged if nothing is missing; and one sentence for each contradiction of the document.
     """
     import orjson
+
+    from tokbench.libraries.huggingface.tokenizer_json import model_ids
 
     if not config.added_tokens and not config.special_texts:
         return data, document, ()

@@ -20,8 +20,7 @@ from tokbench.core.interfaces import TrainingRecord
 from tokbench.core.progress import known_bytes
 from tokbench.core.training import fitted_size, limits_reported, no_text, refuse_one_text
 from tokbench.core.word_input import add_words, too_much, with_words
-from tokbench.libraries.sentencepiece.trained import trained_tokenizer
-from tokbench.libraries.sentencepiece.training import too_large, too_small
+from tokbench.libraries.sentencepiece.training import too_large, too_small, trained_tokenizer
 from tokbench.libraries.sentencepiece.training_lines import Lines, drawn
 
 if TYPE_CHECKING:

@@ -148,7 +148,7 @@ def _excluded(source: Source) -> str:
     """Return the characters that serve as placeholders in the target's normalizer."""
     if not isinstance(source.description, SentencePieceModel):
         return ""
-    from tokbench.formats.sentencepiece.charsmap_json import normalization_of
+    from tokbench.formats.sentencepiece.charsmap import normalization_of
     from tokbench.formats.sentencepiece.model import parse_model
 
     charsmap = parse_model(source.description.proto).normalizer["precompiled_charsmap"]

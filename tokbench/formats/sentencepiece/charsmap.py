@@ -1,24 +1,61 @@
-"""SentencePiece's normalization table, `precompiled_charsmap`: replacements of characters.
+"""SentencePiece's normalization table, `precompiled_charsmap`: its rules, and equivalent normalizers of `tokenizers`.
 
 Layout: the size of a double array (uint32), the array (a trie in the layout of Darts-clone, uint32 each), and the
 replacements, each terminated by a NUL. At each position of a text the longest matching key is replaced.
+
+The normalizer of `tokenizers` for the table, `Precompiled`, behaves differently: it replaces a whole grapheme cluster
+of up to five bytes by the replacement of its prefix, and the characters of a longer cluster one by one. So texts are
+prepared for it:
+
+1. A separator is inserted after each key of the table that SentencePiece would replace, and after each character
+   outside of keys. It keeps these units apart: no grapheme cluster or composition spans two of them.
+2. NFKC composes the characters inside a unit; `Precompiled` maps the resulting single characters.
+3. Separators are removed: by the table itself, if it drops control characters.
+
+This is not assumed, but verified: each key and each character of Unicode is tried in the library when the steps are
+built.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+import base64
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ConversionError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _HAS_LEAF, _LABEL, _VALUE = 1 << 8, 0xFF, 0x7FFF_FFFF
 _ROOT = 0
 # NFKC's trie has 400,000 nodes; branches with equal suffixes are stored once.
 _MOST_NODES, _LONGEST_KEY = 1 << 22, 128
+
+SEPARATOR = "\U000e0001"
+"""The separator if the table drops no control character: the language tag, a control character long out of use."""
+
+_CONTROLS = [chr(code) for code in (*range(1, 9), 11, *range(14, 32), 127)]
+_MOST_STEPS = 200
+_MOST_EXCLUDED = 3
+_AT_ONCE = 500
+_UNSUPPORTED = "its normalization table joins characters as tokenizers cannot"
+
+
+@dataclass(frozen=True, slots=True)
+class Normalization:
+    """A normalization table as normalizers of `tokenizers`.
+
+    Attributes:
+        steps: the normalizers, in order.
+        excluded: the characters that they treat differently.
+    """
+
+    steps: tuple[dict[str, Any], ...]
+    excluded: str
 
 
 @lru_cache(maxsize=2)  # NFKC's table, which most models have, takes half a second
@@ -38,6 +75,82 @@ def rules_of(charsmap: bytes) -> Mapping[str, str]:
     except UnicodeDecodeError:
         raise ConversionError("its normalization table replaces parts of characters") from None
     return MappingProxyType(rules)
+
+
+@lru_cache(maxsize=8)
+def normalization_of(charsmap: bytes) -> Normalization:
+    """Return normalizers that are equivalent to a table.
+
+    Raises:
+        ConversionError: there are no such normalizers.
+    """
+    rules = rules_of(charsmap)
+    plan = _plan(rules)
+    steps = plan.steps(charsmap)
+    composed = [character for character in plan.composed if character not in rules]
+    failing = _failing(steps, rules, [*rules, *composed])
+    patched = {key: rules[key] for key in failing if len(key) > 1 and rules[key] not in rules}
+    if patched:
+        steps = plan.steps(charsmap, patched=patched)
+        touched = {character for key in patched for character in key}
+        failing = _failing(steps, rules, [key for key in rules if not touched.isdisjoint(key)]) + [
+            key for key in failing if touched.isdisjoint(key)
+        ]
+    excluded = "" if plan.drops else plan.separator
+    excluded += "".join(_common_characters(failing))
+    if len(steps) > _MOST_STEPS:
+        raise ConversionError(_UNSUPPORTED)
+    return Normalization(tuple(steps), excluded=excluded)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """The data from which the steps are built.
+
+    Attributes:
+        rules: the table.
+        joined: its keys of several characters.
+        separator: the character that ends units.
+        composed: single characters and their NFKC in the library, if the table has keys of several characters.
+        stand_ins: character that NFKC must not change → the character that replaces it meanwhile.
+        units: a regular expression that matches at the ends of units.
+    """
+
+    rules: Mapping[str, str]
+    joined: Sequence[str]
+    separator: str
+    composed: Mapping[str, str]
+    stand_ins: Mapping[str, str]
+    units: str
+
+    @property
+    def drops(self) -> bool:
+        """Whether the table itself removes separators."""
+        return self.rules.get(self.separator) == ""
+
+    def steps(self, charsmap: bytes, *, patched: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
+        """Return the normalizers; `patched` maps keys that the library does not compose to their replacements."""
+        firsts = {key[0] for key in self.joined}
+        later = {
+            character: self.rules[character]
+            for character in firsts - set(self.composed)
+            if character in self.rules
+        }
+        stand_ins = self.stand_ins.items()
+        return [
+            *(replaced({"String": stand_in}, self.separator) for _, stand_in in stand_ins),
+            *(replaced({"String": character}, stand_in) for character, stand_in in stand_ins),
+            replaced({"Regex": self.units}, self.separator),
+            *(
+                replaced({"String": key}, (patched or {})[key])
+                for key in sorted(patched or {}, key=lambda key: (-len(key), key))
+            ),
+            *_replacements(later),
+            *([{"type": "NFKC"}] if self.joined else []),
+            *(replaced({"String": stand_in}, character) for character, stand_in in stand_ins),
+            {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(charsmap).decode()},
+            *([] if self.drops else [replaced({"String": self.separator}, "")]),
+        ]
 
 
 def _entries(array: bytes) -> Iterator[tuple[bytes, int]]:
@@ -63,3 +176,156 @@ def _entries(array: bytes) -> Iterator[tuple[bytes, int]]:
         if numbers[place] & _HAS_LEAF:
             yield key, numbers[base] & _VALUE
         pending += [(child, key + bytes([labels[child]])) for child in children.get(base, ()) if child]
+
+
+def _plan(rules: Mapping[str, str]) -> _Plan:
+    joined = [key for key in rules if len(key) > 1]
+    in_keys = {character for key in joined for character in key}
+    if " " in rules or "\n" in in_keys or " " in in_keys:
+        raise ConversionError("its normalization table changes spaces")
+    dropped = [
+        character for character in _CONTROLS if rules.get(character) == "" and character not in in_keys
+    ]
+    separator = dropped.pop(0) if dropped else SEPARATOR
+    composed = _composed() if joined else {}
+    kept = [character for character in composed if character not in rules]
+    if len(kept) > len(dropped) or in_keys.intersection([*kept, separator]) or rules.get(separator):
+        raise ConversionError(_UNSUPPORTED)
+    stand_ins = dict(zip(kept, dropped, strict=False))
+    return _Plan(rules, joined, separator, composed, stand_ins, units=_units(joined))
+
+
+def _replacements(values: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """Yield steps that map characters of keys which the library's Unicode version does not know."""
+    by_value: dict[str, list[str]] = {}
+    for character in sorted(values):
+        by_value.setdefault(values[character], []).append(character)
+    return (replaced({"Regex": _character_class(group)}, value) for value, group in by_value.items())
+
+
+@cache
+def _composed() -> Mapping[str, str]:
+    """Return each character that the library's NFKC changes, with its result."""
+    from tokenizers.normalizers import NFKC
+
+    # U+0001 joins with nothing, and NFKC does not change it.
+    characters = [chr(code) for code in range(2, 0x110000) if not 0xD800 <= code < 0xE000]
+    normalized = NFKC().normalize_str("\1".join(characters)).split("\1")
+    return {
+        character: result
+        for character, result in zip(characters, normalized, strict=True)
+        if character != result
+    }
+
+
+def _failing(steps: Sequence[Mapping[str, Any]], rules: Mapping[str, str], texts: Sequence[str]) -> list[str]:
+    """Return the keys and characters that the library normalizes differently; many are tried in one text."""
+    import orjson
+    from tokenizers import Tokenizer
+
+    document = {
+        "version": "1.0",
+        "added_tokens": [],
+        "normalizer": {"type": "Sequence", "normalizers": list(steps)},
+        "model": {"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0]]},
+    }
+    normalizer = Tokenizer.from_str(orjson.dumps(document).decode()).normalizer
+    between = rules.get("\n", "\n")
+    failing: list[str] = []
+    for start in range(0, len(texts), _AT_ONCE):
+        some = texts[start : start + _AT_ONCE]
+        if normalizer.normalize_str("\n".join(some)) != between.join(rules.get(text, text) for text in some):
+            failing += [text for text in some if normalizer.normalize_str(text) != rules.get(text, text)]
+    return failing
+
+
+def _common_characters(failing: Sequence[str]) -> list[str]:
+    """Return a few characters such that every failing key contains one. Raises `ConversionError` if there are none."""
+    chosen: list[str] = []
+    left = list(failing)
+    while left:
+        counts = Counter(character for key in left for character in set(key) if len(key) > 1)
+        if len(chosen) == _MOST_EXCLUDED or not counts:
+            raise ConversionError(f"{_UNSUPPORTED}: {left[0]!a}")
+        chosen.append(max(counts, key=lambda character: (counts[character], character)))
+        left = [key for key in left if chosen[-1] not in key]
+    return chosen
+
+
+# --- the regular expression of units ----------------------------------------------------------
+
+
+def _units(joined: Sequence[str]) -> str:
+    r"""Match the ends of units (a key of several characters, or a character); between ASCII characters none is needed.
+
+    >>> print(_units(["e\u0301"]).partition("|")[0])
+    (?>(?=[\x{0}-\x{10FFFF}]\x{301})\x{65}\x{301}
+    """
+    others = r"[^\x{0}-\x{7F}]|\r|[\x{0}-\x{7F}](?=[^\x{0}-\x{7F}])"
+    if not joined:
+        return rf"(?>{others})\K"
+    seconds = _character_class({key[1] for key in joined})
+    return rf"(?>(?=[\x{{0}}-\x{{10FFFF}}]{seconds}){_Trie(joined).expression()}|{others})\K"
+
+
+_END: dict[str, Any] = {}
+_LEAF = {"": _END}
+
+
+class _Trie:
+    """The minimal automaton of the keys: nodes with equal continuations are merged."""
+
+    def __init__(self, keys: Iterable[str]) -> None:
+        root: dict[str, Any] = {}
+        for key in keys:
+            node = root
+            for character in key:
+                node = node.setdefault(character, {})
+            node[""] = _END
+        self._numbers: dict[tuple[bool, tuple[tuple[int, str], ...]], int] = {}
+        self._root = self._number(root)
+        self._nodes = {number: node for node, number in self._numbers.items()}
+        self._expressions: dict[int, str] = {}
+
+    def expression(self) -> str:
+        """Return a regular expression that matches the longest key."""
+        return self._expression(self._root)
+
+    def _number(self, node: Mapping[str, Any]) -> int:
+        if node == _LEAF:  # the case of nearly all nodes
+            return self._numbers.setdefault((True, ()), len(self._numbers))
+        groups: dict[int, str] = {}
+        for character in sorted(node):
+            if character:
+                child = self._number(node[character])
+                groups[child] = groups.get(child, "") + character
+        return self._numbers.setdefault(("" in node, tuple(sorted(groups.items()))), len(self._numbers))
+
+    def _expression(self, number: int) -> str:
+        if number not in self._expressions:
+            may_end, groups = self._nodes[number]
+            parts = [_character_class(characters) + self._expression(child) for child, characters in groups]
+            several = f"(?:{'|'.join(parts)})" if len(parts) > 1 or (parts and may_end) else "".join(parts)
+            self._expressions[number] = several + ("?" if may_end and parts else "")
+        return self._expressions[number]
+
+
+def _character_class(characters: Iterable[str]) -> str:
+    r"""Return a class of characters, with ranges.
+
+    >>> _character_class("cab"), _character_class("a")
+    ('[\\x{61}-\\x{63}]', '\\x{61}')
+    """
+    codes = sorted(map(ord, characters))
+    starts = [code for place, code in enumerate(codes) if not place or codes[place - 1] != code - 1]
+    stops = [code for place, code in enumerate(codes) if codes[place + 1 : place + 2] != [code + 1]]
+    ranges = [
+        rf"\x{{{start:X}}}" + (rf"-\x{{{stop:X}}}" if stop > start else "")
+        for start, stop in zip(starts, stops, strict=True)
+    ]
+    return ranges[0] if len(codes) == 1 else f"[{''.join(ranges)}]"
+
+
+def replaced(pattern: Mapping[str, str], content: str) -> dict[str, Any]:
+    """Return the normalizer that replaces a pattern."""
+    return {"type": "Replace", "pattern": dict(pattern), "content": content}

@@ -6,7 +6,7 @@ What is expressed differently:
 - a BPE with scores becomes a list of merges (see `ranked_merges`);
 - `tokenizers` matches every piece of a Unigram vocabulary in a text, even control symbols: texts that spell one are
   split inside it, at a position that no piece crosses;
-- a normalization table becomes several normalizers, as the library applies it differently (see `charsmap_json`).
+- a normalization table becomes several normalizers, as the library applies it differently (see `charsmap`).
 
 A difference that remains: the library adds scores in double precision, SentencePiece in single precision. Unless
 `unigram_scores` proves that no sum is rounded, some texts may have other ids.
@@ -23,7 +23,7 @@ from tokbench.errors import ConversionError
 from tokbench.formats.json_files import dump_json
 from tokbench.formats.post_processors import dump_post_processing
 from tokbench.formats.ranked_merges import last_pair
-from tokbench.formats.sentencepiece.charsmap_json import normalization_of, replaced
+from tokbench.formats.sentencepiece.charsmap import normalization_of, replaced
 from tokbench.formats.sentencepiece.model import SPACE, ModelType
 from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.formats.tokenizer_config.fields import AddedToken

@@ -12,11 +12,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tokbench.core.descriptions import TokenFlags
 from tokbench.core.post_processing import NOTHING
 from tokbench.core.token_table import MergeTable, TokenTable
 from tokbench.errors import ModelFormatError, StoreError
+from tokbench.formats.post_processors import UnknownPostProcessingError, parse_post_processing
 from tokbench.formats.tokbin import layout
-from tokbench.formats.tokbin.input import parse_input
 from tokbench.formats.tokbin.layout import Flag, Kind, Model, Section, Texts
 from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 from tokbench.formats.tokenizer_config.files import load_config
@@ -24,7 +25,7 @@ from tokbench.formats.tokenizer_config.files import load_config
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tokbench.core.descriptions import PostProcessing, TokenFlags
+    from tokbench.core.descriptions import PostProcessing
 
 _NO_ID = int(Kind.NONE)  # as access to an enumeration is slow
 _RESTORE = "the file is damaged: convert again, or restore it"
@@ -36,6 +37,7 @@ _NUMBERS: dict[Section, Any] = {  # their format characters for `memoryview.cast
     Section.SCORES: "f",
     Section.MERGES: "I",
 }
+_FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
 
 
 class _Place(NamedTuple):
@@ -158,7 +160,7 @@ class TokbinFile:
         if Section.INPUT not in self._places:
             return {}, NOTHING
         try:
-            flags, post_processing = parse_input(self._section(Section.INPUT))
+            flags, post_processing = _parse_input(self._section(Section.INPUT))
         except ValueError as error:
             raise self._wrong("a section of what a model gets", str(error)) from None
         if not flags.keys() <= self.special_tokens.keys():
@@ -357,3 +359,29 @@ class TokbinFile:
 
     def _wrong(self, expected: str, found: str, *, hint: str = _RESTORE) -> ModelFormatError:
         return ModelFormatError(self.path, expected, found, hint=hint)
+
+
+def _parse_input(data: bytes) -> tuple[dict[str, TokenFlags], PostProcessing]:
+    """Parse the section of what a model gets. Raises `ValueError` for an invalid one."""
+    import orjson
+
+    document = orjson.loads(data)
+    if not isinstance(document, dict):
+        raise ValueError("it is not an object")
+    try:
+        post_processing = parse_post_processing(document)
+    except UnknownPostProcessingError as error:
+        raise ValueError(str(error)) from None
+    added = document.get("added_tokens")
+    if not isinstance(added, list):
+        raise ValueError("added_tokens is not a list")
+    return dict(map(_flagged_token, added)), post_processing
+
+
+def _flagged_token(value: Any) -> tuple[str, TokenFlags]:
+    if not isinstance(value, dict) or value.keys() != {"content", *_FLAGS}:
+        raise ValueError("an added token has missing or unknown fields")
+    flags = {name: value[name] for name in _FLAGS}
+    if not isinstance(value["content"], str) or not all(isinstance(flag, bool) for flag in flags.values()):
+        raise ValueError("an added token has fields of the wrong type")
+    return value["content"], TokenFlags(**flags)

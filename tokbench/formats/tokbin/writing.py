@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import zlib
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from tokbench.core.post_processing import NOTHING
 from tokbench.errors import ConversionError
+from tokbench.formats.post_processors import dump_post_processing
 from tokbench.formats.tokbin import layout
-from tokbench.formats.tokbin.input import dump_input
 from tokbench.formats.tokbin.layout import Flag, Kind, Model, Section, Texts
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ def _sections(contents: TokbinContents) -> dict[Section, bytes]:
         Section.MERGES: np.asarray(contents.merges, dtype="<u4").tobytes(),
         Section.CONFIG: contents.config,
         Section.PAYLOAD: zlib.compress(contents.payload, _COMPRESSION_LEVEL) if contents.payload else b"",
-        Section.INPUT: dump_input(contents.token_flags, contents.post_processing),
+        Section.INPUT: _dump_input(contents.token_flags, contents.post_processing),
     }
 
 
@@ -185,3 +185,10 @@ def _dump_text(text: str | None) -> bytes:
         return layout.LENGTH.pack(layout.NO_TEXT)
     data = text.encode()
     return layout.LENGTH.pack(len(data)) + data
+
+
+def _dump_input(token_flags: Mapping[str, TokenFlags], post_processing: PostProcessing) -> bytes:
+    import orjson
+
+    added = [{"content": text, **asdict(flags)} for text, flags in token_flags.items()]
+    return orjson.dumps({**dump_post_processing(post_processing), "added_tokens": added})

@@ -16,16 +16,20 @@ import tempfile
 import threading
 import time
 from contextlib import suppress
+from dataclasses import replace
 from typing import IO, TYPE_CHECKING
 
 from tokbench.core.interfaces import TrainingRecord
 from tokbench.core.progress import reading_of
 from tokbench.core.python_processes import module_environment
-from tokbench.core.training import fitted_size, no_text, refuse_one_text
+from tokbench.core.training import early_end, fitted_size, identity_of, no_text, refuse_one_text
 from tokbench.errors import BackendUnavailableError, TrainingError
+from tokbench.formats.sentencepiece.model import ModelType, parse_model
+from tokbench.formats.sentencepiece.pieces import PieceType
+from tokbench.formats.sentencepiece.unigram_scores import with_rounded_scores
 from tokbench.libraries.sentencepiece.config import NUM_BYTES, UnigramConfig
+from tokbench.libraries.sentencepiece.models import open_model
 from tokbench.libraries.sentencepiece.tokenizer import library
-from tokbench.libraries.sentencepiece.trained import trained_tokenizer
 from tokbench.libraries.sentencepiece.training_lines import Lines, drawn
 from tokbench.libraries.sentencepiece.training_progress import AddedPieces, PruningRounds
 from tokbench.libraries.sentencepiece.worker import FAILED
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from tokbench.core.progress import Progress
+    from tokbench.formats.sentencepiece.model import SentencePieceFile
     from tokbench.libraries.sentencepiece.config import SentencePieceConfig
     from tokbench.libraries.sentencepiece.tokenizer import SentencePieceTokenizer
 
@@ -96,6 +101,65 @@ def train(
             notes=lines.notes_with_draw(config.input_sentence_size),
         ),
     )
+
+
+def trained_tokenizer(
+    proto: bytes,
+    *,
+    config: SentencePieceConfig,
+    backend: str,
+    documents: Iterable[str] | None,
+    wanted: int,
+    record: TrainingRecord,
+) -> SentencePieceTokenizer:
+    """Return the tokenizer of a model that was just trained.
+
+    Args:
+        proto: the serialized model.
+        config: the training options.
+        backend: the name of the backend that loads the saved tokenizer.
+        documents: the training documents; None if they are not known.
+        wanted: the requested vocabulary size.
+        record: the record of the trainer; the learned tokens and an early end are added to it.
+
+    Raises:
+        BackendUnavailableError: the library is not installed.
+    """
+    if isinstance(config, UnigramConfig) and config.round_scores:
+        proto = with_rounded_scores(proto)
+    model = parse_model(proto, path="the trained model")
+    learned, unit = _learned_pieces(model)
+    return open_model(
+        proto,
+        name=f"{backend}-{len(model.pieces)}",
+        backend=backend,
+        path="the trained model",
+        model=model,
+        config=config.as_saved(),
+        identify_text=identity_of(documents),
+        training=replace(
+            record,
+            learned_ids=learned,
+            learned_unit=unit,
+            requested_vocab_size=config.vocab_size,
+            stopped_early=early_end(
+                f"the text gives no more {unit}", learned=len(model.pieces), wanted=wanted
+            ),
+        ),
+    )
+
+
+def _learned_pieces(model: SentencePieceFile) -> tuple[range, str]:
+    """Return the ids of the learned tokens and their unit: BPE's merges, or Unigram's pieces including characters."""
+    normal = [id for id, piece in enumerate(model.pieces) if piece.type is PieceType.NORMAL]
+    if not normal:
+        return range(0), "pieces"
+    first, end = normal[0], len(model.pieces)
+    if model.model_type is not ModelType.BPE:
+        return range(first, end), "pieces"
+    while end > first and len(model.pieces[end - 1].text) == 1:
+        end -= 1
+    return range(first, end), "merges"
 
 
 # --- the text ---------------------------------------------------------------------------------
