@@ -10,7 +10,7 @@ import pytest
 
 import tokbench
 from tokbench import SpecialPolicy
-from tokbench.errors import ConfigError
+from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.formats.tokenizer_json import to_byte_level
 from tokbench.opening.gguf.pretokenizers import known_names
 from tokbench.opening.open import open_found
@@ -320,3 +320,26 @@ def test_gguf_spells_a_bracket_inside_a_word_without_its_prefix(tmp_path: Path) 
     tokens = [b"[PAD]", b"[UNK]", "▁[".encode(), b"[", b"]", "▁low".encode()]
     path = gguf(tmp_path, {"model": b"bert", "tokens": tokens, "token_type": [3, 3, 1, 1, 1, 1]})
     assert tokbench.load(path).encode("low [") == [5, 2]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"precompiled_charsmap": [1.5]}, "a normalization table of bytes"),
+        ({"precompiled_charsmap": [b"a"]}, "a normalization table of bytes"),
+        ({"precompiled_charsmap": 7}, "a normalization table of bytes"),
+        ({"scores": [b"a"] * 261}, "261 scores"),
+        ({"scores": [b"a"]}, "261 scores"),
+        ({"token_type": [float(kind) for kind in (2, 3, 3, *[6] * 256, 1, 1)]}, "261 token types"),
+    ],
+)
+def test_metadata_of_other_types_is_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    pieces = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), "▁", "a"]
+    fields = {
+        "model": b"llama",
+        "tokens": [piece.encode() for piece in pieces],
+        "scores": [0.0] * len(pieces),
+        "token_type": [2, 3, 3, *[6] * 256, 1, 1],
+    }
+    with pytest.raises(ModelFormatError, match=message):
+        tokbench.load(gguf(tmp_path, fields | changes))

@@ -175,15 +175,19 @@ def _open_sentencepiece(fields: Mapping[str, Any], *, source: Source, request: O
     scores = fields.get("scores")
     if not isinstance(scores, list) or len(scores) != len(pieces):
         raise ModelFormatError(path, f"{len(pieces):,} scores", "another number")
-    proto = bytearray()
-    for piece, score, kind in zip(pieces, scores, types, strict=True):
-        message = length_field(1, piece) + float_field(2, score) + varint_field(3, kind)
-        proto += length_field(1, message)
+    try:
+        messages = [
+            length_field(1, piece) + float_field(2, score) + varint_field(3, kind)
+            for piece, score, kind in zip(pieces, scores, types, strict=True)
+        ]
+    except (OverflowError, struct.error):
+        raise ModelFormatError(path, f"{len(pieces):,} scores in single precision", "other values") from None
     is_unigram = _text(fields["model"], path) == "t5"
-    proto += dump_model(
-        [], trainer=_trainer(fields, types, is_unigram=is_unigram), normalizer=_normalizer(fields)
+    options = dump_model(
+        [], trainer=_trainer(fields, types, is_unigram=is_unigram), normalizer=_normalizer(fields, path)
     )
-    return open_pieces(bytes(proto), source=source, request=request)
+    proto = b"".join(length_field(1, message) for message in messages) + options
+    return open_pieces(proto, source=source, request=request)
 
 
 def _trainer(fields: Mapping[str, Any], types: Sequence[int], *, is_unigram: bool) -> dict[str, int]:
@@ -197,9 +201,11 @@ def _trainer(fields: Mapping[str, Any], types: Sequence[int], *, is_unigram: boo
     return options
 
 
-def _normalizer(fields: Mapping[str, Any]) -> dict[str, Any]:
-    charsmap = fields.get("precompiled_charsmap", [])
-    table = struct.pack(f"{len(charsmap)}b", *(value if value < 128 else value - 256 for value in charsmap))
+def _normalizer(fields: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    try:
+        table = bytes(value & 0xFF for value in fields.get("precompiled_charsmap", []))
+    except TypeError:
+        raise ModelFormatError(path, "a normalization table of bytes", "other values") from None
     return {
         "name": "" if table else "identity",
         **({"precompiled_charsmap": table} if table else {}),
@@ -218,7 +224,8 @@ def _token_types(fields: Mapping[str, Any], path: Path) -> list[int]:
     tokens = _strings(fields, "tokens", path)
     types = fields.get("token_type", [int(PieceType.NORMAL)] * len(tokens))
     known = {int(kind) for kind in PieceType}
-    if not isinstance(types, list) or len(types) != len(tokens) or not known.issuperset(types):
+    is_valid = isinstance(types, list) and set(map(type, types)) == {int} and known.issuperset(types)
+    if not is_valid or len(types) != len(tokens):
         raise ModelFormatError(path, f"{len(tokens):,} token types from 1 to 6", "different ones")
     special = dict.fromkeys(_CONTROLS, int(PieceType.CONTROL))
     if not _BESIDE_AN_ORDINARY_END.isdisjoint(tokens):
