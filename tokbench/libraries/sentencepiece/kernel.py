@@ -55,7 +55,7 @@ class LateEncoder:
 
     def _build(self) -> None:
         try:
-            self._built = new_encoder(self._model)
+            self._built = _kernel_of(self._model).new_encoder(self._model)
         except ValueError:
             self._characters_left = sys.maxsize
 
@@ -97,16 +97,6 @@ def kernel_or_reason(model: SentencePieceFile) -> tuple[str, str]:
     if os.environ.get("TOKBENCH_KERNEL") == "python":
         return "python", ""
     return ("native", "") if is_installed(kernel.COMPILED) else ("", "the compiled kernel is not installed")
-
-
-def new_encoder(model: SentencePieceFile) -> KernelEncoder:
-    """Build the encoder of a model that a kernel supports.
-
-    Raises:
-        ValueError: the normalization table is damaged, or a piece occurs twice.
-        BackendUnavailableError: the compiled module is required and not installed.
-    """
-    return _kernel_of(model).new_encoder(model)
 
 
 class _ModelKernel(Protocol):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokbench.opening.splitting.character_sets import NUM_CODE_POINTS, UnknownPatternError, members_of
+from tokbench.core.character_agreement import NUM_CODE_POINTS
+from tokbench.opening.splitting.character_sets import UnknownPatternError, members_of
 from tokbench.opening.splitting.syntax import Ahead, Characters, Group, LineEnd, parsed
 
 if TYPE_CHECKING:
