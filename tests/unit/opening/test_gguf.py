@@ -11,6 +11,7 @@ import pytest
 import tokbench
 from tokbench import SpecialPolicy
 from tokbench.errors import ConfigError, ModelFormatError
+from tokbench.formats.sentencepiece.pieces import BYTE_PIECES
 from tokbench.formats.tokenizer_json import to_byte_level
 from tokbench.opening.gguf.pretokenizers import known_names
 from tokbench.opening.open import open_found
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 BYTES = [bytes([byte]) for byte in range(256)]
 TOKENS = [*BYTES, b"lo", b"low", b" low"]
+PIECES = ["<unk>", "<s>", "</s>", *BYTE_PIECES]
 
 
 def opened(path: Path, **options: Any) -> Opened:
@@ -194,7 +196,7 @@ def test_gguf_with_an_unknown_pre_tokenizer_requires_a_pattern(tmp_path: Path) -
 def test_gguf_of_gemma_4_merges_characters_and_has_an_ordinary_eos(
     tmp_path: Path, named: dict[str, bytes]
 ) -> None:
-    pieces = ["<unk>", "<eos>", "</s>", "<|tool_response>", *(f"<0x{byte:02X}>" for byte in range(256))]
+    pieces = ["<unk>", "<eos>", "</s>", "<|tool_response>", *BYTE_PIECES]
     pieces += ["▁", "l", "o", "w", "\n", "lo", "low", "▁low", "\n\n", "<", "/", "s", ">", "</", "s>", "<b>"]
     merges = ["l o", "lo w", "▁ low", "\n \n", "< /", "s >", "</ s>"]
     fields = {
@@ -243,19 +245,7 @@ def test_gguf_of_bert_normalizes_as_its_metadata_says(
 
 
 def test_gguf_of_a_sentencepiece_model_opens(tmp_path: Path) -> None:
-    pieces = [
-        "<unk>",
-        "<s>",
-        "</s>",
-        *(f"<0x{byte:02X}>" for byte in range(256)),
-        "▁",
-        "l",
-        "o",
-        "w",
-        "lo",
-        "low",
-        "▁low",
-    ]
+    pieces = [*PIECES, "▁", "l", "o", "w", "lo", "low", "▁low"]
     path = gguf(
         tmp_path,
         {
@@ -276,17 +266,7 @@ def test_gguf_of_a_sentencepiece_model_opens(tmp_path: Path) -> None:
 
 def test_gguf_of_sentencepiece_with_padding_entries_opens(tmp_path: Path) -> None:
     """As in Phi-3's file, <unk> is a control piece and the tokens that pad the vocabulary have the type unknown."""
-    pieces = [
-        "<unk>",
-        "<s>",
-        "</s>",
-        *(f"<0x{byte:02X}>" for byte in range(256)),
-        "▁",
-        "a",
-        "▁a",
-        "[PAD1]",
-        "[PAD2]",
-    ]
+    pieces = [*PIECES, "▁", "a", "▁a", "[PAD1]", "[PAD2]"]
     path = gguf(
         tmp_path,
         {
@@ -334,7 +314,7 @@ def test_gguf_spells_a_bracket_inside_a_word_without_its_prefix(tmp_path: Path) 
     ],
 )
 def test_metadata_of_other_types_is_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
-    pieces = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), "▁", "a"]
+    pieces = [*PIECES, "▁", "a"]
     fields = {
         "model": b"llama",
         "tokens": [piece.encode() for piece in pieces],
