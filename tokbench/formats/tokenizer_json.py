@@ -283,10 +283,6 @@ def _merged_pieces(
 
 
 def _normalizer(normalization: str | None) -> dict[str, str] | None:
-    match normalization:
-        case None:
-            return None
-        case "nfc":
-            return {"type": "NFC"}
-        case _:
-            raise ConversionError(f"the normalization {normalization!r} is unknown")
+    if normalization not in (None, "nfc"):
+        raise ConversionError(f"the normalization {normalization!r} is unknown")
+    return {"type": "NFC"} if normalization == "nfc" else None

@@ -58,7 +58,9 @@ def read_head(path: Path, size: int = _HEAD_BYTES) -> bytes:
     """
     head = _read_head(path, size)
     compression = _compression_in(head)
-    head = head if compression is None else _unpacked_head(path, compression, size=size)
+    if compression is not None:
+        with closing(_blocks(path, compression)) as blocks:
+            head = next(blocks, b"")[:size]
     _refuse_placeholder(path, head)
     return head
 
@@ -135,12 +137,6 @@ def _unpacked(path: Path, compression: Compression, *, limit: int) -> bytes:
             if len(data) > limit:
                 raise ModelFormatError(path, f"at most {limit:,} bytes of vocabulary", "more after unpacking")
     return bytes(data)
-
-
-def _unpacked_head(path: Path, compression: Compression, *, size: int) -> bytes:
-    """Return the first bytes of a file's decompressed contents. Raises as `_unpacked`."""
-    with closing(_blocks(path, compression)) as blocks:
-        return next(blocks, b"")[:size]
 
 
 def _blocks(path: Path, compression: Compression) -> Generator[bytes, None, None]:

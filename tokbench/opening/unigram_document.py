@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -61,6 +61,7 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
     ) -> None:
         super().__init__(document, name=name, backend="unigram", source=source)
         self._missing = _ENOUGH_TEXT
+        self._seen_ends: dict[str, bool] = {}
         self.left_because = "" if engine == "auto" else "asked for"
         if not self.left_because and (
             os.environ.get("TOKBENCH_KERNEL") == "python" or not is_installed(COMPILED)
@@ -183,7 +184,7 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
             return True
         text = self.without_last_spaces(text)
         ends = self._ends_alike or not text or not self._ends_in_space(text[-1])
-        return ends and not any(character in text for character in self._boundaries.ascii)
+        return ends and not any(character in text for character in self._ascii_boundaries)
 
     @cached_property
     def _agreement(self) -> UnicodeAgreement:
@@ -216,17 +217,13 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
         return self._seen_ends[character]
 
     @cached_property
-    def _seen_ends(self) -> dict[str, bool]:
-        return {}
+    def _boundaries(self) -> str:
+        """White space that the table does not replace by spaces: it ends words for the kernel, not for the document."""
+        return "".join(character for character in sorted(WHITE_SPACE) if self._replaced(character).strip(" "))
 
     @cached_property
-    def _boundaries(self) -> _Boundaries:
-        """White space that the table does not replace by spaces, and ▁."""
-        others = [character for character in sorted(WHITE_SPACE) if self._replaced(character).strip(" ")]
-        return _Boundaries(
-            ascii=tuple(filter(str.isascii, others)),
-            others=tuple(ord(character) for character in (*others, SPACE) if not character.isascii()),
-        )
+    def _ascii_boundaries(self) -> str:
+        return "".join(filter(str.isascii, self._boundaries))
 
     @cached_property
     def encoder(self) -> CompiledEncoder | None:
@@ -250,10 +247,10 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
         described = self.described
         joins = joining()
         if described.only_spaces:
-            if not {"\t", "\n", "\r", " "}.isdisjoint(self._boundaries.ascii):
+            if not {"\t", "\n", "\r", " "}.isdisjoint(self._ascii_boundaries):
                 return None
             joins = joins.copy()
-            joins[list(self._boundaries.others)] = 2
+            joins[[ord(character) for character in self._boundaries + SPACE if not character.isascii()]] = 2
         pieces = {**described.pieces, **described.special_pieces} if specials else described.pieces
         try:
             return CompiledEncoder(
@@ -293,18 +290,6 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
         read = orjson.loads(self._engines.plain.to_str())["model"]["vocab"]
         return [score for _, score in read]
-
-
-class _Boundaries(NamedTuple):
-    """Characters that end a word either for the kernel or for the document, but not for both.
-
-    Attributes:
-        ascii: the ASCII characters.
-        others: the code points of all other characters.
-    """
-
-    ascii: tuple[str, ...]
-    others: tuple[int, ...]
 
 
 class _LazyEncoder:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING, TypeVar
 
 from tokbench.core.tokens import Span
@@ -227,10 +228,8 @@ def _words(text: str) -> list[str]:
 
 def _changes(text: str, normalized: str, places: Sequence[int]) -> tuple[Change, ...]:
     """Return what normalization changed, except for spaces that became ▁."""
-
-    def aligned() -> Iterator[Aligned]:
-        for number, character in enumerate(normalized):
-            start, stop = places[number], places[number + 1]
-            yield Aligned(character, Span(start, max(start, stop)))
-
-    return changes_of(text, aligned(), same=lambda before, after: before.replace(" ", SPACE) == after)
+    aligned = (
+        Aligned(character, Span(start, max(start, stop)))
+        for character, (start, stop) in zip(normalized, pairwise(places), strict=True)
+    )
+    return changes_of(text, aligned, same=lambda before, after: before.replace(" ", SPACE) == after)

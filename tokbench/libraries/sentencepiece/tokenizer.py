@@ -269,7 +269,13 @@ class SentencePieceTokenizer(EncodesOrdinaryBatches):
         A control symbol decodes to its text, and a new text begins after it. If the model has a denormalizer,
         it rewrites each such text.
         """
-        parts = self._stripped(ids)
+        parts = without_prefixes(
+            self._pieces_of(ids),
+            ids,
+            specials=self._special_bytes,
+            strippable=self._strippable,
+            normalizer=self.model.normalizer,
+        )
         if self._denormalizer is None:
             return b"".join(parts)
         texts: list[bytes] = []
@@ -279,16 +285,6 @@ class SentencePieceTokenizer(EncodesOrdinaryBatches):
             text = b"".join(part for _, part in run)
             texts.append(text if is_special else self._denormalizer.apply(text))
         return b"".join(texts)
-
-    def _stripped(self, ids: Sequence[int]) -> list[bytes]:
-        """Return the bytes of each id, without the dummy prefix of each text."""
-        return without_prefixes(
-            self._pieces_of(ids),
-            ids,
-            specials=self._special_bytes,
-            strippable=self._strippable,
-            normalizer=self.model.normalizer,
-        )
 
     @cached_property
     def _denormalizer(self) -> Denormalizer | None:

@@ -70,7 +70,6 @@ def program_of_text(text: str, sets: CharacterSets) -> Program:
 
 
 _WITH_TWO_SUCCESSORS = (Kind.EITHER, Kind.AHEAD, Kind.NOT_AHEAD)
-"""The operations with two successors."""
 
 
 class _Assembler:
