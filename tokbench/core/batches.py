@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tokbench.core.argument_types import whole_ids
 from tokbench.core.capabilities import KnowsPostProcessing
 from tokbench.core.encoded import Encoded, EqualArrays
 from tokbench.core.post_processing import NOTHING, parts_of, template_size
@@ -290,8 +291,6 @@ def pad_ids(tokenizer: Tokenizer) -> tuple[int, int]:
 
 def rows_of_ids(batch: Encoded | Iterable[Iterable[SupportsIndex]]) -> list[InputRow]:
     """Return the ids of texts, from `encode_batch` or as lists, as rows. Raises `TextError` for anything else."""
-    from tokbench.core.argument_types import whole_ids
-
     if isinstance(batch, Encoded):
         lists = [batch[number].tolist() for number in range(len(batch))]
     else:

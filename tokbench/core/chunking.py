@@ -161,29 +161,27 @@ class _Cutter:
 
     def _chunk(self, start: int, position: int) -> Chunk | None:
         """Return the longest chunk that begins at `start` and extends past `position`; None where none fits."""
+
+        def chunk_to(stop: int) -> tuple[Chunk, int]:
+            text = self._data[start:stop].decode()
+            num_tokens = len(self._tokenizer.encode(text, special=self._plan.special))
+            chunk = Chunk(text, num_tokens + self._plan.added, start, stop, position - start)
+            return chunk, num_tokens - self._plan.max_tokens
+
         first = bisect_left(self._starts, start)
         room = self._plan.max_tokens
         while room > 0:
             stop = self._best_end(position, self._limit(first + room))
             if stop is None:
                 return None
-            text = self._data[start:stop].decode()
-            num_tokens = len(self._tokenizer.encode(text, special=self._plan.special))
-            if num_tokens <= self._plan.max_tokens:
-                return Chunk(text, num_tokens + self._plan.added, start, stop, position - start)
+            chunk, surplus = chunk_to(stop)
+            if surplus <= 0:
+                return chunk
             # By itself, the chunk has other tokens at its ends: retry with as many tokens fewer, and end at least one
             # earlier.
-            room = min(
-                room - (num_tokens - self._plan.max_tokens), bisect_left(self._starts, stop) - first - 1
-            )
-        stop = self._character_end(position)
-        text = self._data[start:stop].decode()
-        num_tokens = len(self._tokenizer.encode(text, special=self._plan.special))
-        return (
-            Chunk(text, num_tokens + self._plan.added, start, stop, position - start)
-            if num_tokens <= self._plan.max_tokens
-            else None
-        )
+            room = min(room - surplus, bisect_left(self._starts, stop) - first - 1)
+        chunk, surplus = chunk_to(self._character_end(position))
+        return chunk if surplus <= 0 else None
 
     def _limit(self, token: int) -> int:
         """Return the latest end of a chunk: the start of a token."""

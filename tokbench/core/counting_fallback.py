@@ -24,6 +24,9 @@ _WORD_BYTES = 160
 class PythonWords(ABC):
     """Words in a dictionary, read and added in bulk; see `tokbench.core.counted_words.WordCounter`."""
 
+    documents = 0
+    num_bytes = 0
+
     @property
     @abstractmethod
     def counts(self) -> Counter[str]:
@@ -36,6 +39,12 @@ class PythonWords(ABC):
     @abstractmethod
     def finish(self) -> None:
         """End the counting; nothing may be added afterwards."""
+
+    def add_totals(self, *, documents: int, num_bytes: int, pretokens: int) -> None:
+        """Add the totals of words that were counted elsewhere."""
+        del pretokens
+        self.documents += documents
+        self.num_bytes += num_bytes
 
     def drain(self) -> None:
         """Count all text that was received."""
@@ -104,19 +113,11 @@ class PythonDocumentCounter(PythonWords):
         self._source = -1
         self._source_documents = "file"
         self._source_bytes = bytearray()
-        self.documents = 0
-        self.num_bytes = 0
         self.invalid: tuple[int, int] | None = None
 
     @abstractmethod
     def count_document(self, text: str) -> None:
         """Count the words of a document that is not empty."""
-
-    def add_totals(self, *, documents: int, num_bytes: int, pretokens: int) -> None:
-        """Add the totals of words that were counted elsewhere."""
-        del pretokens
-        self.documents += documents
-        self.num_bytes += num_bytes
 
     def add_texts(self, texts: list[str]) -> None:
         """Add whole documents."""

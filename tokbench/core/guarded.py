@@ -25,13 +25,6 @@ _MOST_STRETCHES = 4096
 """The most trusted stretches whose tokens are cached: templates have few, unless they write times or numbers."""
 
 
-class CharRange(NamedTuple):
-    """A half-open range of characters of a text."""
-
-    start: int
-    stop: int
-
-
 class ControlToken(NamedTuple):
     """A control token in a text: characters `start` to `stop`, including the white space that it absorbs."""
 
@@ -115,7 +108,7 @@ class ControlTokenGuard:
             several that begin at the same character.
 
     >>> guard = ControlTokenGuard(["<|end|>"])
-    >>> guard.find("<|end|> a <|end|>", [CharRange(0, 7)])
+    >>> guard.find("<|end|> a <|end|>", [(0, 7)])
     ([(0, 7, '<|end|>')], [(10, 17, '<|end|>')])
     """
 

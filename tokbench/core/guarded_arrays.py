@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -63,20 +63,6 @@ class PartedTexts:
         counts[~is_control] = between.encoded.counts
         edges = offsets_of(sizes)
         firsts = edges[:-1] - np.repeat(edges[items[:-1]], np.diff(items))
-        return self._interleaved(
-            between, items=items, is_control=is_control, firsts=firsts, sizes=sizes, counts=counts
-        )
-
-    def _interleaved(
-        self,
-        between: EncodedSpans,
-        *,
-        items: NDArray[np.int64],
-        is_control: NDArray[np.bool_],
-        firsts: NDArray[np.int64],
-        sizes: NDArray[np.int64],
-        counts: NDArray[np.int64],
-    ) -> EncodedSpans:
         edges = offsets_of(counts)
         controls = edges[:-1][is_control]
         is_ordinary = np.ones(edges[-1], np.bool_)
@@ -142,17 +128,18 @@ class DisguisedTexts:
 
 
 def _originals_of(
-    places: NDArray[np.int64], edges: NDArray[np.int64], originals: NDArray[np.int64], *, side: str
+    places: NDArray[np.int64],
+    edges: NDArray[np.int64],
+    originals: NDArray[np.int64],
+    *,
+    side: Literal["left", "right"],
 ) -> NDArray[np.int64]:
     """Map offsets in a disguised text to the original text; `side` picks the part of an offset between two parts.
 
     >>> _originals_of(np.array([0, 3, 9, 10]), np.array([0, 3, 9, 11]), np.array([0, 3, 5, 7]), side="right").tolist()
     [0, 3, 5, 6]
     """
-    if side == "right":
-        part = np.searchsorted(edges[1:-1], places, side="right")
-    else:
-        part = np.searchsorted(edges[1:-1], places, side="left")
+    part = np.searchsorted(edges[1:-1], places, side=side)
     inside = originals[part] + np.minimum(places - edges[part], originals[part + 1] - originals[part])
     moved: NDArray[np.int64] = np.where(places == edges[part + 1], originals[part + 1], inside)
     return moved

@@ -125,7 +125,10 @@ def _truncate(texts: list[list[int]], truncation: Truncation) -> list[list[int]]
                 hint="the tokenizer's file truncates this text only",
             )
         kept[place] -= surplus
-    return [_truncate_ids(text, size, truncation.direction) for text, size in zip(texts, kept, strict=True)]
+    is_left = truncation.direction == "Left"
+    return [
+        text[len(text) - size :] if is_left else text[:size] for text, size in zip(texts, kept, strict=True)
+    ]
 
 
 def longest_first(sizes: Sequence[int], most: int) -> list[int]:
@@ -138,10 +141,6 @@ def longest_first(sizes: Sequence[int], most: int) -> list[int]:
         shorter = most // 2
         longer = shorter + most % 2
     return [longer, shorter] if sizes[0] > sizes[1] else [shorter, longer]
-
-
-def _truncate_ids(ids: list[int], size: int, direction: str) -> list[int]:
-    return ids[len(ids) - size :] if direction == "Left" else ids[:size]
 
 
 def _pad(written: ModelInput, padding: Padding) -> ModelInput:

@@ -12,10 +12,7 @@ def module_environment() -> dict[str, str]:
     >>> module_environment().keys() >= os.environ.keys()
     True
     """
-    return {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path)),
-    }  # "" is the current folder
+    return os.environ | {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}  # "" is this folder
 
 
 def limit_memory(num_bytes: int) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tokbench.core.base import utf8
 from tokbench.core.documents import ByteDocuments
@@ -28,6 +29,11 @@ DEFAULT_WORDS = 32_768
 
 _SMALLEST = 512
 _WORDS_PER_TOKEN = 8
+
+
+def threads_of(config: Any) -> int:
+    """Return the number of threads that a backend's configuration asks for, by default one per processor."""
+    return config.threads or os.cpu_count() or 1
 
 
 def refuse_one_text(documents: object) -> None:

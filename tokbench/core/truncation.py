@@ -152,7 +152,10 @@ def input_windows(
         return
     kept = _kept_sizes(sizes, plan, room=plan.max_length - added)
     if not plan.overflow:
-        yield tuple(_kept_range(size, length, plan.side) for size, length in zip(sizes, kept, strict=True))
+        firsts = [
+            size - length if plan.side == "left" else 0 for size, length in zip(sizes, kept, strict=True)
+        ]
+        yield tuple(range(first, first + length) for first, length in zip(firsts, kept, strict=True))
         return
     lists = [
         text_windows(size, length=length, stride=plan.stride if length < size else 0, side=plan.side)
@@ -191,7 +194,3 @@ def _kept_sizes(sizes: Sequence[int], plan: TruncationPlan, *, room: int) -> lis
             hint="truncate to more tokens, or choose a smaller stride",
         )
     return kept
-
-
-def _kept_range(size: int, length: int, side: str) -> range:
-    return range(size - length, size) if side == "left" else range(length)

@@ -139,7 +139,7 @@ def check_counted(*counters: WordCounter, room: Room | None = None, hint: str | 
     room = room or merger_room()
     if (
         sum(counter.memory for counter in counters) < room.most
-    ):  # tables take more bytes than the merger takes units
+    ):  # tables take more bytes than the merger units
         return
     parts = (WordArrays(*counter.arrays(part, part + 1)) for counter in counters for part in range(PARTS))
     check_room(parts, room=room, hint=hint)

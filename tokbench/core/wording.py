@@ -17,18 +17,13 @@ _INVISIBLE = frozenset(
 """Fillers, joiners and variation selectors, which `str.isprintable` accepts."""
 
 
-def counted(number: int, noun: str, plural: str | None = None) -> str:
+def counted(number: int, noun: str) -> str:
     """Return a number with its noun, in the plural unless the number is one.
 
-    Args:
-        number: the number.
-        noun: the noun in the singular.
-        plural: the plural, where it is not the noun with an "s".
-
-    >>> counted(1, "byte"), counted(1200, "byte"), counted(0, "entry", "entries")
-    ('1 byte', '1,200 bytes', '0 entries')
+    >>> counted(1, "byte"), counted(1200, "byte")
+    ('1 byte', '1,200 bytes')
     """
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def is_or_are(number: int) -> str:

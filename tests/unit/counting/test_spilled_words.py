@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from tokbench.backends.bpe.merging_memory import merging_bytes
+from tokbench.backends.bpe.training import merging_bytes
 from tokbench.corpus import open_corpus
 from tokbench.counting import spill, spilled_words
 from tokbench.counting.spilled_words import PROCESS_BYTES

@@ -237,7 +237,7 @@ class WordTokenizer(FrequentTokenizer):
 
 def _words(text: str) -> Iterator[str]:
     parts = filter(None, _word_boundaries().split(text))
-    for is_word, group in groupby(parts, key=_is_word):
+    for is_word, group in groupby(parts, key=lambda part: _word_character().search(part) is not None):
         if is_word:
             yield from group
         else:
@@ -256,10 +256,6 @@ def _word_character() -> Any:
     import regex
 
     return regex.compile(r"\w")
-
-
-def _is_word(part: str) -> bool:
-    return _word_character().search(part) is not None
 
 
 _Tokenizer = TypeVar("_Tokenizer", bound=FrequentTokenizer)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +23,6 @@ if TYPE_CHECKING:
 
 _WITHOUT_CUTS = ("superwords", "none")
 """Patterns with which the pre-tokens of a line depend on the lines around it."""
-
-
-def threads_of(config: BpeConfig) -> int:
-    """Return the number of threads that a configuration asks for, by default one per processor."""
-    return config.threads or os.cpu_count() or 1
 
 
 @dataclass(frozen=True, slots=True)

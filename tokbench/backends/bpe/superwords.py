@@ -16,18 +16,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokbench.backends.bpe.counting import PretokenCounting, threads_of
+from tokbench.backends.bpe.counting import PretokenCounting
 from tokbench.backends.bpe.kernel import current_kernel
-from tokbench.backends.bpe.reference import (
-    EXCLUDED_IN_SUPERWORDS,
-    MOST_WORDS,
-    NUM_BYTES,
-    SUPERWORDS_PATTERN,
-)
+from tokbench.backends.bpe.reference import EXCLUDED_IN_SUPERWORDS, MOST_WORDS, NUM_BYTES, SUPERWORDS_PATTERN
 from tokbench.backends.bpe.training import merged
 from tokbench.core.counted_words import WordArrays
 from tokbench.core.documents import ByteDocuments
-from tokbench.core.training import batches, count_sources, identity_of, limits_reported, refuse_one_text
+from tokbench.core.training import (
+    batches,
+    count_sources,
+    identity_of,
+    limits_reported,
+    refuse_one_text,
+    threads_of,
+)
 from tokbench.core.word_input import check_counted, check_room, merger_room
 
 if TYPE_CHECKING:

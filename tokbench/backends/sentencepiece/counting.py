@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.backends.sentencepiece.kernel import current_kernel
 from tokbench.backends.sentencepiece.options import chosen_options
-from tokbench.core.base import utf8
 from tokbench.core.documents import ByteDocuments
 from tokbench.core.progress import reading_of
-from tokbench.core.training import batches, count_sources, limits_reported
+from tokbench.core.training import batches, count_sources, count_texts, limits_reported
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -19,11 +17,6 @@ if TYPE_CHECKING:
     from tokbench.backends.sentencepiece.kernel import WordCounter
     from tokbench.core.progress import Progress
     from tokbench.libraries.sentencepiece.config import SentencePieceConfig
-
-
-def threads_of(config: SentencePieceConfig) -> int:
-    """Return the number of threads that a configuration asks for, by default one per processor."""
-    return config.threads or os.cpu_count() or 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +60,7 @@ class LineWordCounting:
             count_sources(counter, documents, progress=progress, phase="reading")
             return
         for batch in batches(documents, progress=progress, phase="reading"):
-            _add_texts(counter, batch)
+            count_texts(counter, batch)
         with limits_reported():
             counter.finish()
         tell_all_read(counter.num_bytes, documents, progress=progress)
@@ -82,12 +75,3 @@ def tell_all_read(num_bytes: int, documents: object, *, progress: Progress) -> N
     """Report that all documents are read."""
     done, total = reading_of(documents)(num_bytes)
     progress("reading", total or done, total or done, "bytes")
-
-
-def _add_texts(counter: WordCounter, texts: list[str]) -> None:
-    try:
-        counter.add_texts(texts)
-    except UnicodeEncodeError:
-        for text in texts:
-            utf8(text)  # raises TextError with the position in the text
-        raise

@@ -38,7 +38,6 @@ class WordCounter(PythonWords):
         self._dummy_prefix, self._collapse, self._whole_lines = dummy_prefix, collapse, whole_lines
         self._finder = SpecialTokenFinder(special_tokens)
         self._counts: Counter[str] = Counter()
-        self.documents = self.num_bytes = 0
 
     @property
     def counts(self) -> Counter[str]:
@@ -48,12 +47,6 @@ class WordCounter(PythonWords):
     def add_counted(self, word: str, count: int) -> None:
         """Add occurrences of a word that the caller counted."""
         self.counts[word] += count
-
-    def add_totals(self, *, documents: int, num_bytes: int, pretokens: int) -> None:
-        """Add the totals of documents that the caller counted."""
-        del pretokens  # known from the counts
-        self.documents += documents
-        self.num_bytes += num_bytes
 
     @property
     def words(self) -> int:

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tokbench.core.counted_words import WordCounter as BulkCounter
-from tokbench.core.training import SourceCounter
+from tokbench.core.training import DocumentCounter
 from tokbench.native.kernel_choice import chosen_module
 
 if TYPE_CHECKING:
@@ -21,25 +21,11 @@ if TYPE_CHECKING:
 COMPILED = "tokbench.native._sentencepiece_training"
 
 
-class WordCounter(SourceCounter, BulkCounter, Protocol):
+class WordCounter(DocumentCounter, BulkCounter, Protocol):
     """A counter of the words of the lines of documents.
 
     A word includes the spaces before it and ends before the next space; it is not normalized.
     """
-
-    def add_texts(self, texts: list[str]) -> None:
-        """Add whole documents."""
-
-    def finish(self) -> None:
-        """End counting; nothing may be added afterwards."""
-
-    @property
-    def documents(self) -> int:
-        """The number of non-empty documents."""
-
-    @property
-    def num_bytes(self) -> int:
-        """The number of bytes of the documents."""
 
     @property
     def words(self) -> int:
@@ -109,10 +95,7 @@ def current_kernel() -> Kernel:
         ConfigError: the variable has an invalid value.
         BackendUnavailableError: the native kernel is required and not installed.
     """
-    name, module = chosen_module(
-        compiled=COMPILED,
-        fallback="tokbench.backends.sentencepiece.fallback",
-    )
+    name, module = chosen_module(compiled=COMPILED, fallback="tokbench.backends.sentencepiece.fallback")
     return _kernel(name, module)
 
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from tokbench.backends.sentencepiece.counting import LineWordCounting, tell_all_read, threads_of
+from tokbench.backends.sentencepiece.counting import LineWordCounting, tell_all_read
 from tokbench.backends.sentencepiece.kernel import current_kernel
 from tokbench.backends.sentencepiece.options import chosen_options
 from tokbench.backends.sentencepiece.scripts import script_arrays
 from tokbench.backends.sentencepiece.vocabulary import model_bytes, symbols_of
 from tokbench.core.interfaces import TrainingRecord
 from tokbench.core.progress import known_bytes
-from tokbench.core.training import fitted_size, limits_reported, no_text, refuse_one_text
+from tokbench.core.training import fitted_size, limits_reported, no_text, refuse_one_text, threads_of
 from tokbench.core.word_input import add_words, too_much, with_words
 from tokbench.libraries.sentencepiece.training import too_large, too_small, trained_tokenizer
 from tokbench.libraries.sentencepiece.training_lines import Lines, drawn

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tokbench.backends.sentencepiece.kernel import COMPILED
 from tokbench.backends.sentencepiece.vocabulary import symbols_of
-from tokbench.backends.unigram.kernel import train_unigram
 from tokbench.libraries.sentencepiece.training_progress import PruningRounds
+from tokbench.native.kernel_choice import chosen_module
 
 if TYPE_CHECKING:
     from tokbench.backends.sentencepiece.kernel import TrainingText
@@ -28,20 +29,16 @@ def learn(
     progress: Progress,
 ) -> list[tuple[str, float]]:
     """Learn pieces, the best first; see `tokbench.backends.sentencepiece.training.Learner`."""
-    rounds = PruningRounds(
-        vocab_size,
-        {
-            "num_sub_iterations": str(options.num_sub_iterations),
-            "shrinking_factor": str(options.shrinking_factor),
-        },
-    )
+    names = ("num_sub_iterations", "shrinking_factor")
+    rounds = PruningRounds(vocab_size, {name: str(getattr(options, name)) for name in names})
     progress("training", *rounds.place, rounds.unit)
 
     def report(done: int, left: int) -> None:
         rounds.end_round((done - 1) % options.num_sub_iterations, size=left)
         progress("training", *rounds.place, rounds.unit)
 
-    pieces, scores, _ = train_unigram(
+    _, module = chosen_module(compiled=COMPILED, fallback="tokbench.backends.unigram.fallback")
+    pieces, scores, _ = module.train_unigram(  # with the options of `reference.train`
         text,
         size=vocab_size - config.reserved,
         most_seeds=options.seed_sentencepiece_size,

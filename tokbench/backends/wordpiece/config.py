@@ -137,12 +137,9 @@ def _check_special_text(special_token: str) -> None:
 
 
 def _check_prefix(prefix: str) -> None:
-    if not prefix or not all(_is_punctuation(character) for character in prefix):
+    signs = (c in string.punctuation or unicodedata.category(c).startswith("P") for c in prefix)
+    if not prefix or not all(signs):
         raise ConfigError(
             f"continuing_prefix is {prefix!r}",
             hint="it must be punctuation, such as ##, so that no word begins with it",
         )
-
-
-def _is_punctuation(character: str) -> bool:
-    return character in string.punctuation or unicodedata.category(character).startswith("P")

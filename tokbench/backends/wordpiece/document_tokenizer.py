@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tokbench.backends.wordpiece.kernel import WordCounter
-    from tokbench.core.interfaces import TrainingRecord
 
 
 class DocumentWordPiece(KernelOrLibrary, HuggingFaceTokenizer):
@@ -29,7 +28,6 @@ class DocumentWordPiece(KernelOrLibrary, HuggingFaceTokenizer):
     Args:
         document: the content of the `tokenizer.json`.
         name: the name that the user gives the tokenizer.
-        training: the record of its training.
         source: the name of the file in error messages; by default `name`.
         engine: "auto", or "library" to use the library alone.
 
@@ -45,11 +43,10 @@ class DocumentWordPiece(KernelOrLibrary, HuggingFaceTokenizer):
         document: bytes,
         *,
         name: str,
-        training: TrainingRecord | None = None,
         source: Path | str | None = None,
         engine: str = "auto",
     ) -> None:
-        super().__init__(document, name=name, backend="wordpiece", training=training, source=source)
+        super().__init__(document, name=name, backend="wordpiece", source=source)
         self.left_because = "" if engine == "auto" else "asked for"
         if self.left_because:
             return

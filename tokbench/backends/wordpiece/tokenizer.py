@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from tokbench.backends.wordpiece.config import WordPieceConfig
     from tokbench.core.documents import TextIdentity
-    from tokbench.core.interfaces import TrainingRecord
     from tokbench.core.manifest import Manifest
 
 DOCUMENT_NAME = "tokenizer.json"
@@ -44,11 +43,10 @@ class WordPieceTokenizer(DocumentWordPiece):
         *,
         name: str,
         config: Mapping[str, Any],
-        training: TrainingRecord | None = None,
         identify_text: Callable[[], TextIdentity] | None = None,
         source: Path | None = None,
     ) -> None:
-        super().__init__(document, name=name, training=training, source=source)
+        super().__init__(document, name=name, source=source)
         self.config = dict(config)
         self.identify_text = identify_text
 

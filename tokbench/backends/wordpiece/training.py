@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from tokbench.backends.wordpiece import reference
 from tokbench.backends.wordpiece.kernel import current_kernel
 from tokbench.backends.wordpiece.tokenizer import WordPieceTokenizer, dump_document
-from tokbench.backends.wordpiece.words import NormalWordCounting, threads_of
+from tokbench.backends.wordpiece.words import NormalWordCounting
 from tokbench.core.interfaces import TrainingRecord
-from tokbench.core.training import early_end, fitted_size, identity_of, limits_reported, no_text
+from tokbench.core.training import early_end, fitted_size, identity_of, limits_reported, no_text, threads_of
 from tokbench.core.word_input import add_words, check_counted, merger_room, with_words
 from tokbench.core.wording import counted
 from tokbench.errors import TrainingError

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +17,6 @@ if TYPE_CHECKING:
     from tokbench.backends.wordpiece.config import WordPieceConfig
     from tokbench.backends.wordpiece.kernel import WordCounter
     from tokbench.core.progress import Progress
-
-
-def threads_of(config: WordPieceConfig) -> int:
-    """Return the number of threads that a configuration asks for, by default one per processor."""
-    return config.threads or os.cpu_count() or 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -191,6 +191,6 @@ class _LanguageTexts:
         return sum(counter.num_bytes for counter in self.texts.values())
 
 
-def _listed(names: Iterable[str], *, most: int = 8) -> str:
+def _listed(names: Iterable[str]) -> str:
     """Names in a sentence, the first ones of many."""
-    return first_of([*names], most) or "none"
+    return first_of([*names], 8) or "none"
