@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.wording import counted
 from tokbench.errors import ConfigError
 from tokbench.evaluation.comparison_json import SCHEMA
 from tokbench.evaluation.figures import AGGREGATIONS
@@ -238,16 +239,11 @@ def other_text_error(saved: SavedComparison, comparison: Comparison) -> ConfigEr
     """Return the error for a corpus that is not the baseline's."""
     theirs = "another text"
     if saved.documents is not None and saved.num_bytes is not None:
-        theirs = f"{saved.num_bytes:,} bytes in {_documents(saved.documents)}"
-    ours = f"{comparison.num_bytes:,} bytes in {_documents(comparison.documents)}"
+        theirs = f"{saved.num_bytes:,} bytes in {counted(saved.documents, 'document')}"
+    ours = f"{comparison.num_bytes:,} bytes in {counted(comparison.documents, 'document')}"
     if saved.was_held_out:
         theirs += ", held out of training"
     return ConfigError(
         f"this is not the baseline's text: {ours}, where the baseline has {theirs}",
         hint="name the baseline's text, with its --documents; or compare anyway (--other-text)",
     )
-
-
-def _documents(documents: int) -> str:
-    """Format a number of documents."""
-    return f"{documents:,} document{'s' * (documents != 1)}"

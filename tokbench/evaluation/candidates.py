@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.capabilities import AdvisesTrainingSize
 from tokbench.core.progress import files_read, no_progress
 from tokbench.errors import TrainingError
-from tokbench.evaluation.training_process import train_in_process
+from tokbench.evaluation.training_process import Trained, train_in_process
 from tokbench.registry import get_backend
 
 if TYPE_CHECKING:
@@ -172,23 +172,18 @@ def _train(
     def report(phase: str, done: int, total: int | None, unit: str) -> None:
         progress(f"{name}: {phase}", done, total, unit)
 
-    in_process = (
+    trained = (
         train_in_process(name, holdout.training, chosen, sample=sample, progress=report) if memory else None
     )
-    if in_process is not None:
-        return Candidate(
-            tokenizer=in_process.tokenizer,
-            training_seconds=in_process.seconds,
-            training_bytes=num_bytes,
-            training_peak_bytes=in_process.peak_bytes,
-            notes=notes,
-        )
-    started = time.perf_counter()
-    tokenizer = backend.train(texts, config, progress=report)
+    if trained is None:
+        started = time.perf_counter()
+        tokenizer = backend.train(texts, config, progress=report)
+        trained = Trained(tokenizer, time.perf_counter() - started)
     return Candidate(
-        tokenizer=tokenizer,
-        training_seconds=time.perf_counter() - started,
+        tokenizer=trained.tokenizer,
+        training_seconds=trained.seconds,
         training_bytes=num_bytes,
+        training_peak_bytes=trained.peak_bytes,
         notes=notes,
     )
 

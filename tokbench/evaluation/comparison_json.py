@@ -67,11 +67,8 @@ def comparison_document(comparison: Comparison, *, metrics: Sequence[Metric] | N
 
 
 def _tokenizer(evaluated: EvaluatedTokenizer, metrics: Sequence[Metric]) -> dict[str, Any]:
-    info, candidate, evaluation = (
-        evaluated.candidate.tokenizer.info,
-        evaluated.candidate,
-        evaluated.evaluation,
-    )
+    candidate, evaluation = evaluated.candidate, evaluated.evaluation
+    info = candidate.tokenizer.info
     return {
         "name": evaluated.name,
         "backend": info.backend,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.metrics.metric import ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
 
     from tokbench.metrics.metric import Tally
 
@@ -73,50 +73,6 @@ def attention_flops(tokens: float, model: Model) -> float | None:
     if model.dim is None or model.layers is None:
         return None
     return 4.0 * model.layers * model.dim * tokens**2
-
-
-def attention_flops_per_thousand_chars(chars: int, tokens: int, model: Model) -> float | None:
-    """Return the `attention_flops` of a thousand characters of such text, quadratic in the tokens per character.
-
-    >>> attention_flops_per_thousand_chars(200, 100, Model(dim=8, layers=2))
-    16000000.0
-    """
-    tokens_per_char = ratio(tokens, chars)
-    return None if tokens_per_char is None else attention_flops(tokens_per_char * 1000, model)
-
-
-def kv_cache_bytes_per_thousand_chars(chars: int, tokens: int, model: Model) -> float | None:
-    """Return the `kv_cache_bytes` of a thousand characters of such text.
-
-    >>> kv_cache_bytes_per_thousand_chars(200, 100, Model(layers=2, kv_heads=4, head_dim=8))
-    128000.0
-    """
-    tokens_per_char = ratio(tokens, chars)
-    return None if tokens_per_char is None else kv_cache_bytes(tokens_per_char * 1000, model)
-
-
-def context_chars(chars: int, tokens: int, model: Model) -> float | None:
-    """Return the number of characters of such text that fit into the context.
-
-    >>> context_chars(300, 100, Model(context=2048))
-    6144.0
-    """
-    if model.context is None:
-        return None
-    chars_per_token = ratio(chars, tokens)
-    return None if chars_per_token is None else chars_per_token * model.context
-
-
-def price_per_million_chars(chars: int, tokens: int, model: Model) -> float | None:
-    """Return the price of a million characters of such text.
-
-    >>> price_per_million_chars(300, 100, Model(price=3.0))
-    1.0
-    """
-    if model.price is None:
-        return None
-    tokens_per_char = ratio(tokens, chars)
-    return None if tokens_per_char is None else tokens_per_char * model.price
 
 
 def layers_of(model: Model) -> int | None:
@@ -204,7 +160,9 @@ def cost_of(vocab_size: int, groups: Mapping[str, Tally], model: Model) -> Cost:
         groups: group → the counts of its text; at least one.
         model: the described model.
     """
-    num_bytes, tokens = (sum(tally[name] for tally in groups.values()) for name in ("bytes", "tokens"))
+    num_bytes, chars, tokens = (
+        sum(tally[name] for tally in groups.values()) for name in ("bytes", "chars", "tokens")
+    )
     bytes_per_token = ratio(num_bytes, tokens)
     return Cost(
         model=model,
@@ -213,19 +171,27 @@ def cost_of(vocab_size: int, groups: Mapping[str, Tally], model: Model) -> Cost:
         kv_cache_bytes=None if model.context is None else kv_cache_bytes(model.context, model),
         attention_flops=None if model.context is None else attention_flops(model.context, model),
         flops_per_byte=flops_per_byte(vocab_size, bytes_per_token or 0, model),
-        text=_text_cost(groups.values(), model),
-        groups={group: _text_cost([tally], model) for group, tally in groups.items()},
+        text=text_cost(chars, tokens, model),
+        groups={group: text_cost(tally["chars"], tally["tokens"], model) for group, tally in groups.items()},
     )
 
 
-def _text_cost(tallies: Collection[Tally], model: Model) -> TextCost:
-    chars, tokens = (sum(tally[name] for tally in tallies) for name in ("chars", "tokens"))
-    return TextCost(
-        context_chars=context_chars(chars, tokens, model),
-        price_per_million_chars=price_per_million_chars(chars, tokens, model),
-        attention_flops=attention_flops_per_thousand_chars(chars, tokens, model),
-        kv_cache_bytes=kv_cache_bytes_per_thousand_chars(chars, tokens, model),
-    )
+def text_cost(chars: int, tokens: int, model: Model) -> TextCost:
+    """Compute the costs of text of this many characters and tokens that the description of a model allows.
+
+    >>> cost = text_cost(300, 100, Model(context=2048, price=3.0))
+    >>> cost.context_chars, cost.price_per_million_chars, cost.attention_flops
+    (6144.0, 1.0, None)
+    """
+    chars_per_token, tokens_per_char = ratio(chars, tokens), ratio(tokens, chars)
+    context_chars = price = flops = cache = None
+    if chars_per_token is not None and model.context is not None:
+        context_chars = chars_per_token * model.context
+    if tokens_per_char is not None:
+        price = None if model.price is None else tokens_per_char * model.price
+        flops = attention_flops(tokens_per_char * 1000, model)
+        cache = kv_cache_bytes(tokens_per_char * 1000, model)
+    return TextCost(context_chars, price, flops, cache)
 
 
 def cost_document(found: Cost) -> dict[str, Any]:

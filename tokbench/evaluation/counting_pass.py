@@ -91,10 +91,8 @@ def evaluate(
     documents: Iterable[Document],
     *,
     threads: int | None = None,
-    worst_words: int = WORST_WORDS,
     means: bool = False,
     whole_groups: Collection[str] = (),
-    num_checked: int | None = None,
     phase: str = "evaluating",
     progress: Progress = no_progress,
 ) -> Evaluation:
@@ -104,11 +102,8 @@ def evaluate(
         tokenizer: any tokenizer.
         documents: an iterable, consumed a few megabytes at a time.
         threads: number of threads; None uses every processor. The result does not depend on it.
-        worst_words: number of words with the most tokens to keep for each group.
         means: whether to count what means over documents need.
         whole_groups: groups whose units are all kept apart, regardless of their number.
-        num_checked: number of documents, from the first, that are encoded a second time; by default the documents
-            that begin in the first megabytes.
         phase: name of this work for `progress`.
         progress: called with the number of bytes done.
 
@@ -128,12 +123,11 @@ def evaluate(
             run=map if threads == 1 else executor.map,
             means=means,
             whole_groups=whole_groups,
-            num_checked=num_checked,
         )
         for batch in batches(documents):
             run.add(batch)
             progress(phase, *read(run.num_bytes), "bytes")
-        return run.finish(worst_words=worst_words)
+        return run.finish()
 
 
 def batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
@@ -200,7 +194,8 @@ class Counting:
             run: calls a function with the next elements of several sequences, like `map`.
             means: see `evaluate`.
             whole_groups: see `evaluate`.
-            num_checked: see `evaluate`.
+            num_checked: number of documents, from the first, that are encoded a second time; by default the documents
+                that begin in the first megabytes.
         """
         self._tokenizer = tokenizer
         self._threads, self._run = threads, run
@@ -311,7 +306,7 @@ class Counting:
             all_together.join(worker)
         return {name: all_together.groups[name] for name in sorted(all_together.groups)}
 
-    def finish(self, *, worst_words: int = WORST_WORDS) -> Evaluation:
+    def finish(self) -> Evaluation:
         """Return the counts, groups sorted by name; nothing can be counted afterwards."""
         groups = self._groups()
         return Evaluation(
@@ -325,7 +320,7 @@ class Counting:
             units=self._keys.units,
             line_groups=frozenset(self._keys.line_groups),
             worst_words={
-                name: tuple(group.measurer.worst_words(0, worst_words)) for name, group in groups.items()
+                name: tuple(group.measurer.worst_words(0, WORST_WORDS)) for name, group in groups.items()
             },
             failures=tuple(self._failures),
         )

@@ -241,9 +241,12 @@ class CountingWorker:
             rows, num_bytes = self._count_spans(counter, batch, texts), sum(map(len, texts))
         counter.take_prose(batch.documents, rows)
         counter.documents += len(batch.documents)
-        counter.empty_documents += int(np.count_nonzero(np.diff(batch.spans.encoded.offsets) == 0))
+        is_empty = batch.spans.encoded.counts == 0
+        counter.empty_documents += int(np.count_nonzero(is_empty))
         _blame_unknown(fidelity.counts, rows[:, COUNTS.index("unknown_tokens")])
-        _leave_out_indentation(fidelity.counts, batch.spans.encoded)
+        fidelity.counts[is_empty, FIDELITY.index("indentation_lost")] = (
+            0  # nor are their indented lines counted
+        )
         others = np.hstack([fidelity.counts, self._token_counts(batch.spans.encoded)])
         counter.others += others.sum(axis=0)
         one_each = np.ones((len(batch.documents), 1), dtype=np.int64)
@@ -272,7 +275,7 @@ class CountingWorker:
     def _count_spans(counter: GroupCounter, batch: Batch, texts: list[bytes]) -> NDArray[np.int64]:
         """Return int64[D, len(COUNTS)]; a document without tokens has a row of zeros and does not affect any ratio."""
         spans = batch.spans
-        is_empty = np.diff(spans.encoded.offsets) == 0
+        is_empty = spans.encoded.counts == 0
         counted = [text for text, empty in zip(texts, is_empty.tolist(), strict=True) if not empty]
         rows = np.zeros((len(texts), len(COUNTS)), dtype=np.int64)
         rows[~is_empty] = counter.measurer.add(
@@ -292,11 +295,6 @@ def _blame_unknown(counts: NDArray[np.int64], unknown_tokens: NDArray[np.int64])
     causes = [FIDELITY.index(error_count(cause)) for cause in CAUSES[:-1]]
     left = counts[:, FIDELITY.index("error_chars")] - counts[:, causes].sum(axis=1)
     counts[:, FIDELITY.index("unknown_errors")] += np.where(unknown_tokens > 0, left, 0)
-
-
-def _leave_out_indentation(counts: NDArray[np.int64], encoded: Encoded) -> None:
-    """Count no lost indentation in documents without tokens, whose indented lines are not counted either."""
-    counts[np.diff(encoded.offsets) == 0, FIDELITY.index("indentation_lost")] = 0
 
 
 def count_on_workers(

@@ -164,17 +164,7 @@ def count_candidates(
     threads: int | None,
     progress: Progress,
 ) -> list[CountedCandidate]:
-    """Count candidates in this process, one after another.
-
-    Args:
-        names: unique names of the candidates.
-        candidates: at least one candidate.
-        scan: the documents.
-        alignment: the groups that are line-by-line translations of one another, or the reason why there are none.
-        means: whether to count what means over documents need.
-        threads: number of threads for encoding.
-        progress: called with the amount of work done.
-    """
+    """Count candidates over a scan in this process, one after another; arguments are those of `compare_candidates`."""
     evaluations = [
         evaluate(
             candidate.tokenizer,

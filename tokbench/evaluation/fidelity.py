@@ -118,20 +118,21 @@ def fidelity_of(
         is_chosen: bool[D], the documents that are encoded again, and whose losses are counted, if they do not
             decode to themselves.
     """
-    if tokenizer.info.lossless and tokenizer.decode_bytes(_as_sequence(encoded.ids)) == text:
+    ids = cast("Sequence[int]", encoded.ids)  # a list of so many ids would take longer to make than to decode
+    if tokenizer.info.lossless and tokenizer.decode_bytes(ids) == text:
         return all_kept(documents, is_chosen)
     rows = []
     failures: dict[int, Failure] = {}
     for number, (document, is_checked) in enumerate(zip(documents, is_chosen.tolist(), strict=True)):
-        ids = encoded[number]
-        decoded = tokenizer.decode(ids.tolist())
+        own_ids = encoded[number].tolist()
+        decoded = tokenizer.decode(own_ids)
         is_kept = decoded == document.text
         if not is_kept and len(failures) < FAILURES_KEPT:
             failures[number] = failure_of(document.source, document.text, decoded)
         found = {
             "roundtrips": is_kept,
             "checked_for_stability": is_checked,
-            "stable": is_checked and (is_kept or _is_stable(tokenizer, decoded, ids)),
+            "stable": is_checked and (is_kept or _is_stable(tokenizer, decoded, own_ids)),
             "whitespace_kept": is_kept or _white_space(decoded) == _white_space(document.text),
             "indentation_lost": 0 if is_kept else indentation_lost(document.text, decoded),
             "decoded_chars": len(document.text) if is_checked else 0,
@@ -149,12 +150,11 @@ def _errors(text: str, decoded: str) -> dict[str, int]:
     return {"error_chars": losses.total, **{error_count(cause): by_cause[cause] for cause in CAUSES[:-1]}}
 
 
-def _is_stable(tokenizer: Tokenizer, decoded: str, ids: NDArray[np.uint32]) -> bool:
+def _is_stable(tokenizer: Tokenizer, decoded: str, ids: list[int]) -> bool:
     try:
-        again: list[int] = tokenizer.encode(decoded)
+        return tokenizer.encode(decoded) == ids
     except TokbenchError:
         return False
-    return again == list(map(int, ids))
 
 
 def failure_of(source: str, text: str, decoded: str) -> Failure:
@@ -185,11 +185,6 @@ def indentation_lost(text: str, decoded: str) -> int:
         and (found := _INDENTATION.match(line)) is not None
         and (other is None or _leading(other) != found.group())
     )
-
-
-def _as_sequence(ids: NDArray[np.uint32]) -> Sequence[int]:
-    """Cast an array to a sequence, since converting so many ids to a list would take longer than decoding them."""
-    return cast("Sequence[int]", ids)
 
 
 def _leading(line: str) -> str:

@@ -261,12 +261,10 @@ class Aggregate:
             or around is None
         ):
             return None
-        values = _without_nan(divided(self._sums[:, column], base._sums[:, column]))
-        return (
-            None
-            if values is None
-            else Resampled(estimate, values + (estimate - around), self._drawn.num_units)
-        )
+        values = divided(self._sums[:, column], base._sums[:, column])
+        if np.isnan(values).any():
+            return None
+        return Resampled(estimate, values + (estimate - around), self._drawn.num_units)
 
     def _pooled(self, metric: Metric, group: str) -> float | None:
         return metric.value(self._evaluation.groups[group], self._evaluation.vocabulary)
@@ -327,10 +325,6 @@ def _mean_of_groups(metric: Metric, sums: Sequence[NDArray[np.float64]]) -> NDAr
     values = np.stack([ratios_of(metric, group) for group in sums])
     is_known = ~np.isnan(values)
     return divided(np.where(is_known, values, 0).sum(axis=0), is_known.sum(axis=0).astype(np.float64))
-
-
-def _without_nan(values: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    return None if np.isnan(values).any() else values
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

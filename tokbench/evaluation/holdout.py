@@ -41,7 +41,6 @@ class Holdout:
         held_out: the documents to evaluate on.
         unit: the unit of division: "documents", "blocks of lines", or "documents and blocks of lines".
         num_training: number of units to train on.
-        num_held_out: number of held-out units.
         training_bytes: UTF-8 bytes of the training text.
         alignment: the groups whose held-out parts are line-by-line translations of one another, or the reason why
             there are none.
@@ -52,7 +51,6 @@ class Holdout:
     held_out: Iterable[Document]
     unit: str
     num_training: int
-    num_held_out: int
     training_bytes: int
     alignment: Alignment | str
     shares: Mapping[str, float] = field(default_factory=dict)
@@ -93,7 +91,6 @@ def hold_out(corpus: Corpus, *, seed: int = 0, progress: Progress = no_progress)
         held_out=Documents(held_out, DocumentMemory()),
         unit=found.unit,
         num_training=found.numbers[False],
-        num_held_out=found.numbers[True],
         training_bytes=found.sizes[False].total(),
         alignment=_alignment_of(held_out, alignment),
         shares=found.shares,

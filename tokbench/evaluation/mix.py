@@ -11,8 +11,7 @@ import numpy as np
 from tokbench.core.wording import first_of
 from tokbench.errors import ConfigError
 from tokbench.evaluation.figures import Figure, among, difference_interval, listed, significant
-from tokbench.evaluation.rounding import change_digits
-from tokbench.metrics.bootstrap import FEWEST_UNITS, Interval, Resampled, resamples
+from tokbench.metrics.bootstrap import FEWEST_UNITS, Interval, Resampled, change_digits, resamples
 from tokbench.metrics.metric import DOCUMENT_COUNTS
 from tokbench.metrics.unit_counts import divided, joined
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from tokbench.evaluation.evaluated_tokenizer import differ
 from tokbench.evaluation.figures import among, difference, difference_interval, listed, percent
 from tokbench.evaluation.lost_characters import CAUSES, error_count
-from tokbench.evaluation.rounding import change_digits
-from tokbench.metrics.bootstrap import FEWEST_UNITS
+from tokbench.metrics.bootstrap import FEWEST_UNITS, change_digits
 from tokbench.metrics.catalogue import METRICS
 
 if TYPE_CHECKING:

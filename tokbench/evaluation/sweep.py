@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from tokbench.config import build_config
@@ -160,78 +160,69 @@ def _tokenizers(train: _Trainer, sizes: Sequence[int], largest: Tokenizer) -> It
             return
 
 
+@dataclass(eq=False, slots=True)
 class PointEvaluator:
     """Evaluates one tokenizer after another, each compared with the previous one.
 
     With `against_first`, each is compared with the first one instead. Only that one's counts are kept.
     """
 
-    def __init__(
-        self,
-        holdout: Holdout,
-        model: Model,
-        mix: Mix | None,
-        *,
-        against_first: bool = False,
-        threads: int | None,
-        seed: int,
-        progress: Progress,
-    ) -> None:
-        self._holdout = holdout
-        self._model = model
-        self._mix = mix
-        self._against_first = against_first
-        self._threads = threads
-        self._seed = seed
-        self._progress = progress
-        self._before: Aggregate | None = None
-        self._mixed_before: tuple[float | None, Resampled | None] | None = None
-        self._fields: dict[str, Any] = {}
+    holdout: Holdout
+    model: Model
+    mix: Mix | None
+    _: KW_ONLY
+    against_first: bool = False
+    threads: int | None
+    seed: int
+    progress: Progress
+    _before: Aggregate | None = field(default=None, init=False)
+    _mixed_before: tuple[float | None, Resampled | None] | None = field(default=None, init=False)
+    _fields: dict[str, Any] = field(default_factory=dict, init=False)
 
     def text_fields(self, backend: str) -> dict[str, Any]:
         """Return the fields of `SweptText`; at least one tokenizer must have been evaluated."""
         return {
             **self._fields,
             "backend": backend,
-            "training_bytes": self._holdout.training_bytes,
-            "shares": self._holdout.shares,
-            "model": self._model,
+            "training_bytes": self.holdout.training_bytes,
+            "shares": self.holdout.shares,
+            "model": self.model,
         }
 
     def __call__(self, tokenizer: Tokenizer, *, asked: int) -> SweepPoint:
         """Evaluate a tokenizer that was trained for the vocabulary size `asked`."""
-        vocab_size, alignment = tokenizer.info.vocab_size, self._holdout.alignment
+        vocab_size, alignment = tokenizer.info.vocab_size, self.holdout.alignment
 
         def report(phase: str, done: int, total: int | None, unit: str) -> None:
-            self._progress(f"{vocab_size:,} tokens: {phase}", done, total, unit)
+            self.progress(f"{vocab_size:,} tokens: {phase}", done, total, unit)
 
-        evaluation = evaluate(tokenizer, self._holdout.held_out, threads=self._threads, progress=report)
+        evaluation = evaluate(tokenizer, self.holdout.held_out, threads=self.threads, progress=report)
         lines = None
         if not isinstance(alignment, str):
-            aligned = AlignedLines(self._holdout.held_out, alignment)
+            aligned = AlignedLines(self.holdout.held_out, alignment)
             lines = evaluate(
                 tokenizer,
                 aligned,
-                threads=self._threads,
+                threads=self.threads,
                 whole_groups=alignment.languages,
                 progress=report,
             )
-        aggregate = Aggregate(evaluation, lines=lines, seed=self._seed)
+        aggregate = Aggregate(evaluation, lines=lines, seed=self.seed)
         total = evaluation.total
         self._fields = {
             "num_bytes": evaluation.num_bytes,
             "documents": total["documents"],
-            "parts": counted_parts(total["documents"], self._holdout.unit),
+            "parts": counted_parts(total["documents"], self.holdout.unit),
             "units": (lines or evaluation).units,
             "interval_gap": interval_gap(aggregate.num_units),
             "group_interval_gaps": group_interval_gaps(aggregate, evaluation.groups),
         }
         before = self._before
-        if before is None or not self._against_first:
+        if before is None or not self.against_first:
             self._before = aggregate
         beside = None
-        if self._mix is not None:
-            own = mixed(self._mix, evaluation, lines, seed=self._seed)
+        if self.mix is not None:
+            own = mixed(self.mix, evaluation, lines, seed=self.seed)
             beside, self._mixed_before = mixed_beside(own, self._mixed_before), own
         return SweepPoint(
             vocab_size=vocab_size,
@@ -246,7 +237,7 @@ class PointEvaluator:
             is_filled=vocab_size >= asked,
             keeps_text=total["roundtrips"] == total["documents"],
             figures=figures_of(aggregate, before, metrics=[METRICS[name] for name in SWEPT]),
-            cost=cost_of(vocab_size, evaluation.groups, self._model),
+            cost=cost_of(vocab_size, evaluation.groups, self.model),
             mixed=beside,
         )
 

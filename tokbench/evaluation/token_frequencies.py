@@ -105,7 +105,8 @@ class SetFrequencies:
 
     def _rows_of(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return the row of each key."""
-        distinct, positions = np.unique(self._lots(keys), return_inverse=True)
+        lots = keys % np.uint64(self._most) if self._are_dealt else keys
+        distinct, positions = np.unique(lots, return_inverse=True)
         fresh = [key for key in distinct.tolist() if key not in self._rows]
         if not self._are_dealt and len(self._rows) + len(fresh) > self._most:
             self._deal()
@@ -113,9 +114,6 @@ class SetFrequencies:
         for key in fresh:
             self._rows[key] = key if self._are_dealt else len(self._rows)
         return np.array([self._rows[key] for key in distinct.tolist()], dtype=np.int64)[positions]
-
-    def _lots(self, keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        return keys % np.uint64(self._most) if self._are_dealt else keys
 
     def _deal(self) -> None:
         counts = np.zeros_like(self._counts)

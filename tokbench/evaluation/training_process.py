@@ -32,17 +32,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A tokenizer trained in a separate process, with time and peak memory.
+    """A trained tokenizer, with time and peak memory.
 
     Attributes:
-        tokenizer: the tokenizer, opened from the folder that the process saved.
+        tokenizer: the tokenizer.
         seconds: wall time of the training itself.
-        peak_bytes: peak resident memory of the training process, including the interpreter and the library.
+        peak_bytes: peak resident memory of a separate process, including the interpreter and the library; None for a
+            training in this process.
     """
 
     tokenizer: Tokenizer
     seconds: float
-    peak_bytes: int
+    peak_bytes: int | None = None
 
 
 def train_in_process(

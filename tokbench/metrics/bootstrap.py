@@ -24,6 +24,7 @@ _NORMAL = 1.959964
 """The 97.5 % quantile of the normal distribution."""
 _DRAWN_AT_ONCE = 1 << 13
 """The most random numbers to draw at once, so that they fit into the processor's cache."""
+_MOST_DIGITS = 3
 
 
 class Interval(NamedTuple):
@@ -36,6 +37,24 @@ class Interval(NamedTuple):
     def spans_zero(self) -> bool:
         """Whether it contains 0; a difference with such an interval is not significant."""
         return self.low <= 0 <= self.high
+
+
+def change_digits(change: float, interval: Interval | None) -> int:
+    """Return how many digits of a percentage tell a change from 0, if it and its interval do: usually one.
+
+    Args:
+        change: the change, as a share.
+        interval: its interval.
+
+    >>> change_digits(0.17, Interval(0.12, 0.22)), change_digits(0.0003, Interval(0.00021, 0.0004))
+    (1, 2)
+    >>> change_digits(0.0003, Interval(-0.0002, 0.0008)), change_digits(0.0003, None)
+    (1, 1)
+    """
+    if interval is None or interval.spans_zero:
+        return 1
+    nearest = min(abs(change), abs(interval.low), abs(interval.high)) * 100
+    return next((digits for digits in range(1, _MOST_DIGITS) if round(nearest, digits)), _MOST_DIGITS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

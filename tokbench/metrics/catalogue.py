@@ -5,6 +5,7 @@ A figure is a ratio of sums, unless stated otherwise. A ratio without a denomina
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tokbench.core.wording import near_names
@@ -13,7 +14,10 @@ from tokbench.metrics.distribution import average_rank, renyi_efficiency, shanno
 from tokbench.metrics.metric import Metric, ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from tokbench.metrics.metric import Tally
     from tokbench.metrics.vocabulary import Vocabulary
@@ -37,24 +41,14 @@ def metrics_named(names: Iterable[str]) -> tuple[Metric, ...]:
 # --- figures that are not ratios of counts --------------------------------------------------------
 
 
-def _shannon(tally: Tally, _: Vocabulary) -> float | None:
-    return None if tally.frequencies is None else shannon_efficiency(tally.frequencies)
-
-
-def _renyi(tally: Tally, _: Vocabulary) -> float | None:
-    return None if tally.frequencies is None else renyi_efficiency(tally.frequencies)
-
-
-def _utilization(tally: Tally, _: Vocabulary) -> float | None:
-    return None if tally.frequencies is None else utilization(tally.frequencies)
+def _of_frequencies(
+    figure: Callable[[NDArray[np.int64]], float | None], tally: Tally, _: Vocabulary
+) -> float | None:
+    return None if tally.frequencies is None else figure(tally.frequencies)
 
 
 def _reachable_utilization(tally: Tally, vocabulary: Vocabulary) -> float | None:
     return None if tally.frequencies is None else utilization(tally.frequencies, among=~vocabulary.special)
-
-
-def _average_rank(tally: Tally, _: Vocabulary) -> float | None:
-    return None if tally.frequencies is None else average_rank(tally.frequencies)
 
 
 def _single_token_types(tally: Tally, _: Vocabulary) -> float | None:
@@ -64,306 +58,281 @@ def _single_token_types(tally: Tally, _: Vocabulary) -> float | None:
 
 # --- all of them ----------------------------------------------------------------------------------
 
+_compression = partial(Metric, theme="compression")
+_vocabulary = partial(Metric, theme="vocabulary")
+_fidelity = partial(Metric, theme="fidelity")
+_numbers = partial(Metric, theme="numbers")
+_code = partial(Metric, theme="code")
+
 _ALL = (
-    Metric(
+    _compression(
         name="bytes_per_token",
         title="bytes/token",
         meaning="UTF-8 bytes over tokens: the compression",
         direction="higher",
-        theme="compression",
         numerator=("bytes",),
         denominator=("tokens",),
     ),
-    Metric(
+    _compression(
         name="chars_per_token",
         title="chars/token",
         meaning="code points over tokens",
         direction="higher",
-        theme="compression",
         numerator=("chars",),
         denominator=("tokens",),
     ),
-    Metric(
+    _compression(
         name="tokens_per_word",
         title="tokens/word",
         meaning="tokens over words (fertility); in scripts without spaces, each letter is a word",
         direction="lower",
-        theme="compression",
         numerator=("tokens",),
         denominator=("words",),
     ),
-    Metric(
+    _compression(
         name="tokens_per_line",
         title="tokens/line",
         meaning="tokens over lines",
         direction="lower",
-        theme="compression",
         numerator=("tokens",),
         denominator=("lines",),
     ),
-    Metric(
+    _compression(
         name="split_word_rate",
         title="split words",
         meaning="share of words touched by two or more tokens",
         direction="lower",
-        theme="compression",
         share=True,
         numerator=("split_words",),
         denominator=("words",),
     ),
-    Metric(
+    _compression(
         name="single_token_word_types",
         title="whole words",
         meaning="share of distinct words that are always one token; counted within each group, and not compared",
         direction="higher",
-        theme="compression",
         share=True,
         compute=_single_token_types,
     ),
-    Metric(
+    _vocabulary(
         name="character_coverage",
         title="coverage",
         meaning="share of letters, marks and numbers within a single token that is neither unknown nor byte fallback",
         direction="higher",
-        theme="vocabulary",
         share=True,
         numerator=("covered_chars",),
         denominator=("language_chars",),
     ),
-    Metric(
+    _vocabulary(
         name="vocab_coverage",
         title="covered bytes",
         meaning="share of the text's bytes that are not dropped or encoded as unknown or byte-fallback tokens",
         direction="higher",
-        theme="vocabulary",
         share=True,
         numerator=("uncovered_bytes",),
         denominator=("bytes",),
         complement=True,
     ),
-    Metric(
+    _vocabulary(
         name="unk_rate",
         title="UNK",
         meaning="unknown tokens over tokens",
         direction="lower",
-        theme="vocabulary",
         share=True,
         numerator=("unknown_tokens",),
         denominator=("tokens",),
     ),
-    Metric(
+    _vocabulary(
         name="byte_fallback_rate",
         title="fallback",
         meaning="byte-fallback tokens (one byte of a character that has no token) over tokens",
         direction="lower",
-        theme="vocabulary",
         share=True,
         numerator=("fallback_tokens",),
         denominator=("tokens",),
     ),
-    Metric(
+    _vocabulary(
         name="byte_token_rate",
         title="lone bytes",
         meaning="single-byte tokens outside ASCII, over tokens",
         direction="lower",
-        theme="vocabulary",
         share=True,
         numerator=("lone_byte_tokens",),
         denominator=("tokens",),
     ),
-    Metric(
+    _vocabulary(
         name="vocab_utilization",
         title="used",
         meaning="share of the vocabulary that occurred; it grows with the text, and is not compared",
         direction="higher",
-        theme="vocabulary",
         share=True,
-        compute=_utilization,
+        compute=partial(_of_frequencies, utilization),
     ),
-    Metric(
+    _vocabulary(
         name="reachable_utilization",
         title="used of reachable",
         meaning="share of the reachable vocabulary (without special tokens and gaps) that occurred; not compared",
         direction="higher",
-        theme="vocabulary",
         share=True,
         compute=_reachable_utilization,
     ),
-    Metric(
+    _vocabulary(
         name="shannon_efficiency",
         title="Shannon",
         meaning="entropy of the tokens over log2 of the vocabulary size",
         direction="higher",
-        theme="vocabulary",
         share=True,
-        compute=_shannon,
+        compute=partial(_of_frequencies, shannon_efficiency),
         of_frequencies=True,
     ),
-    Metric(
+    _vocabulary(
         name="renyi_efficiency",
         title="Rényi",
         meaning="Rényi entropy of order 2.5 over log2 of the vocabulary size (Zouhar et al. 2023)",
         direction="higher",
-        theme="vocabulary",
         share=True,
-        compute=_renyi,
+        compute=partial(_of_frequencies, renyi_efficiency),
         of_frequencies=True,
     ),
-    Metric(
+    _vocabulary(
         name="average_rank",
         title="mean rank",
         meaning="mean frequency rank over all token occurrences",
         direction="neither",
-        theme="vocabulary",
-        compute=_average_rank,
+        compute=partial(_of_frequencies, average_rank),
     ),
-    Metric(
+    _fidelity(
         name="roundtrip_rate",
         title="round trip",
         meaning="share of documents that decode to themselves",
         direction="higher",
-        theme="fidelity",
         share=True,
         numerator=("roundtrips",),
         denominator=("documents",),
     ),
-    Metric(
+    _fidelity(
         name="character_error_rate",
         title="lost chars",
         meaning="edits between the text and its decoded ids over its characters, at most all; an unknown token is an "
         "edit of each character that it replaces; of the first megabytes",
         direction="lower",
-        theme="fidelity",
         share=True,
         numerator=("error_chars",),
         denominator=("decoded_chars",),
     ),
-    Metric(
+    _fidelity(
         name="id_stability",
         title="stable ids",
         meaning="share of documents whose decoded text is encoded as the same ids; of the first megabytes",
         direction="higher",
-        theme="fidelity",
         share=True,
         numerator=("stable",),
         denominator=("checked_for_stability",),
     ),
-    Metric(
+    _fidelity(
         name="whitespace_fidelity",
         title="white space kept",
         meaning="share of documents that decode with the same white space between the same number of words",
         direction="higher",
-        theme="fidelity",
         share=True,
         numerator=("whitespace_kept",),
         denominator=("documents",),
     ),
-    Metric(
+    _fidelity(
         name="indentation_fidelity",
         title="indentation kept",
         meaning="share of indented lines that decode with the same indentation",
         direction="higher",
-        theme="fidelity",
         share=True,
         numerator=("indentation_lost",),
         denominator=("indented_lines",),
         complement=True,
     ),
-    Metric(
+    _fidelity(
         name="incomplete_utf8_token_rate",
         title="incomplete",
         meaning="tokens whose bytes are not complete characters, over tokens",
         direction="lower",
-        theme="fidelity",
         share=True,
         numerator=("incomplete_tokens",),
         denominator=("tokens",),
     ),
-    Metric(
+    _fidelity(
         name="split_char_rate",
         title="cut chars",
         meaning="share of multi-byte characters that are split across two or more tokens",
         direction="lower",
-        theme="fidelity",
         share=True,
         numerator=("cut_chars",),
         denominator=("multibyte_chars",),
     ),
-    Metric(
+    _numbers(
         name="digit_boundary_f1",
         title="digit groups",
         meaning="F1 of the boundaries inside numbers compared with groups of three digits from the right",
         direction="neither",
-        theme="numbers",
         share=True,
         numerator=("digit_hits", "digit_hits"),
         denominator=("digit_cuts", "digit_boundaries"),
     ),
-    Metric(
+    _numbers(
         name="whole_number_rate",
         title="whole numbers",
         meaning="share of numbers of one to three digits that are one token",
         direction="higher",
-        theme="numbers",
         share=True,
         numerator=("whole_short_numbers",),
         denominator=("short_numbers",),
     ),
-    Metric(
+    _numbers(
         name="tokens_per_number",
         title="tokens/number",
         meaning="tokens that touch a number, over numbers",
         direction="neither",
-        theme="numbers",
         numerator=("number_tokens",),
         denominator=("numbers",),
     ),
-    Metric(
+    _code(
         name="identifier_precision",
         title="identifier precision",
         meaning="share of the boundaries inside identifiers of program code at camelCase or snake_case boundaries",
         direction="higher",
-        theme="code",
         share=True,
         numerator=("identifier_hits",),
         denominator=("identifier_cuts",),
     ),
-    Metric(
+    _code(
         name="identifier_recall",
         title="identifier recall",
         meaning="share of camelCase and snake_case boundaries in identifiers of program code that are token boundaries",
         direction="neither",
-        theme="code",
         share=True,
         numerator=("identifier_hits",),
         denominator=("identifier_boundaries",),
     ),
-    Metric(
+    _code(
         name="identifier_alignment",
         title="identifiers",
         meaning="F1 of the boundaries inside identifiers of program code at camelCase and snake_case boundaries",
         direction="higher",
-        theme="code",
         share=True,
         numerator=("identifier_hits", "identifier_hits"),
         denominator=("identifier_cuts", "identifier_boundaries"),
     ),
-    Metric(
+    _code(
         name="operator_isolation",
         title="operators",
         meaning="share of multi-character operators that are exactly one token",
         direction="higher",
-        theme="code",
         share=True,
         numerator=("isolated_operators",),
         denominator=("operators",),
     ),
-    Metric(
+    _code(
         name="indentation_tokens_per_line",
         title="indentation",
         meaning="tokens that touch a line's indentation, over indented lines",
         direction="lower",
-        theme="code",
         numerator=("indentation_tokens",),
         denominator=("indented_lines",),
     ),

@@ -62,13 +62,7 @@ BESIDE = (
         "lower",
         "tokens of a language over those of the reference on the same aligned lines",
     ),
-    _extra_figure(
-        "max_premium",
-        "max premium",
-        "ratio",
-        "lower",
-        "the largest premium, with its language",
-    ),
+    _extra_figure("max_premium", "max premium", "ratio", "lower", "the largest premium, with its language"),
     _extra_figure(
         "gini",
         "Gini",
@@ -133,33 +127,11 @@ BESIDE = (
         "lower",
         "keys and values of a thousand characters (--layers, --kv-heads, --head-dim)",
     ),
+    _extra_figure("loading_seconds", "loading", "seconds", "lower", "time to open the tokenizer"),
+    _extra_figure("training_seconds", "training", "seconds", "lower", "time to train the tokenizer"),
+    _extra_figure("peak_bytes", "peak", "bytes", "lower", "peak memory of its training"),
     _extra_figure(
-        "loading_seconds",
-        "loading",
-        "seconds",
-        "lower",
-        "time to open the tokenizer",
-    ),
-    _extra_figure(
-        "training_seconds",
-        "training",
-        "seconds",
-        "lower",
-        "time to train the tokenizer",
-    ),
-    _extra_figure(
-        "peak_bytes",
-        "peak",
-        "bytes",
-        "lower",
-        "peak memory of its training",
-    ),
-    _extra_figure(
-        "throughput",
-        "MB/s",
-        "MB/s",
-        "higher",
-        "text encoded on one thread, median of several runs",
+        "throughput", "MB/s", "MB/s", "higher", "text encoded on one thread, median of several runs"
     ),
 )
 """The figures that are shown beside the metrics."""

@@ -45,7 +45,9 @@ class UnitCounts:
 
     def as_lots(self) -> UnitCounts:
         """Return the counts added up in lots."""
-        return self if self.are_lots else _add_up(_lot_keys(self.keys), self.counts, are_lots=True)
+        return (
+            self if self.are_lots else _add_up(self.keys % np.uint64(MOST_UNITS), self.counts, are_lots=True)
+        )
 
     def only(self, keys: NDArray[np.uint64]) -> UnitCounts:
         """Return the counts of some units."""
@@ -115,10 +117,6 @@ def joined(several: Iterable[UnitCounts], *, most_units: int | None = MOST_UNITS
         are_lots=parts[0].are_lots,
     )
     return sums if most_units is None or len(sums.keys) <= most_units else sums.as_lots()
-
-
-def _lot_keys(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    return keys % np.uint64(MOST_UNITS)
 
 
 def _add_up(keys: NDArray[np.uint64], counts: NDArray[np.int64], *, are_lots: bool) -> UnitCounts:

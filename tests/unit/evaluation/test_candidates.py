@@ -12,7 +12,7 @@ from tokbench.evaluation.holdout import Holdout
 
 
 def holdout_of(text: str) -> Holdout:
-    return Holdout([text], documents_of(text), "documents", 1, 1, len(text.encode()), NO_TRANSLATIONS)
+    return Holdout([text], documents_of(text), "documents", 1, len(text.encode()), NO_TRANSLATIONS)
 
 
 TEXT = " ".join(f"{first}{rest}" for first in "abcdefghij" for rest in ["lo", "wer", "ing", "est", "ly"] * 3)

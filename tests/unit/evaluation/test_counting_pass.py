@@ -207,8 +207,9 @@ def test_document_that_cannot_be_encoded_is_refused() -> None:
         evaluate(trained("bpe"), documents_of("fine", "a \ud800 b"))
 
 
-def test_most_fragmented_words_come_first() -> None:
-    evaluation = evaluate(Toy("ab", "c", "d", " "), documents_of("ab cd dcd cd"), worst_words=2)
+def test_most_fragmented_words_come_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tokbench.evaluation.counting_pass.WORST_WORDS", 2)
+    evaluation = evaluate(Toy("ab", "c", "d", " "), documents_of("ab cd dcd cd"))
     assert evaluation.worst_words == {"all": ((b"dcd", 3, 1), (b"cd", 2, 2))}
 
 

@@ -274,11 +274,11 @@ def test_costs_by_hand() -> None:
     assert costs.embedding_bytes(7, model, tied=True) == 7 * 10 * 4
     assert costs.embedding_bytes(7, model, tied=False) == 7 * 10 * 4 * 2
     assert costs.kv_cache_bytes(9, model) == 2 * 3 * 2 * 5 * 9 * 4
-    assert costs.context_chars(30, 10, model) == 300
-    assert costs.kv_cache_bytes_per_thousand_chars(30, 10, model) == pytest.approx(
-        2 * 3 * 2 * 5 * 4 * 1000 / 3
-    )
-    assert costs.price_per_million_chars(30, 10, model) == pytest.approx(2 / 3)
+    text = costs.text_cost(30, 10, model)
+    assert text.context_chars == 300
+    assert text.kv_cache_bytes == pytest.approx(2 * 3 * 2 * 5 * 4 * 1000 / 3)
+    assert text.price_per_million_chars == pytest.approx(2 / 3)
+    assert text.attention_flops == pytest.approx(4 * 3 * 10 * (1000 / 3) ** 2)
 
 
 def test_flops_per_byte_by_hand() -> None:
@@ -297,9 +297,8 @@ def test_unknown_model_properties_give_no_costs() -> None:
     unknown = Model()
     assert costs.embedding_bytes(7, unknown, tied=True) is None
     assert costs.kv_cache_bytes(9, unknown) is None
-    assert costs.context_chars(30, 10, unknown) is None
-    assert costs.price_per_million_chars(30, 10, unknown) is None
-    assert costs.context_chars(0, 0, Model(context=9)) is None
+    assert costs.text_cost(30, 10, unknown) == costs.TextCost(None, None, None, None)
+    assert costs.text_cost(0, 0, Model(context=9, price=2)) == costs.TextCost(None, None, None, None)
 
 
 def test_rewritings_by_hand() -> None:
