@@ -50,7 +50,7 @@ def test_words_become_coarser_or_stay_the_same(
     counted = CountedPretokens(list(new), np.array(list(new.values()), np.int64))
     with chosen(kernel.name):
         found = grow(vocabulary, counted, num_tokens=30, min_frequency=1, threads=1, progress=no_progress)
-        grown = vocabulary.grown(found.tokens)
+        grown = vocabulary.grown(found)
         everything = [*old, *new, *others]
         before, after = (pieces.cut(everything, threads=1) for pieces in (vocabulary, grown))
         unchanged = unchanged_words(vocabulary, grown, everything, threads=1)
@@ -60,11 +60,24 @@ def test_words_become_coarser_or_stay_the_same(
     if (
         not whole_tokens_first
     ):  # with it, a word that equals a new token is taken whole, whatever its old tokens were
-        spelled = made_of(found.tokens, first_id=len(vocabulary.tokens))
+        spelled = made_of(found, first_id=len(vocabulary.tokens))
         parts = [part for id in after.ids.tolist() for part in spelled.get(id, [id])]
         assert parts == before.ids.tolist()
-        cut = grown.cut(list(new), threads=1)
-        assert found.new_count == int((np.diff(cut.offsets) * counted.counts).sum())
+        cut, again = (pieces.cut(list(new), threads=1) for pieces in (vocabulary, grown))
+        *_, num_tokens = kernel.continue_training(
+            cut.ids,
+            cut.offsets,
+            counted.counts,
+            list(vocabulary.tokens),
+            num_merges=30,
+            min_frequency=1,
+            max_token_length=0,
+            max_words=0,
+            excluded=b"",
+            seed=0,
+            progress=None,
+        )
+        assert num_tokens == int((np.diff(again.offsets) * counted.counts).sum())
 
 
 def test_coarsening_has_no_new_boundary() -> None:
@@ -81,8 +94,8 @@ def test_words_with_bytes_without_a_token_are_skipped(kernel: Kernel) -> None:
     counted = CountedPretokens(["abab", "a\3"], np.array([3, 9], np.int64)).without(vocabulary.missing_bytes)
     with chosen(kernel.name):
         found = grow(vocabulary, counted, num_tokens=1, min_frequency=1, threads=1, progress=no_progress)
-        assert found.tokens == ((96, 97, 6),)
-        assert vocabulary.grown(found.tokens).cut(["abc"], threads=1).ids.tolist() == [255, 98]
+        assert found == [(96, 97, 6)]
+        assert vocabulary.grown(found).cut(["abc"], threads=1).ids.tolist() == [255, 98]
 
 
 def test_partial_characters_are_split_by_bytes(kernel: Kernel) -> None:
@@ -92,8 +105,8 @@ def test_partial_characters_are_split_by_bytes(kernel: Kernel) -> None:
     counted = CountedPretokens(words, np.ones(len(words), np.int64))
     with chosen(kernel.name):
         found = grow(vocabulary, counted, num_tokens=1, min_frequency=1, threads=1, progress=no_progress)
-        assert found.tokens == ((0x66, 0xC3, 2),)
-        cut = vocabulary.grown(found.tokens).cut(words, threads=1)
+        assert found == [(0x66, 0xC3, 2)]
+        cut = vocabulary.grown(found).cut(words, threads=1)
     assert cut.ids.tolist() == [256, 0xC3, 0xA9, 0xBC, 0xBC, 256, 97, 98]
     assert cut.offsets.tolist() == [0, 1, 3, 4, 6, 6, 8]
     assert counted.without(b"\xc3").words == ["\udcbc", "", "ab"]

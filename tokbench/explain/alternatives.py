@@ -166,12 +166,8 @@ def alternatives_of(pattern: str) -> SplitAlternatives:
         return SplitAlternatives(())
     return SplitAlternatives(
         tuple(
-            (Alternative(number, part, _meaning(part)), expression)
+            # Possessive quantifiers make no difference to the known ones.
+            (Alternative(number, part, _MEANINGS.get(_POSSESSIVE.sub("", part))), expression)
             for number, (part, expression) in enumerate(zip(parts, compiled, strict=True), 1)
         )
     )
-
-
-def _meaning(alternative: str) -> str | None:
-    """Return the meaning of an alternative; possessive quantifiers make no difference to the known ones."""
-    return _MEANINGS.get(_POSSESSIVE.sub("", alternative))

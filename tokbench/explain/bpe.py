@@ -45,9 +45,6 @@ class Merges(Protocol[Key]):
     def without(self, left: Key, right: Key) -> Merges[Key]:
         """Return the merges without the merge of a pair."""
 
-    def adding(self, left: Key, right: Key) -> Merges[Key]:
-        """Return the merges with a merge of a pair added last."""
-
 
 @dataclass(frozen=True, slots=True)
 class ListedMerges:
@@ -56,7 +53,6 @@ class ListedMerges:
     Attributes:
         merges: (left, right) → (rank, merged id).
         removed: pairs that do not merge.
-        added: further merges, like `merges`.
 
     >>> ListedMerges({(97, 98): (0, 256)}).find(97, 98)
     Found(rank=0, merged=256)
@@ -64,25 +60,16 @@ class ListedMerges:
 
     merges: Mapping[tuple[int, int], tuple[int, int]]
     removed: frozenset[tuple[int, int]] = frozenset()
-    added: Mapping[tuple[int, int], tuple[int, int]] | None = None
 
     def find(self, left: int, right: int) -> Found[int] | None:
         """Return the merge of an adjacent pair; None if there is none."""
         pair = left, right
         found = self.merges.get(pair)
-        if found is None and self.added is not None:
-            found = self.added.get(pair)
         return None if found is None or pair in self.removed else Found(*found)
 
     def without(self, left: int, right: int) -> ListedMerges:
         """Return the merges without the merge of a pair."""
-        return ListedMerges(self.merges, self.removed | {(left, right)}, self.added)
-
-    def adding(self, left: int, right: int) -> ListedMerges:
-        """Return the merges with a merge of a pair added last, whose result has a negative id."""
-        added = dict(self.added or {})
-        added[left, right] = len(self.merges) + len(added), -1 - len(added)
-        return ListedMerges(self.merges, self.removed, added)
+        return ListedMerges(self.merges, self.removed | {(left, right)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +79,6 @@ class RankedTokens(Generic[Key]):
     Attributes:
         rank: returns the rank of a token; None if the argument is not a token.
         removed: tokens that no pair merges into.
-        added: further tokens, ranked after all others.
 
     >>> RankedTokens({b"ab": 256}.get).find(b"a", b"b")
     Found(rank=256, merged=b'ab')
@@ -100,7 +86,6 @@ class RankedTokens(Generic[Key]):
 
     rank: Callable[[Key], float | None]
     removed: frozenset[Key] = frozenset()
-    added: tuple[Key, ...] = ()
 
     def find(self, left: Key, right: Key) -> Found[Key] | None:
         """Return the merge of an adjacent pair; None if there is none."""
@@ -108,21 +93,11 @@ class RankedTokens(Generic[Key]):
         if made in self.removed:
             return None
         rank = self.rank(made)
-        if rank is None and made in self.added:
-            rank = _AFTER_ALL + self.added.index(made)
         return None if rank is None else Found(rank, made)
 
     def without(self, left: Key, right: Key) -> RankedTokens[Key]:
         """Return the merges without the token that a pair forms."""
-        return RankedTokens(self.rank, self.removed | {left + right}, self.added)  # type: ignore[operator]
-
-    def adding(self, left: Key, right: Key) -> RankedTokens[Key]:
-        """Return the merges with the token that a pair forms added last."""
-        made: Key = left + right  # type: ignore[operator]
-        return RankedTokens(self.rank, self.removed, (*self.added, made))
-
-
-_AFTER_ALL = 1e12
+        return RankedTokens(self.rank, self.removed | {left + right})  # type: ignore[operator]
 
 
 class Lost(NamedTuple, Generic[Key]):

@@ -141,6 +141,6 @@ class BpeExtension(Extension):
         return str(pretoken)
 
     def _grow(self, words: CountedPretokens, num_tokens: int, **options: Any) -> None:
-        growth = grow(self._grown, words, num_tokens=num_tokens, **options)
-        self._new.extend(growth.tokens)
-        self._grown = self._grown.grown(growth.tokens)
+        new = grow(self._grown, words, num_tokens=num_tokens, **options)
+        self._new.extend(new)
+        self._grown = self._grown.grown(new)

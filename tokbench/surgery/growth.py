@@ -127,21 +127,6 @@ class Vocabulary:
             raise SurgeryError(f"it cannot be extended: {error}") from None
 
 
-@dataclass(frozen=True, slots=True)
-class Growth:
-    """The tokens learned from words.
-
-    Attributes:
-        tokens: the new tokens in order; the first has the id after the last old one.
-        old_count: number of tokens of the words without the new tokens.
-        new_count: number of tokens of the words with the new tokens.
-    """
-
-    tokens: tuple[NewToken, ...]
-    old_count: int
-    new_count: int
-
-
 def grow(
     vocabulary: Vocabulary,
     words: CountedPretokens,
@@ -151,7 +136,7 @@ def grow(
     max_token_length: int | None = None,
     threads: int | None,
     progress: Progress = no_progress,
-) -> Growth:
+) -> list[NewToken]:
     """Learn further tokens: a fast `tokbench.backends.bpe.reference.continue_training` of a vocabulary.
 
     Args:
@@ -163,11 +148,14 @@ def grow(
         threads: number of threads for tokenizing the words; None uses every processor.
         progress: called with the number of learned tokens.
 
+    Returns:
+        The new tokens in order; the first has the id after the last old one.
+
     Raises:
         SurgeryError: the kernel rejects the vocabulary.
     """
     cut = vocabulary.cut(words.words, threads=threads)
-    pairs, counts, new_count = current_kernel().continue_training(
+    pairs, counts, _ = current_kernel().continue_training(
         cut.ids,
         cut.offsets,
         words.counts,
@@ -180,11 +168,10 @@ def grow(
         seed=0,
         progress=lambda done: progress("merging", done, num_tokens, "merges"),
     )
-    new = (
+    return [
         NewToken(left, right, count)
         for (left, right), count in zip(pairs.tolist(), counts.tolist(), strict=True)
-    )
-    return Growth(tuple(new), int((np.diff(cut.offsets) * words.counts).sum()), new_count)
+    ]
 
 
 def made_of(new: Sequence[NewToken], *, first_id: int) -> dict[int, list[int]]:

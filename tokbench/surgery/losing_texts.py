@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.progress import no_progress, reading_of
+from tokbench.evaluation.counting_pass import batches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 FEWEST_TOKENS = 8
 """Minimum number of old tokens of a text: two tokens instead of one are not a notable loss."""
-_BATCH_CHARACTERS = 1 << 20
+_MOST = 10
 _CHARACTERS_KEPT = 200
 
 
@@ -46,13 +47,7 @@ class LosingText:
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON of the text."""
-        return {
-            "source": self.source,
-            "group": self.group,
-            "text": self.text,
-            "old_tokens": self.old_tokens,
-            "new_tokens": self.new_tokens,
-        }
+        return asdict(self)
 
 
 def losing_texts(
@@ -60,7 +55,6 @@ def losing_texts(
     new: Tokenizer,
     documents: Iterable[Document],
     *,
-    most: int = 10,
     threads: int | None = None,
     progress: Progress = no_progress,
 ) -> tuple[LosingText, ...]:
@@ -70,16 +64,15 @@ def losing_texts(
         old: the old tokenizer.
         new: the new tokenizer.
         documents: the documents, read once.
-        most: maximum number of results.
         threads: number of threads for encoding; None uses every processor.
         progress: called with the amount of work done.
 
     Returns:
-        Documents with more tokens than before, in descending order of the ratio.
+        Up to ten documents with more tokens than before, in descending order of the ratio.
     """
     found: list[LosingText] = []
     read, num_bytes = reading_of(documents), 0
-    for batch in _batches(documents):
+    for batch in batches(documents):
         texts = [document.text for document in batch]
         before, after = (
             tokenizer.encode_batch(texts, threads=threads).counts.tolist() for tokenizer in (old, new)
@@ -89,20 +82,7 @@ def losing_texts(
             for document, was, becomes in zip(batch, before, after, strict=True)
             if becomes > was >= FEWEST_TOKENS
         ]
-        found = heapq.nlargest(most, found, key=lambda text: (text.ratio, text.new_tokens - text.old_tokens))
+        found = heapq.nlargest(_MOST, found, key=lambda text: (text.ratio, text.new_tokens - text.old_tokens))
         num_bytes += sum(len(text.encode()) for text in texts)
         progress("comparing texts", *read(num_bytes), "bytes")
     return tuple(found)
-
-
-def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    batch: list[Document] = []
-    characters = 0
-    for document in documents:
-        batch.append(document)
-        characters += len(document.text)
-        if characters >= _BATCH_CHARACTERS:
-            yield batch
-            batch, characters = [], 0
-    if batch:
-        yield batch

@@ -92,7 +92,8 @@ def test_split_changes_with_the_missing_merge(merges: list[reference.Merge], wor
     rules = listed(merges)
     made = merge(list(word), rules)
     for left, right in pairwise(made.tokens):
-        assert merge(list(word), rules.adding(left, right)).tokens != made.tokens
+        added = {**rules.merges, (left, right): (len(rules.merges), -1)}
+        assert merge(list(word), ListedMerges(added)).tokens != made.tokens
 
 
 def test_time_is_linear_in_the_text() -> None:

@@ -12,8 +12,10 @@ from tokbench.surgery.losing_texts import FEWEST_TOKENS, losing_texts
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pytest
 
-def test_texts_that_grow_most_come_first(tmp_path: Path) -> None:
+
+def test_texts_that_grow_most_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The old tokenizer has "ab" and the new one "cd": eight tokens become sixteen, twelve or four."""
     old = target_of(byte_level(("a", "b")), tmp_path / "old").tokenizer
     new = target_of(byte_level(("c", "d")), tmp_path / "new").tokenizer
@@ -31,4 +33,5 @@ def test_texts_that_grow_most_come_first(tmp_path: Path) -> None:
         ("half", FEWEST_TOKENS, 12),
     ]
     assert [text.ratio for text in found] == [2.0, 1.5]
-    assert [text.source for text in losing_texts(old, new, documents, most=1)] == ["twice"]
+    monkeypatch.setattr("tokbench.surgery.losing_texts._MOST", 1)
+    assert [text.source for text in losing_texts(old, new, documents)] == ["twice"]
