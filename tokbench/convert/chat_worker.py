@@ -1,4 +1,4 @@
-"""A process that renders chat templates, started by `chat_template_proof`.
+"""A process that renders chat templates, started by `config_proof`.
 
 Standard input: JSON, {"folder": …, "templates": {name: text}, "specials": {name: text}, "seconds": …}.
 Standard output: JSON, a list of differences, each with the name of the template, the conversation, and both texts,

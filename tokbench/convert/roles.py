@@ -6,12 +6,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from tokbench.core.descriptions import ByteLevelBpe, HuggingFaceModel, SentencePieceModel, TokenFlags
-from tokbench.formats.tokenizer_config.fields import (
-    AddedToken,
-    TokenizerConfig,
-    config_of,
-    token_id,
-)
+from tokbench.formats.tokenizer_config.fields import AddedToken, TokenizerConfig, config_of, token_id
 from tokbench.formats.tokenizer_config.files import with_special_tokens
 from tokbench.formats.tokenizer_config.roles import with_given
 

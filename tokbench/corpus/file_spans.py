@@ -71,10 +71,6 @@ def _next_allowed(stream: BinaryIO, offset: int, span: FileSpan) -> int:
     return span.size
 
 
-def _is_after_blank_line(window: bytes, place: int) -> bool:
-    return window[:place].endswith((b"\n\n", b"\n\r\n"))
-
-
 def _is_between_words(window: bytes, place: int) -> bool:
     r"""Whether a line ends here, with anything but white space before its "\n", and the next begins with a letter.
 
@@ -92,6 +88,6 @@ def _is_between_words(window: bytes, place: int) -> bool:
 
 _IS_ALLOWED: dict[Cut, Callable[[bytes, int], bool]] = {
     "lines": lambda _window, _place: True,
-    "paragraphs": _is_after_blank_line,
+    "paragraphs": lambda window, place: window[:place].endswith((b"\n\n", b"\n\r\n")),
     "words": _is_between_words,
 }

@@ -6,20 +6,12 @@ import errno
 import os
 import stat
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from tokbench.core.wording import printable
-from tokbench.corpus.paths import (
-    WILDCARDS,
-    expand,
-    files_below,
-    missing_path,
-    status_of,
-    unreadable,
-)
+from tokbench.corpus.paths import WILDCARDS, expand, files_below, missing_path, status_of, unreadable
 from tokbench.errors import CorpusError, ModelFormatError
 from tokbench.files.storage.open import is_url, place_of, remote_place
 from tokbench.files.untrusted import read_regular
@@ -169,10 +161,7 @@ class _Finder:
         self._unlisted: set[str] = set()
         self._about: set[str] = set()
         self._results: set[str] = set()
-
-    @cached_property
-    def _listings(self) -> Listings:
-        return Listings()
+        self._listings = Listings()
 
     def found(self) -> tuple[tuple[CorpusFile, ...], LeftOut]:
         return tuple(sorted(self._files.values(), key=lambda file: file.name)), self._left_out()

@@ -100,11 +100,6 @@ def folder_groups(files: Iterable[CorpusFile], group_by: str) -> dict[str, froze
     return {folder: frozenset(groups) for folder, groups in groups_of_folders.items()}
 
 
-def stands_below(file: CorpusFile, folder: str) -> bool:
-    """Whether a file is in or below a folder of this name; of an absolute path only the named part counts."""
-    return folder in named_parts(file)[:-1]
-
-
 def _bundled_group(file: CorpusFile) -> str | None:
     """Return the name after a folder `parallel` or `code`: "de" for parallel/de.txt, "python" for code/python/a.py."""
     parts = named_parts(file)
@@ -142,7 +137,7 @@ def _stem(file: CorpusFile) -> str:
 def is_code_file(file: CorpusFile) -> bool:
     """Whether all documents of a file are program code: it is in a folder `code`, or its extension says so."""
     suffix = PurePath(file.plain_name).suffix.lower().removeprefix(".")
-    return suffix in _EXTENSIONS or stands_below(file, "code")
+    return suffix in _EXTENSIONS or "code" in named_parts(file)[:-1]
 
 
 def is_code_name(group: str) -> bool:

@@ -1,17 +1,21 @@
-"""File system paths: the files below a folder, the matches of a pattern, names similar to a missing one."""
+"""File system paths: the files below a folder, the matches of a pattern, names similar to a missing one.
+
+Folders that tokbench has written (saved tokenizers, counted words, shards) are not texts, and are left out.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from tokbench.core.wording import near_names
-from tokbench.corpus.results import is_result
-from tokbench.errors import CorpusError
+from tokbench.errors import CorpusError, ModelFormatError
 from tokbench.files.storage.open import is_url
+from tokbench.files.untrusted import open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,6 +23,12 @@ if TYPE_CHECKING:
 
 WILDCARDS = frozenset("*?[")
 """The characters that make a path a pattern."""
+
+_INDEXES = ("tokbench.json", "words.json", "index.json", "journal.jsonl", "plan.json")
+"""Names of the files that describe the contents of folders that tokbench has written, finished or not."""
+_BEGINNING = re.compile(rb'\{\s*(?:"schema":\s*"tokbench\.|"files":\s*\[\s*\{\s*"address":)')
+"""The schema comes first, except in a plan, whose keys are sorted."""
+_HEAD_BYTES = 64
 
 
 def status_of(path: Path) -> os.stat_result | None:
@@ -72,6 +82,24 @@ def files_below(root: Path, *, hidden: set[str], results: set[str]) -> Iterator[
                 folders.append(path / entry.name)
             else:
                 yield path / entry.name
+
+
+def is_result(folder: Path) -> bool:
+    """Whether tokbench has written a folder, by the beginning of the file that describes its contents.
+
+    >>> from pathlib import Path
+    >>> is_result(Path("no/such/folder"))
+    False
+    """
+    return any(_BEGINNING.match(_head(folder / name)) for name in _INDEXES)
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with open_regular(path) as stream:
+            return stream.read(_HEAD_BYTES)
+    except (OSError, ModelFormatError):
+        return b""
 
 
 def expand(folder: Path, pattern: tuple[str, ...]) -> Iterator[Path]:

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench.config import build_config
-from tokbench.core.counted_words import PART_SEED, TrainsOnWords, WordTotals
+from tokbench.core.counted_words import PART_SEED, PARTS, TrainsOnWords, WordArrays, WordTotals
 from tokbench.corpus.bytes import bounds_in
 from tokbench.counting.plan import SCHEMA
-from tokbench.counting.spill import Spill
 from tokbench.distributed.corpus_plan import read_plan
 from tokbench.distributed.plan_folder import PLAN_NAME
 from tokbench.errors import ConfigError, CorpusError
@@ -20,10 +19,12 @@ from tokbench.registry import get_backend
 from tokbench.words.parquet import open_writer
 
 if TYPE_CHECKING:
-    from tokbench.core.counted_words import WordCounting
+    from tokbench.core.counted_words import WordCounter, WordCounting
+    from tokbench.core.progress import Progress
     from tokbench.corpus.corpus import Corpus
     from tokbench.distributed.corpus_plan import CorpusPlan
     from tokbench.distributed.tasks import TaskContext
+    from tokbench.words.parquet import WordsWriter
 
 PART_MEMORY = 1 << 30
 """The bytes that the table of a part may take before it is written out and cleared."""
@@ -108,3 +109,50 @@ def _num_continued(corpus: Corpus) -> int:
         return 0
     spans = [file for file in corpus.files if file.kind == "text" and file.span and file.span.start > 0]
     return sum(begin < end for begin, end in map(bounds_in, spans))
+
+
+class Spill:
+    """Progress callback of a count that spills the counter's table to a file of words when it has grown too large.
+
+    Attributes:
+        words: the number of word occurrences that were written.
+        parts: the hash part of each row group that was written.
+    """
+
+    def __init__(
+        self,
+        counting: WordCounting,
+        counter: WordCounter,
+        writer: WordsWriter,
+        *,
+        memory: int,
+        progress: Progress,
+    ) -> None:
+        """Start with nothing written.
+
+        Args:
+            counting: drains the counter.
+            counter: a counter whose parts are those of `PART_SEED`.
+            writer: the writer of the file.
+            memory: the limit of the table in bytes.
+            progress: called with the same arguments as this object.
+        """
+        self.words = 0
+        self.parts: list[int] = []
+        self._counting, self._counter, self._writer = counting, counter, writer
+        self._memory, self._progress = memory, progress
+
+    def __call__(self, phase: str, done: int, total: int | None, unit: str) -> None:
+        """See `tokbench.core.progress.Progress`."""
+        self._progress(phase, done, total, unit)
+        if self._counter.memory > self._memory:
+            self.write()
+
+    def write(self) -> None:
+        """Write out the counted words, and clear them."""
+        self._counting.drain(self._counter)
+        for part in range(PARTS):
+            words = WordArrays(*self._counter.arrays(part, part + 1))
+            self.words += int(words.counts.sum())
+            self.parts += [part] * self._writer.write(words)
+        self._counter.clear_counts()

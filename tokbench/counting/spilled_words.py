@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.counted_words import PART_SEED, PARTS, WordArrays, WordTotals, frequent_words
 from tokbench.core.training import identity_of
 from tokbench.counting.joining import summing_counter
-from tokbench.counting.spill import Spill
+from tokbench.counting.part_task import Spill
 from tokbench.errors import ConfigError
 from tokbench.files.storage.open import place_of
 from tokbench.words.parquet import open_words_file, open_writer, require_pyarrow

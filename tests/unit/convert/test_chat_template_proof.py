@@ -11,7 +11,7 @@ from support import model_folders
 from support.descriptions import trained
 
 import tokbench
-from tokbench.convert.chat_template_proof import rendered_differently
+from tokbench.convert.config_proof import rendered_differently
 from tokbench.convert.proof import prove
 from tokbench.errors import ConversionError
 from tokbench.workbench.convert import convert
@@ -53,7 +53,7 @@ def test_template_that_renders_differently_is_found(tmp_path: Path, monkeypatch:
 def test_endless_template_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, template: str, seconds: int
 ) -> None:
-    monkeypatch.setattr("tokbench.convert.chat_template_proof.SECONDS", seconds)
+    monkeypatch.setattr("tokbench.convert.config_proof.SECONDS", seconds)
     monkeypatch.setattr("tokbench.workbench.convert.prove", partial(prove, texts=("a text",)))
     with pytest.raises(ConversionError, match="not rendered within"):
         convert(trained(), to="transformers", out=tmp_path / "out", chat_template=template)

@@ -45,12 +45,12 @@ def test_result_does_not_depend_on_the_parts(texts: list[Path], tmp_path: Path, 
 def test_result_does_not_depend_on_the_memory_limit(
     texts: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tokbench.counting import spill
+    from tokbench.counting import part_task
 
     counted(texts, tmp_path / "whole")
     written: list[int] = []
-    write = spill.Spill.write
-    monkeypatch.setattr(spill.Spill, "write", lambda self: (written.append(1), write(self)))
+    write = part_task.Spill.write
+    monkeypatch.setattr(part_task.Spill, "write", lambda self: (written.append(1), write(self)))
     from tokbench.counting import run
 
     arguments = run._arguments

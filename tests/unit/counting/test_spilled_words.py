@@ -12,7 +12,7 @@ import pytest
 
 from tokbench.backends.bpe.training import merging_bytes
 from tokbench.corpus import open_corpus
-from tokbench.counting import spill, spilled_words
+from tokbench.counting import part_task, spilled_words
 from tokbench.counting.spilled_words import PROCESS_BYTES
 from tokbench.errors import ConfigError, TrainingError
 from tokbench.files.bundled import corpora_directory
@@ -41,8 +41,8 @@ def bundled() -> list[Path]:
 def spills(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Write tables out at each check; the returned list grows with each time."""
     written: list[int] = []
-    write = spill.Spill.write
-    monkeypatch.setattr(spill.Spill, "write", lambda self: (written.append(1), write(self)))
+    write = part_task.Spill.write
+    monkeypatch.setattr(part_task.Spill, "write", lambda self: (written.append(1), write(self)))
     monkeypatch.setattr(spilled_words, "_TABLE_GROWTH", MEMORY)
     return written
 

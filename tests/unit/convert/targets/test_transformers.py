@@ -13,8 +13,8 @@ from support.model_folders import FOLDERS, entry, put
 
 import tokbench
 import tokbench.workbench.convert as conversion
-from tokbench.convert.chat_template_proof import job_of
 from tokbench.convert.chat_worker import differences
+from tokbench.convert.config_proof import job_of
 from tokbench.convert.proof import ProofError, prove
 from tokbench.convert.targets import transformers as target
 from tokbench.workbench.convert import convert
