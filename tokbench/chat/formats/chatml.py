@@ -23,23 +23,13 @@ START = "<|im_start|>"
 END = "<|im_end|>"
 
 
-def open_turn(writer: Writer, role: str, index: int) -> None:
-    """Begin the turn of a role, with its header."""
-    if role in ROLES:
-        writer.begin_turn(index, f"{START}{role}\n")
-    else:
-        writer.template(START, index)
-        writer.content(role, index, "role")
-        writer.begin_turn(index, "\n")
-
-
 def write_message(writer: Writer, message: Mapping[str, Any], index: int) -> None:
     """Write a message with a role and a text."""
     role, text = role_of(message, index), text_of(message, index)
     if role in ROLES:
         writer.turn(index, f"{START}{role}\n", text, token=END, after="\n")
     else:
-        open_turn(writer, role, index)
+        writer.begin_role(index, START, role, "\n")
         writer.content(text, index, "content")
         writer.end_turn(END, "\n")
 

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 from tokbench.chat.formats.fields import refuse, variable
 from tokbench.chat.formats.format import Format
 from tokbench.chat.formats.harmony_builtin import BROWSER, PYTHON
-from tokbench.chat.formats.harmony_messages import CONSTRAIN, Said, Text, said_in, without_old_analysis
-from tokbench.chat.formats.harmony_types import Namespace, functions_of, tools_section
+from tokbench.chat.formats.harmony_messages import CONSTRAIN, Said, said_in, without_old_analysis
+from tokbench.chat.formats.harmony_types import Namespace, Part, functions_of, tools_section
 from tokbench.chat.formats.json_text import write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tokbench.chat.conversation import Conversation
-    from tokbench.chat.formats.harmony_types import Part
     from tokbench.chat.formats.writer import Writer
 
 START, MESSAGE, CHANNEL = "<|start|>", "<|message|>", "<|channel|>"
@@ -47,7 +46,7 @@ def _write(conversation: Conversation, writer: Writer) -> None:
     is_developers = conversation.messages[0]["role"] in ("system", "developer")
     if conversation.tools and not is_developers:
         writer.template(f"{START}developer{MESSAGE}")
-        _write_parts(writer, functions, None)
+        _write_tools(writer, functions, None)
         writer.template(END)
     previous: int | None = None
     for place, message in enumerate(said):
@@ -59,7 +58,7 @@ def _write(conversation: Conversation, writer: Writer) -> None:
         _write_content(writer, message)
         if conversation.tools and message.message == 0 and is_developers:
             writer.template("\n\n", 0)
-            _write_parts(writer, functions, 0)
+            _write_tools(writer, functions, 0)
         end = _end_of(message, is_answer=is_last and not writer.prompt)
         if is_last or said[place + 1].message != message.message:
             writer.end_turn(end)
@@ -87,47 +86,41 @@ def _write_header(writer: Writer, said: Said, *, continued: bool) -> None:
         writer.begin_turn(index, f"{START}assistant")
     else:
         writer.template(f"{START}{role}", index)
-        _write_texts(writer, said.name, index)
+        _write_parts(writer, said.name, index)
         if said.role == "assistant" and not continued:
             writer.begin_turn(index)
     if said.recipient and said.recipient[0].text != "all":
         writer.template(" to=", index)
-        _write_texts(writer, said.recipient, index)
+        _write_parts(writer, said.recipient, index)
     if said.channel.text:
         writer.template(CHANNEL, index)
-        _write_texts(writer, (said.channel,), index)
+        _write_parts(writer, (said.channel,), index)
     if said.content_type.text:
         type = said.content_type.text
         writer.template(f" {CONSTRAIN}" if type.startswith(CONSTRAIN) else " ", index)
-        _write_texts(writer, (Text(type.removeprefix(CONSTRAIN), said.content_type.field),), index)
+        _write_parts(writer, [Part(type.removeprefix(CONSTRAIN), said.content_type.path)], index)
     if said.role == "assistant":
         writer.template(MESSAGE, index)
     else:
         writer.begin_turn(index, MESSAGE)
 
 
-def _write_texts(writer: Writer, texts: Iterable[Text], index: int) -> None:
-    for text, field in texts:
-        if field is None:
-            writer.template(text, index)
-        else:
-            writer.content(text, index, field)
+def _write_parts(writer: Writer, parts: Iterable[Part], index: int) -> None:
+    for text, path in parts:
+        writer.content(text, index, path)
 
 
 def _write_content(writer: Writer, said: Said) -> None:
     if said.arguments is None:
-        _write_texts(writer, said.texts, said.message)
+        _write_parts(writer, said.texts, said.message)
     else:
         call = said.arguments
         write_json(writer, call.arguments, said.message, f"{call.path}.arguments")
 
 
-def _write_parts(writer: Writer, parts: Iterable[Part], index: int | None) -> None:
+def _write_tools(writer: Writer, parts: Iterable[Part], index: int | None) -> None:
     for text, path in parts:
-        if path is None:
-            writer.template(text, index)
-        else:
-            writer.content(text, None, path)
+        writer.content(text, index if path is None else None, path)
 
 
 def _builtin_tools(conversation: Conversation) -> list[str]:
@@ -155,7 +148,7 @@ def _write_system(conversation: Conversation, writer: Writer, builtin: list[str]
         raise refuse("reasoning_effort", f"expected low, medium or high, found {effort!r}")
     writer.template(f"\n\nReasoning: {effort}\n\n")
     if builtin:
-        _write_parts(writer, tools_section([_BUILTIN[name] for name in builtin]), None)
+        _write_tools(writer, tools_section([_BUILTIN[name] for name in builtin]), None)
         writer.template("\n\n")
     writer.template(_CHANNELS)
     if conversation.tools:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokbench.chat.formats.fields import calls_of, checked, reasoning_of, refuse, role_of
+from tokbench.chat.formats.harmony_types import Part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,13 +22,6 @@ if TYPE_CHECKING:
 ROLES = ("system", "developer", "user", "assistant", "tool")
 CHANNELS = ("analysis", "commentary", "final")
 CONSTRAIN = "<|constrain|>"
-
-
-class Text(NamedTuple):
-    """A text and the field that it comes from; None for the format's own text."""
-
-    text: str
-    field: str | None = None
 
 
 class Said(NamedTuple):
@@ -46,12 +40,12 @@ class Said(NamedTuple):
 
     message: int
     role: str
-    texts: tuple[Text, ...]
+    texts: tuple[Part, ...]
     arguments: Call | None = None
-    name: tuple[Text, ...] = ()
-    recipient: tuple[Text, ...] = ()
-    channel: Text = Text("")
-    content_type: Text = Text("")
+    name: tuple[Part, ...] = ()
+    recipient: tuple[Part, ...] = ()
+    channel: Part = Part("")
+    content_type: Part = Part("")
 
 
 def said_in(conversation: Conversation, builtin_tools: Sequence[str]) -> list[Said]:
@@ -109,8 +103,8 @@ def _assistant(
     name = _named(message, index)
     reasoning = reasoning_of(message, index)
     if reasoning is not None:
-        thought = (Text(reasoning.text, reasoning.field),)
-        said.append(Said(index, "assistant", thought, name=name, channel=Text("analysis")))
+        thought = (Part(reasoning.text, reasoning.field),)
+        said.append(Said(index, "assistant", thought, name=name, channel=Part("analysis")))
     content = message.get("content")
     if content is not None and not (content == "" and calls):
         said.append(
@@ -132,19 +126,19 @@ def _assistant(
     return said
 
 
-def _call(call: Call, index: int, name: tuple[Text, ...], builtin_tools: Sequence[str]) -> Said:
+def _call(call: Call, index: int, name: tuple[Part, ...], builtin_tools: Sequence[str]) -> Said:
     is_builtin = call.name.split(".")[0] in builtin_tools
-    function = Text(call.name, f"{call.path}.name")
+    function = Part(call.name, f"{call.path}.name")
     is_text = isinstance(call.arguments, str)
     return Said(
         index,
         "assistant",
-        (Text(call.arguments, f"{call.path}.arguments"),) if is_text else (),
+        (Part(call.arguments, f"{call.path}.arguments"),) if is_text else (),
         arguments=None if is_text else call,
         name=name,
-        recipient=(function,) if is_builtin else (Text("functions."), function),
-        channel=Text("analysis" if is_builtin else "commentary"),
-        content_type=Text("code" if is_builtin else f"{CONSTRAIN}json"),
+        recipient=(function,) if is_builtin else (Part("functions."), function),
+        channel=Part("analysis" if is_builtin else "commentary"),
+        content_type=Part("code" if is_builtin else f"{CONSTRAIN}json"),
     )
 
 
@@ -167,44 +161,44 @@ def _result(
         index,
         "tool",
         _texts(message, index),
-        name=(Text(name, field),) if is_full else (Text("functions."), Text(name, field)),
-        recipient=_field(message, index, "recipient") or (Text("assistant"),),
+        name=(Part(name, field),) if is_full else (Part("functions."), Part(name, field)),
+        recipient=_field(message, index, "recipient") or (Part("assistant"),),
         channel=_channel(message, index, "analysis" if is_builtin else "commentary"),
         content_type=_content_type(message, index),
     )
 
 
-def _texts(message: Mapping[str, Any], index: int) -> tuple[Text, ...]:
+def _texts(message: Mapping[str, Any], index: int) -> tuple[Part, ...]:
     content = message.get("content")
     where = f"messages[{index}].content"
     if isinstance(content, str):
-        return (Text(content, "content"),)
+        return (Part(content, "content"),)
     texts = []
     for place, part in enumerate(checked(content, list | tuple, "a string or a list of parts", where)):
         text = part.get("text") if isinstance(part, Mapping) and part.get("type") == "text" else None
         if not isinstance(text, str):
             raise refuse(f"{where}[{place}]", 'expected {"type": "text", "text": …}')
-        texts.append(Text(text, f"content[{place}].text"))
+        texts.append(Part(text, f"content[{place}].text"))
     return tuple(texts)
 
 
-def _field(message: Mapping[str, Any], index: int, field: str) -> tuple[Text, ...]:
+def _field(message: Mapping[str, Any], index: int, field: str) -> tuple[Part, ...]:
     value = checked(message.get(field), str | None, "a string", f"messages[{index}].{field}")
-    return () if value is None else (Text(value, field),)
+    return () if value is None else (Part(value, field),)
 
 
-def _named(message: Mapping[str, Any], index: int) -> tuple[Text, ...]:
+def _named(message: Mapping[str, Any], index: int) -> tuple[Part, ...]:
     name = _field(message, index, "name")
-    return (Text(":"), *name) if name else ()
+    return (Part(":"), *name) if name else ()
 
 
-def _channel(message: Mapping[str, Any], index: int, default: str) -> Text:
+def _channel(message: Mapping[str, Any], index: int, default: str) -> Part:
     given = _field(message, index, "channel")
     if not given:
-        return Text(default)
-    return Text(given[0].text) if given[0].text in CHANNELS else given[0]
+        return Part(default)
+    return Part(given[0].text) if given[0].text in CHANNELS else given[0]
 
 
-def _content_type(message: Mapping[str, Any], index: int) -> Text:
+def _content_type(message: Mapping[str, Any], index: int) -> Part:
     given = _field(message, index, "content_type")
-    return given[0] if given else Text("")
+    return given[0] if given else Part("")

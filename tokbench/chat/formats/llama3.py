@@ -41,21 +41,12 @@ _TOOLS_IN_USER = (
 )
 
 
-def _open_turn(writer: Writer, role: str, index: int) -> None:
-    if role in ROLES:
-        writer.begin_turn(index, f"{HEADER}{role}{HEADER_END}\n\n")
-    else:
-        writer.template(HEADER, index)
-        writer.content(role, index, "role")
-        writer.begin_turn(index, f"{HEADER_END}\n\n")
-
-
 def _write_text(writer: Writer, message: Mapping[str, Any], index: int) -> None:
     role, text = role_of(message, index), text_of(message, index).strip()
     if role in ROLES:
         writer.turn(index, f"{HEADER}{role}{HEADER_END}\n\n", text, token=TURN_END)
     else:
-        _open_turn(writer, role, index)
+        writer.begin_role(index, HEADER, role, f"{HEADER_END}\n\n")
         writer.content(text, index, "content")
         writer.end_turn(TURN_END)
 
@@ -173,7 +164,7 @@ def _write_first_user(conversation: Conversation, writer: Writer, index: int) ->
             "tools are written into the first user message, which must come here",
             hint='set the variable "tools_in_user_message" to false to write them into the system message',
         )
-    _open_turn(writer, "user", index)
+    writer.begin_turn(index, f"{HEADER}user{HEADER_END}\n\n")
     writer.template(_TOOLS_IN_USER, index)
     _write_tools(conversation, writer, index)
     writer.content(text_of(conversation.messages[index], index).strip(), index, "content")
@@ -194,7 +185,7 @@ def _write_message(writer: Writer, message: Mapping[str, Any], index: int, setti
             raise refuse(f"messages[{index}]", f"a {role} message calls no functions")
         _write_call(writer, calls[0], index, settings)
     elif role in ("tool", "ipython"):
-        _open_turn(writer, "ipython", index)
+        writer.begin_turn(index, f"{HEADER}ipython{HEADER_END}\n\n")
         content = message.get("content")
         checked(content, str | list | tuple | Mapping, "a string or an object", f"messages[{index}].content")
         write_json(writer, content, index, "content")
@@ -204,7 +195,7 @@ def _write_message(writer: Writer, message: Mapping[str, Any], index: int, setti
 
 
 def _write_call(writer: Writer, call: Call, index: int, settings: _Settings) -> None:
-    _open_turn(writer, "assistant", index)
+    writer.begin_turn(index, f"{HEADER}assistant{HEADER_END}\n\n")
     if settings.builtin_tools is not None and call.name in settings.builtin_tools:
         _write_builtin_call(writer, call, index)
     else:

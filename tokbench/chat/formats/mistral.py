@@ -175,10 +175,7 @@ def _write_text(writer: Writer, pieces: Sequence[ContentPart], before: str) -> N
             writer.end_turn()
             writer.begin_turn(piece.message)
             current = piece.message
-        if piece.field is None:
-            writer.template(piece.text, piece.message)
-        else:
-            writer.content(piece.text, piece.message, piece.field)
+        writer.content(piece.text, piece.message, piece.field)
 
 
 def _system_in_user(speeches: Sequence[Speech], *, last: bool) -> list[Speech]:

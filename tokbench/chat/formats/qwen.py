@@ -8,15 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tokbench.chat.formats.chatml import END, START, open_turn, write_message
-from tokbench.chat.formats.fields import (
-    calls_of,
-    optional_text,
-    reasoning_of,
-    role_of,
-    text_of,
-    variable,
-)
+from tokbench.chat.formats.chatml import END, START, write_message
+from tokbench.chat.formats.fields import calls_of, optional_text, reasoning_of, role_of, text_of, variable
 from tokbench.chat.formats.format import Format
 from tokbench.chat.formats.json_text import write_json
 
@@ -196,7 +189,7 @@ def _write_without_default(conversation: Conversation, writer: Writer, *, thinks
         elif role == "assistant":
             _write_answer(writer, message, index, optional_text(message, index))
         else:
-            open_turn(writer, role, index)
+            writer.begin_role(index, START, role, "\n")
             writer.content(optional_text(message, index), index, "content")
             writer.end_turn(END, "\n")
 

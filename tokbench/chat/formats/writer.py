@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from tokbench.chat.rendered import TEMPLATE, Origin, Rendered, Runs, Turn
+from tokbench.chat.rendered import ROLES, TEMPLATE, Origin, Rendered, Runs, Turn
 
 _origin = lru_cache(maxsize=4096)(Origin)
 
@@ -49,8 +49,8 @@ class Writer:
         """Append text of the format, which belongs to a message or to none."""
         self._add(text, TEMPLATE if message is None else _origin(message))
 
-    def content(self, text: str, message: int | None, field: str) -> None:
-        """Append content: a field of a message, or the value of a tool or variable."""
+    def content(self, text: str, message: int | None, field: str | None) -> None:
+        """Append content: a field of a message, or the value of a tool or variable; None for text of the format."""
         self._add(text, _origin(message, field))
 
     def begin_turn(self, message: int, header: str = "") -> None:
@@ -58,6 +58,15 @@ class Writer:
         if header:
             self._add(header, _origin(message))
         self._opened = (message, self.size)
+
+    def begin_role(self, message: int, before: str, role: str, after: str) -> None:
+        """Begin the turn of a message, after a header with its role, which is content unless it is a common one."""
+        if role in ROLES:
+            self.begin_turn(message, f"{before}{role}{after}")
+        else:
+            self.template(before, message)
+            self.content(role, message, "role")
+            self.begin_turn(message, after)
 
     def end_turn(self, token: str = "", after: str = "") -> None:
         """End the current turn, including the token that closes it; an empty turn is not recorded.

@@ -7,35 +7,26 @@ disappears.
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
-def upper_sizes(text: str) -> list[int]:
-    """Return the size of each character after `str.upper`.
+def sizes_of(text: str, method: Callable[[str], str]) -> list[int]:
+    """Return the size of each character after `str.upper`, `lower`, `casefold` or `swapcase`.
 
-    >>> upper_sizes("aß")
+    A sigma, which depends on its neighbours, becomes one character in any case.
+
+    >>> sizes_of("aß", str.upper)
     [1, 2]
     """
-    return [len(character.upper()) for character in text]
-
-
-def lower_sizes(text: str) -> list[int]:
-    """Return the sizes for `str.lower`. A sigma, which depends on its neighbours, becomes one character either way."""
-    return [len(character.lower()) for character in text]
-
-
-def casefold_sizes(text: str) -> list[int]:
-    """Return the sizes for `str.casefold`."""
-    return [len(character.casefold()) for character in text]
-
-
-def swapcase_sizes(text: str) -> list[int]:
-    """Return the sizes for `str.swapcase`."""
-    return [len(character.swapcase()) for character in text]
+    return [len(method(character)) for character in text]
 
 
 def capitalize_sizes(text: str) -> list[int]:
     """Return the sizes for `str.capitalize`: the first character in title case, the others in lower case."""
-    return [len(text[:1].title()), *lower_sizes(text[1:])]
+    return [len(text[:1].title()), *sizes_of(text[1:], str.lower)]
 
 
 def title_sizes(text: str) -> list[int]:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 
 from tokbench.chat.jinja import casing
@@ -231,21 +232,24 @@ class Traced(str):
         first, middle, last = self._parts(str.rpartition(self, sep))
         return first, middle, last
 
+    def _changed_by_character(self, method: Callable[[str], str]) -> Self:
+        return self._changed(method(self), partial(casing.sizes_of, method=method))
+
     def upper(self) -> Self:
         """Like `str.upper`."""
-        return self._changed(str.upper(self), casing.upper_sizes)
+        return self._changed_by_character(str.upper)
 
     def lower(self) -> Self:
         """Like `str.lower`."""
-        return self._changed(str.lower(self), casing.lower_sizes)
+        return self._changed_by_character(str.lower)
 
     def casefold(self) -> Self:
         """Like `str.casefold`."""
-        return self._changed(str.casefold(self), casing.casefold_sizes)
+        return self._changed_by_character(str.casefold)
 
     def swapcase(self) -> Self:
         """Like `str.swapcase`."""
-        return self._changed(str.swapcase(self), casing.swapcase_sizes)
+        return self._changed_by_character(str.swapcase)
 
     def title(self) -> Self:
         """Like `str.title`."""
