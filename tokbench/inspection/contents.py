@@ -6,12 +6,7 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.descriptions import (
-    ByteLevelBpe,
-    DescribesItself,
-    HuggingFaceModel,
-    SentencePieceModel,
-)
+from tokbench.core.descriptions import ByteLevelBpe, DescribesItself, HuggingFaceModel, SentencePieceModel
 from tokbench.errors import ConversionError, ModelFormatError, UnknownIdError
 from tokbench.explain.symbols import Symbol
 

@@ -43,11 +43,6 @@ class TokenQuery:
     script: str | None = None
     ranks: tuple[float, float] | None = None
 
-    @property
-    def is_about_text(self) -> bool:
-        """Whether only tokens with a text can be found."""
-        return self.find is not None or self.script is not None
-
 
 @dataclass(frozen=True, slots=True)
 class FoundTokens:
@@ -77,7 +72,7 @@ def search(vocabulary: VocabularyTokens, query: TokenQuery) -> FoundTokens:
     tokens = vocabulary.tokens
     if query.data is not None:
         ids = [id for id in ids if query.data in tokens[id]]
-    if not query.is_about_text:
+    if query.find is None and query.script is None:
         return FoundTokens(tuple(ids))
     texts = {id: text for id in ids if (text := text_of_bytes(tokens[id])) is not None}
     without_text = sum(1 for id in ids if id not in texts)

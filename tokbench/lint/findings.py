@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -109,15 +109,7 @@ class Finding:
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON of the finding."""
-        return {
-            "rule": self.rule,
-            "severity": self.severity.value,
-            "subject": self.subject,
-            "evidence": self.evidence,
-            "remedy": self.remedy,
-            "token_ids": list(self.token_ids),
-            "details": dict(self.details),
-        }
+        return {**asdict(self), "severity": self.severity.value, "token_ids": list(self.token_ids)}
 
 
 def findings_on_tokens(

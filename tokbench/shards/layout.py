@@ -233,7 +233,8 @@ class ShardIndex:
 
     def sizes(self, shard: ShardEntry) -> dict[str, int]:
         """Return the expected sizes of a shard's files, by name."""
-        sizes = {shard.file: self.file_size(shard), shard.offsets_file: offsets_size(shard)}
+        offsets_size = NPY_HEADER_BYTES + (shard.documents + 1) * OFFSET_BYTES
+        sizes = {shard.file: self.file_size(shard), shard.offsets_file: offsets_size}
         if self.options.chat is not None:
             sizes[shard.mask_file] = NPY_HEADER_BYTES + shard.tokens
         return sizes
@@ -246,11 +247,6 @@ def shard_name(number: int, format: ShardFormat) -> str:
     'shard-00007.npy'
     """
     return f"shard-{number:05}.{format}"
-
-
-def offsets_size(shard: ShardEntry) -> int:
-    """Return the expected size of a shard's offsets file."""
-    return NPY_HEADER_BYTES + (shard.documents + 1) * OFFSET_BYTES
 
 
 def npy_header(dtype: str, length: int) -> bytes:

@@ -115,6 +115,7 @@ def make_plan(
             f"--shard-tokens must be a whole number from 1 to {MAX_COUNT}, not {shard_tokens!r:.40}",
             hint="choose --shard-tokens 100000000",
         )
+    first_field, *others = corpus.options.text_fields
     return Plan(
         format="npy" if format == "npy" else "bin",
         dtype=chosen_dtype(dtype, tokenizer.info.vocab_size),
@@ -122,7 +123,7 @@ def make_plan(
         eos=chosen_eos(tokenizer, eos) if eos else None,
         options=ShardOptions(
             documents=corpus.options.documents,
-            text_field=_one_or_all(corpus.options.text_fields),
+            text_field=[first_field, *others] if others else first_field,
             errors=corpus.options.errors,
             max_document_bytes=corpus.options.max_document_bytes if corpus.options.errors == "skip" else None,
             special_policy=special.value,
@@ -246,7 +247,3 @@ def identity_of(tokenizer: Tokenizer) -> TokenizerIdentity:
         vocabulary=vocabulary_hash(vocabulary_of(tokenizer), info.special_tokens),
         behaviour=behaviour.hexdigest(),
     )
-
-
-def _one_or_all(fields: tuple[str, ...]) -> str | list[str]:
-    return fields[0] if len(fields) == 1 else list(fields)

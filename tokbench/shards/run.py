@@ -18,7 +18,7 @@ from tokbench.shards.plan import planned_files
 from tokbench.shards.shard_file import ShardFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from concurrent.futures import Future
     from pathlib import Path
 
@@ -61,16 +61,19 @@ class ConversationEncoder(Protocol):
         """Return the ids of conversations, and a mask with 1 for each id that is trained on. Raises `CorpusError`."""
 
 
-def batches_of(
-    conversations: Iterable[SizedConversation], *, num_bytes: int
-) -> Iterator[list[SizedConversation]]:
-    """Yield conversations in order, in lists of about `num_bytes` bytes."""
+def document_batches(
+    corpus: Corpus, file: CorpusFile, problems: Problems, *, chat: ConversationEncoder | None
+) -> Iterator[list[Any]]:
+    """Yield the documents of a file in lists of a few megabytes: texts, or conversations if there is a `chat`."""
+    if chat is None:
+        yield from corpus.texts_of(file, problems, batch=_BATCH_CHARACTERS)
+        return
     batch: list[SizedConversation] = []
     size = 0
-    for conversation in conversations:
+    for conversation in chat.read(corpus, file, problems):
         batch.append(conversation)
         size += conversation.num_bytes
-        if size >= num_bytes:
+        if size >= _BATCH_CHARACTERS:
             yield batch
             batch, size = [], 0
     if batch:
@@ -143,7 +146,7 @@ class Run:
         total, before = sum(file.size for file, _ in files), 0
         for file, planned in files:
             problems, documents = Problems(), 0
-            for batch in self._batches(file, problems):
+            for batch in document_batches(self._corpus, file, problems, chat=self._chat):
                 known = min(max(passed - documents, 0), len(batch))
                 documents += len(batch)
                 if known < len(batch):
@@ -164,12 +167,6 @@ class Run:
             )
             jobs.do(self._end_file, entry)
             passed = 0
-
-    def _batches(self, file: CorpusFile, problems: Problems) -> Iterator[list[Any]]:
-        """Yield the documents of a file: conversations, or texts."""
-        if self._chat is None:
-            return self._corpus.texts_of(file, problems, batch=_BATCH_CHARACTERS)
-        return batches_of(self._chat.read(self._corpus, file, problems), num_bytes=_BATCH_CHARACTERS)
 
     # --- in the thread that encodes -----------------------------------------------------------
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,7 +21,7 @@ from tokbench.shards.parts import PART_FOLDER
 from tokbench.shards.plan import identity_of
 from tokbench.shards.reading import indexed_shards
 from tokbench.shards.results import VerifyResult
-from tokbench.shards.run import batches_of
+from tokbench.shards.run import document_batches
 from tokbench.shards.shard_file import sha256_of
 
 if TYPE_CHECKING:
@@ -32,14 +34,12 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus, DocumentUnit, ErrorPolicy
-    from tokbench.corpus.files import CorpusFile
     from tokbench.shards.layout import ShardIndex
     from tokbench.shards.reading import Shards
     from tokbench.shards.run import ConversationEncoder
 
 _CHUNK = 1 << 22
 """The number of ids to check at once."""
-_BATCH_CHARACTERS = 4 << 20
 _MOST_PROBLEMS = 20
 """The most problems of one kind: a wrong corpus differs in every document."""
 
@@ -232,50 +232,40 @@ def _tokenizer_problems(shards: Shards, tokenizer: Tokenizer) -> Iterator[str]:
         )
 
 
+@dataclass(eq=False)
 class _Comparison:
     """Compares the shards with a new encoding of the corpus, document by document."""
 
-    def __init__(
-        self,
-        shards: Shards,
-        tokenizer: Tokenizer,
-        corpus: Corpus,
-        *,
-        chat: ConversationEncoder | None,
-        sample: int | None,
-        threads: int | None,
-    ) -> None:
-        self._shards = shards
-        self._tokenizer = tokenizer
-        self._corpus = corpus
-        self._chat = chat
-        self._threads = threads
-        # Evenly spread, including the first and the last document.
-        wanted = len(shards) if sample is None else min(sample, len(shards))
-        self._chosen = np.unique(np.linspace(0, len(shards) - 1, wanted).round().astype(np.int64))
-        self.compared = 0
+    shards: Shards
+    tokenizer: Tokenizer
+    corpus: Corpus
+    chat: ConversationEncoder | None
+    sample: int | None
+    threads: int | None
+    compared: int = 0
+
+    @cached_property
+    def _chosen(self) -> NDArray[np.int64]:
+        """The documents to compare: evenly spread, including the first and the last one."""
+        wanted = len(self.shards) if self.sample is None else min(self.sample, len(self.shards))
+        return np.unique(np.linspace(0, len(self.shards) - 1, wanted).round().astype(np.int64))
 
     def problems(self, progress: Progress) -> list[str]:
         """Return the differences, at most the first few."""
         differences: list[str] = []
         document = 0
-        for file in self._corpus.files:
-            for batch in self._batches(file):
+        for file in self.corpus.files:
+            for batch in document_batches(self.corpus, file, Problems(), chat=self.chat):
                 differences += self._differences(document, batch)
                 document += len(batch)
-                progress("comparing", min(document, len(self._shards)), len(self._shards), "documents")
+                progress("comparing", min(document, len(self.shards)), len(self.shards), "documents")
                 if len(differences) >= _MOST_PROBLEMS:
                     return [*differences[:_MOST_PROBLEMS], "and perhaps more: the comparison ended here"]
-        if document != len(self._shards):
+        if document != len(self.shards):
             differences.append(
-                f"the corpus has {document:,} documents, and the shards have {len(self._shards):,}"
+                f"the corpus has {document:,} documents, and the shards have {len(self.shards):,}"
             )
         return differences
-
-    def _batches(self, file: CorpusFile) -> Iterator[list[Any]]:
-        if self._chat is None:
-            return self._corpus.texts_of(file, Problems(), batch=_BATCH_CHARACTERS)
-        return batches_of(self._chat.read(self._corpus, file, Problems()), num_bytes=_BATCH_CHARACTERS)
 
     def _differences(self, first: int, batch: list[Any]) -> Iterator[str]:
         low, high = np.searchsorted(self._chosen, [first, first + len(batch)]).tolist()
@@ -283,18 +273,18 @@ class _Comparison:
         if not chosen:
             return
         documents = [batch[document - first] for document in chosen]
-        if self._chat is not None:
-            encoded, mask = self._chat.encode(documents, threads=self._threads)
-            yield from self._chat_differences(chosen, encoded, mask, pad=self._chat.options.pad)
+        if self.chat is not None:
+            encoded, mask = self.chat.encode(documents, threads=self.threads)
+            yield from self._chat_differences(chosen, encoded, mask, pad=self.chat.options.pad)
             return
-        encoded = self._tokenizer.encode_batch(
+        encoded = self.tokenizer.encode_batch(
             documents,
-            special=SpecialPolicy(self._shards.index.options.special_policy),
-            threads=self._threads,
+            special=SpecialPolicy(self.shards.index.options.special_policy),
+            threads=self.threads,
         )
         for place, document in enumerate(chosen):
             self.compared += 1
-            if not np.array_equal(self._without_eos(self._shards[document]), encoded[place]):
+            if not np.array_equal(self._without_eos(self.shards[document]), encoded[place]):
                 yield f"document {document} has other ids than the corpus gives"
 
     def _chat_differences(
@@ -305,11 +295,11 @@ class _Comparison:
             self.compared += 1
             start, stop = encoded.offsets[place : place + 2].tolist()
             size = stop - start
-            ids, learned = self._shards[document], self._shards.mask_of(document)
+            ids, learned = self.shards[document], self.shards.mask_of(document)
             if not np.array_equal(ids[:size], encoded.ids[start:stop]) or (ids[size:] != pad).any():
                 yield f"conversation {document} has other ids than the corpus gives"
             elif not np.array_equal(learned[:size], mask[start:stop]) or learned[size:].any():
                 yield f"conversation {document} has another mask than the corpus gives"
 
     def _without_eos(self, ids: NDArray[Any]) -> NDArray[Any]:
-        return ids if self._shards.index.eos is None else ids[:-1]
+        return ids if self.shards.index.eos is None else ids[:-1]

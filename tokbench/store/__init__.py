@@ -18,13 +18,7 @@ from tokbench.core.manifest import Manifest, SelfTestSample
 from tokbench.core.wording import first_of
 from tokbench.errors import ModelFormatError, StoreError, TokbenchError
 from tokbench.files.atomic import write_folder
-from tokbench.store.manifest import (
-    FORMAT_VERSION,
-    MANIFEST_NAME,
-    dump_manifest,
-    is_file_name,
-    parse_manifest,
-)
+from tokbench.store.manifest import FORMAT_VERSION, MANIFEST_NAME, dump_manifest, is_file_name, parse_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -60,7 +60,7 @@ def dump_manifest(manifest: Manifest) -> bytes:
             "backend": manifest.backend,
             "kernel": manifest.kernel,
             "vocab_size": manifest.vocab_size,
-            "special_tokens": dict(sorted(manifest.special_tokens.items(), key=_by_id)),
+            "special_tokens": dict(sorted(manifest.special_tokens.items(), key=lambda item: item[::-1])),
             "roles": _plain_json(manifest.roles, where="roles"),
             "config": _plain_json(manifest.config, where="config"),
             "training": _plain_json(manifest.training, where="training"),
@@ -149,10 +149,6 @@ def _sample(fields: Fields, *, vocab_size: int) -> SelfTestSample:
     if not isinstance(ids, list) or not all(type(id) is int and 0 <= id < vocab_size for id in ids):
         raise fields.wrong("ids", f"a list of ids from 0 to {vocab_size - 1}")
     return SelfTestSample(fields.text("text"), tuple(ids))
-
-
-def _by_id(special_token: tuple[str, int]) -> tuple[int, str]:
-    return special_token[1], special_token[0]
 
 
 def _plain_json(value: object, *, where: str, depth: int = 0) -> Any:

@@ -23,7 +23,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.counted_words import WordTotals
@@ -60,10 +60,6 @@ class Dropped:
     min_count: int
     distinct: int
     words: int
-
-    def to_json(self) -> dict[str, int]:
-        """Return the value in the index."""
-        return {"min_count": self.min_count, "distinct": self.distinct, "words": self.words}
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +111,9 @@ class WordsIndex:
                 "too_long": self.totals.too_long,
                 "distinct": self.distinct,
             },
-            "dropped": None if self.dropped is None else self.dropped.to_json(),
+            "dropped": None if self.dropped is None else asdict(self.dropped),
             "fingerprint": self.fingerprint,
-            "files": [
-                {"file": entry.file, "words": entry.words, "sha256": entry.sha256} for entry in self.files
-            ],
+            "files": [asdict(entry) for entry in self.files],
         }
 
     def dump(self) -> bytes:
@@ -146,7 +140,7 @@ class WordsFolder:
         return {
             "fingerprint": self.index.fingerprint,
             "distinct": self.index.distinct,
-            "dropped": None if dropped is None else dropped.to_json(),
+            "dropped": None if dropped is None else asdict(dropped),
         }
 
     def arrays(self) -> Iterator[WordArrays]:

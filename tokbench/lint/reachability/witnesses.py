@@ -130,15 +130,15 @@ def _characters(part: bytes, *, offset: int, size: int, most: int) -> list[str]:
         points = (
             highs[number >> below] << above | fixed << below | number & (1 << below) - 1 for number in some
         )
-        return [chr(point) for point in points if _is_character(point, size)]
+        return [
+            chr(point)
+            for point in points
+            if _FIRST[size] <= point <= _LAST[size] and not 0xD800 <= point < 0xE000
+        ]
 
     if len(numbers) > max(most, _ENUMERATED) and (found := made(_spread(numbers, most))):
         return found
     return list(_spread(made(numbers), most))
-
-
-def _is_character(point: int, size: int) -> bool:
-    return _FIRST[size] <= point <= _LAST[size] and not 0xD800 <= point < 0xE000
 
 
 def _spread(items: Sequence[T], most: int) -> Sequence[T]:
