@@ -15,8 +15,7 @@ _WIDEST_HELP = 160
 
 COMMANDS: dict[str, Entry | EntryGroup] = {
     "train": Entry(
-        "tokbench.cli.train",
-        "train",
+        "tokbench.cli.train:train",
         summary="Train a tokenizer on the bundled text or on yours.",
         examples=[
             "train",
@@ -28,8 +27,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
         ],
     ),
     "count-words": Entry(
-        "tokbench.cli.count_words",
-        "count",
+        "tokbench.cli.count_words:count",
         summary="Count the words of a corpus, to train on them.",
         examples=[
             "count-words data/ --out words",
@@ -39,8 +37,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
         ],
     ),
     "merge-words": Entry(
-        "tokbench.cli.count_words",
-        "merge",
+        "tokbench.cli.count_words:merge",
         summary="Merge word counts of several runs.",
         examples=[
             "merge-words monday tuesday --out words",
@@ -48,8 +45,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
         ],
     ),
     "encode": Entry(
-        "tokbench.cli.encode",
-        "encode",
+        "tokbench.cli.encode:encode",
         summary="Encode text as token ids.",
         examples=[
             'encode "Hello, world!"',
@@ -73,8 +69,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
         ),
     ),
     "decode": Entry(
-        "tokbench.cli.decode",
-        "decode",
+        "tokbench.cli.decode:decode",
         summary="Decode token ids to text.",
         examples=[
             "decode 72 101 108 -t mine",
@@ -87,8 +82,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
         examples=["shards write corpora/ -t mine --out ids", "shards verify ids"],
         entries={
             "write": Entry(
-                "tokbench.cli.shards",
-                "write",
+                "tokbench.cli.shards:write",
                 summary="Encode files into shards.",
                 examples=[
                     "shards write 'data/*.jsonl.zst' -t mine --out ids --append-eos",
@@ -98,8 +92,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
                 ],
             ),
             "verify": Entry(
-                "tokbench.cli.shards",
-                "verify",
+                "tokbench.cli.shards:verify",
                 summary="Check shards, alone or against their corpus.",
                 examples=[
                     "shards verify ids",
@@ -107,8 +100,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
                 ],
             ),
             "read": Entry(
-                "tokbench.cli.shards",
-                "read",
+                "tokbench.cli.shards:read",
                 summary="Decode the documents of shards.",
                 examples=[
                     "shards read ids -t mine --document 0:3",
@@ -118,8 +110,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
         },
     ),
     "count": Entry(
-        "tokbench.cli.count",
-        "count",
+        "tokbench.cli.count:count",
         summary="Count tokens, bytes and characters.",
         examples=[
             "count README.md src/",
@@ -129,8 +120,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
         ],
     ),
     "chunk": Entry(
-        "tokbench.cli.chunk",
-        "chunk",
+        "tokbench.cli.chunk:chunk",
         summary="Cut documents into chunks of at most N tokens.",
         examples=[
             "chunk notes.txt --max-tokens 512",
@@ -139,8 +129,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
         ],
     ),
     "viz": Entry(
-        "tokbench.cli.viz",
-        "viz",
+        "tokbench.cli.viz:viz",
         summary="Show the tokens of a text in colour.",
         examples=[
             'viz "Hello, wörld! if x == 1:"',
@@ -149,8 +138,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
         ],
     ),
     "play": Entry(
-        "tokbench.cli.play",
-        "play",
+        "tokbench.cli.play:play",
         summary="Try tokenizers in a full-screen session.",
         examples=[
             "play",
@@ -160,8 +148,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
         ],
     ),
     "chat": Entry(
-        "tokbench.cli.chat",
-        "chat",
+        "tokbench.cli.chat:chat",
         summary="Encode conversations with a chat template and a loss mask.",
         examples=[
             "chat conversation.json -t models/mine",
@@ -171,8 +158,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
         ],
     ),
     "explain": Entry(
-        "tokbench.cli.explain",
-        "explain",
+        "tokbench.cli.explain:explain",
         summary="Explain why a text is split where it is.",
         examples=[
             'explain "unhappiness" -t mine',
@@ -183,8 +169,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
         ],
     ),
     "inspect": Entry(
-        "tokbench.cli.inspect",
-        "inspect",
+        "tokbench.cli.inspect:inspect",
         summary="Show a tokenizer's components and tokens, or how two differ.",
         examples=[
             "inspect tokenizer.json",
@@ -196,8 +181,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
         ],
     ),
     "convert": Entry(
-        "tokbench.cli.convert",
-        "convert",
+        "tokbench.cli.convert:convert",
         summary="Convert to another tool's format, with proof of equality.",
         examples=[
             "convert -t mine --to tokenizers --out tokenizer.json",
@@ -206,8 +190,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
         ],
     ),
     "extend": Entry(
-        "tokbench.cli.extend",
-        "extend",
+        "tokbench.cli.extend:extend",
         summary="Add tokens to a vocabulary, with a map of the ids.",
         examples=[
             "extend mine docs/ --tokens 8k --out larger",
@@ -217,8 +200,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
         elsewhere=dict.fromkeys(["-t", "--tokenizer"], "extend TOKENIZER"),
     ),
     "prune": Entry(
-        "tokbench.cli.prune",
-        "prune",
+        "tokbench.cli.prune:prune",
         summary="Remove tokens from a vocabulary, with a map of the ids.",
         examples=[
             "prune mine --corpus docs/ --size 16k --out smaller",
@@ -229,8 +211,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
         elsewhere=dict.fromkeys(["-t", "--tokenizer"], "prune TOKENIZER"),
     ),
     "migrate": Entry(
-        "tokbench.cli.migrate",
-        "migrate",
+        "tokbench.cli.migrate:migrate",
         summary="Assess moving a model to another tokenizer.",
         examples=[
             "migrate gpt2 mine --corpus docs/ --context 8192",
@@ -240,8 +221,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
         elsewhere=dict.fromkeys(["-t", "--tokenizer"], "migrate OLD NEW"),
     ),
     "compare": Entry(
-        "tokbench.cli.compare",
-        "compare",
+        "tokbench.cli.compare:compare",
         summary="Compare tokenizers on text.",
         examples=[
             "compare",
@@ -251,8 +231,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
         ],
     ),
     "report": Entry(
-        "tokbench.cli.report",
-        "report",
+        "tokbench.cli.report:report",
         summary="Report on a tokenizer in depth.",
         examples=[
             "report -t mine corpora/",
@@ -260,8 +239,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
         ],
     ),
     "sweep": Entry(
-        "tokbench.cli.sweep",
-        "sweep",
+        "tokbench.cli.sweep:sweep",
         summary="Plot compression against vocabulary size.",
         examples=[
             "sweep corpora/ --sizes 1k:64k",
@@ -269,8 +247,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
         ],
     ),
     "bench": Entry(
-        "tokbench.cli.bench",
-        "bench",
+        "tokbench.cli.bench:bench",
         summary="Time tokenizers against other libraries.",
         examples=[
             "bench",
@@ -279,8 +256,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
         ],
     ),
     "check": Entry(
-        "tokbench.cli.check",
-        "check",
+        "tokbench.cli.check:check",
         summary="Fail when a metric violates a threshold.",
         examples=[
             "check -t mine corpora/ --min bytes_per_token=3.5 --max unk_rate=0",
@@ -288,8 +264,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
         ],
     ),
     "lint": Entry(
-        "tokbench.cli.lint",
-        "lint",
+        "tokbench.cli.lint:lint",
         summary="Find what is wrong with a tokenizer.",
         examples=[
             "lint -t tokenizer.json",
@@ -300,8 +275,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
         ],
     ),
     "corpus": Entry(
-        "tokbench.cli.corpus",
-        "corpus",
+        "tokbench.cli.corpus:corpus",
         summary="List text by group: bytes, characters, lines.",
         examples=[
             "corpus",
@@ -309,16 +283,14 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
         ],
     ),
     "list": Entry(
-        "tokbench.cli.list",
-        "list_",
+        "tokbench.cli.list:list_",
         summary="List the tokenizers that -t finds by name.",
         examples=[
             "list",
         ],
     ),
     "backends": Entry(
-        "tokbench.cli.backends",
-        "backends",
+        "tokbench.cli.backends:backends",
         summary="List algorithms, their options and the presets.",
         examples=[
             "backends",
@@ -326,8 +298,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
         ],
     ),
     "doctor": Entry(
-        "tokbench.cli.doctor",
-        "doctor",
+        "tokbench.cli.doctor:doctor",
         summary="Check the installation.",
         examples=[
             "doctor",

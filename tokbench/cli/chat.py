@@ -12,7 +12,7 @@ import typer
 
 from tokbench.cli.chat_options import TemplateInputs
 from tokbench.cli.options import taking_groups
-from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
+from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption, refuse_folder
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, TokenizerOption
 from tokbench.errors import ConfigError, CorpusError, ModelFormatError, TokbenchError
 from tokbench.render.console import make_console, print_json
@@ -114,9 +114,8 @@ def chat(
     if completion and continue_final:
         raise ConfigError("--completion and --continue-final contradict each other", hint="give one of them")
     tools, variables, day = inputs.tool_schemas(), inputs.variables(), inputs.day()
-    for option, target in (("--html", html), ("--npz", npz)):
-        if target is not None and target.is_dir():
-            raise ConfigError(f"{target} is a folder", hint=f"{option} names the file to write")
+    refuse_folder(html, option="--html")
+    refuse_folder(npz, option="--npz")
     opened = opening.open(tokenizer, progress=progress)
     chosen = ChatTemplate.of(opened, template, date=day)
     console = make_console(color=color)

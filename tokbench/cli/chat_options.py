@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tokbench.cli.options import first_given
 from tokbench.errors import ConfigError, CorpusError
 
 if TYPE_CHECKING:
@@ -50,8 +51,7 @@ class TemplateInputs:
     @property
     def first_given(self) -> str | None:
         """Return the first of these options that is given, for commands in which they require another option."""
-        given = {"--tools": self.tools, "--var": self.var, "--date": self.date}
-        return next((name for name, value in given.items() if value is not None), None)
+        return first_given({"--tools": self.tools, "--var": self.var, "--date": self.date})
 
     def day(self) -> datetime | None:
         """Return the date of --date. Raises `ConfigError`."""

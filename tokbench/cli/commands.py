@@ -41,14 +41,12 @@ class Entry:
     """A command.
 
     Attributes:
-        module: the module that implements it.
-        function: the name of its function there.
+        function: the function that runs it, as `module:name`.
         summary: its line in the list of commands.
         examples: command lines, without `tokbench`.
         elsewhere: options that it does not have → the command to use instead, which the error names.
     """
 
-    module: str
     function: str
     summary: str
     examples: Sequence[str]
@@ -347,7 +345,8 @@ class _Commands(Mapping[str, Any]):
 
 def _command(name: str, entry: Entry) -> Any:
     with errors_as_messages():  # it may be interrupted while it is imported
-        function = getattr(import_module(entry.module), entry.function)
+        module, _, name_there = entry.function.partition(":")
+        function = getattr(import_module(module), name_there)
     made = typer.Typer(add_completion=False, rich_markup_mode=None)
     made.command(
         name, cls=type("Command", (Command,), {"elsewhere": entry.elsewhere}), epilog=_examples(entry)

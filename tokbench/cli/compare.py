@@ -92,7 +92,7 @@ def compare(
     chosen = chosen_metrics(metrics)
     shares = chosen_mix(mix)
     output = form.output()
-    pictures = drawn.pictures()
+    drawn.check()
     with showing_progress(progress) as report:
         report("reading", 0, None, "files")
         corpus = documents.corpus(group_by=group_by, written=parts.parts)
@@ -123,7 +123,7 @@ def compare(
                 progress=report,
             )
             report("drawing", 0, None, "charts")
-            pictures.write(comparison, corpus, metrics=chosen)
+            drawn.write(comparison, corpus, metrics=chosen)
     tell_problems(corpus)
     output.write(
         comparison_forms(comparison, metrics=chosen),

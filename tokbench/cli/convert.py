@@ -8,10 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tokbench.cli import completion
-from tokbench.cli.options import taking_groups
+from tokbench.cli.options import taking_groups, tokenizer_argument
 from tokbench.cli.output_options import ProgressOption, ResultChoices
-from tokbench.cli.role_options import parsed_roles, read_template
-from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, TokenizerOption
+from tokbench.cli.tokenizer_options import (
+    DEFAULT,
+    OpeningChoices,
+    TokenizerOption,
+    parsed_roles,
+    read_template,
+)
 from tokbench.errors import ConfigError
 from tokbench.render.console import ProgressChoice, make_console, print_json, showing_progress
 
@@ -27,9 +32,8 @@ def convert(
     *,
     compared: Annotated[
         list[str] | None,
-        typer.Argument(
-            autocompletion=completion.tokenizers,
-            metavar="A B",
+        tokenizer_argument(
+            "A B",
             help="With --check, the two tokenizers to compare; --pattern and --special-token apply "
             "to files that need them.",
         ),

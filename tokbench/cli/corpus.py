@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
-from tokbench.cli import completion
 from tokbench.cli.corpus_options import (
     MAX_DOCUMENT,
     TEXT_FIELD,
     ErrorsOption,
+    GroupByOption,
     MaxDocumentOption,
+    PathsArgument,
     TextFieldOption,
     tell_problems,
     tell_records,
@@ -25,21 +22,8 @@ from tokbench.workbench.corpus import describe_bundled_corpus, describe_corpus
 @taking_groups
 def corpus(
     *,
-    paths: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="PATH",
-            help="Files, folders, patterns, URLs, or - for stdin. By default the bundled texts.",
-        ),
-    ] = None,
-    group_by: Annotated[
-        str,
-        typer.Option(
-            autocompletion=completion.groupings,
-            metavar="HOW",
-            help="How to group documents: auto, path, script, extension or field:NAME.",
-        ),
-    ] = "auto",
+    paths: PathsArgument = None,
+    group_by: GroupByOption = "auto",
     text_field: TextFieldOption = None,
     errors: ErrorsOption = "strict",
     max_document_bytes: MaxDocumentOption = MAX_DOCUMENT,

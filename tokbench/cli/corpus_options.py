@@ -72,16 +72,24 @@ class DocumentChoices:
     max_document_bytes: MaxDocumentOption = MAX_DOCUMENT
 
     def corpus(self, *, group_by: str = "auto", written: str | None = None) -> Corpus:
-        """Return the corpus, or the bundled texts, without files in the output folder. See `chosen_corpus`."""
-        return chosen_corpus(
-            self.paths,
+        """Return the corpus, or the bundled texts, without files in the output folder.
+
+        Raises `CorpusError`, `ConfigError`.
+        """
+        most = parse_bytes(self.max_document_bytes, option="--max-document-bytes")
+        if not self.paths:
+            return bundled_corpus(documents=self.documents, group_by=group_by)
+        corpus = open_corpus(
+            *self.paths,
             documents=self.documents,
-            text_field=self.text_field,
+            text_field=self.text_field or TEXT_FIELD,
             errors=self.errors,
-            max_document_bytes=self.max_document_bytes,
             group_by=group_by,
-            written=written,
+            max_document_bytes=most,
         )
+        _tell_tokenizers(self.paths)
+        tell_records(corpus, self.text_field)
+        return corpus if written is None else without_folder(corpus, written)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,44 +110,26 @@ class CountedText:
         """Open the corpus; return None if none is given. Raises `CorpusError`, `ConfigError`."""
         if not self.corpus:
             return None
-        return chosen_corpus(
-            self.corpus,
-            documents=self.documents,
-            text_field=self.text_field,
-            errors=self.errors,
-            max_document_bytes=MAX_DOCUMENT,
-            group_by=group_by,
-        )
+        choices = DocumentChoices(self.corpus, self.documents, self.text_field, self.errors)
+        return choices.corpus(group_by=group_by)
 
 
-def chosen_corpus(
-    paths: list[str] | None,
-    *,
-    documents: DocumentUnit,
-    text_field: Sequence[str] | None,
-    errors: ErrorPolicy,
-    max_document_bytes: str,
-    group_by: str = "auto",
-    written: str | None = None,
-) -> Corpus:
-    """Return the given corpus, or the bundled texts, without files in the folder `written`.
+@dataclass(frozen=True, slots=True)
+class ComparedText(CountedText):
+    """The text on which tokens are counted, and two tokenizers compared by group."""
 
-    Raises `CorpusError`, `ConfigError`.
-    """
-    most = parse_bytes(max_document_bytes, option="--max-document-bytes")
-    if not paths:
-        return bundled_corpus(documents=documents, group_by=group_by)
-    corpus = open_corpus(
-        *paths,
-        documents=documents,
-        text_field=text_field or TEXT_FIELD,
-        errors=errors,
-        group_by=group_by,
-        max_document_bytes=most,
-    )
-    _tell_tokenizers(paths)
-    tell_records(corpus, text_field)
-    return corpus if written is None else without_folder(corpus, written)
+    corpus: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH",
+            help="The text to count tokens and compare tokenizers on: a file, a folder or a pattern; repeatable.",
+        ),
+    ] = None
+    group_by: GroupByOption = "auto"
+
+    def open_grouped(self) -> Corpus | None:
+        """Open the corpus in groups; return None if none is given. Raises `CorpusError`, `ConfigError`."""
+        return self.open(group_by=self.group_by)
 
 
 def _tell_tokenizers(paths: list[str]) -> None:

@@ -10,7 +10,7 @@ import typer
 from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, tell_problems
 from tokbench.cli.engine_options import PartChoices, WorkEngineOption
-from tokbench.cli.options import ThreadsOption, name_option, taking_groups
+from tokbench.cli.options import ThreadsOption, first_given, name_option, taking_groups
 from tokbench.cli.output_options import ProgressOption, ResultChoices
 from tokbench.distributed.corpus_plan import PART_BYTES
 from tokbench.distributed.engines.in_process import InProcessEngine
@@ -168,8 +168,8 @@ def _refuse_contradictions(
         "--min-count": min_count > 1,
         "an engine": works_elsewhere,
     }
-    if given := [name for name, is_given in others.items() if is_given]:
+    if given := first_given(others):
         raise ConfigError(
-            f"--part counts some parts in this process, and {given[0]} is for all of them",
+            f"--part counts some parts in this process, and {given} is for all of them",
             hint="leave one of them out; after the last --part, --resume adds up all parts",
         )

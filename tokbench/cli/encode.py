@@ -11,10 +11,10 @@ import typer
 from tokbench.cli.model_input_options import ModelInputChoices
 from tokbench.cli.options import taking_groups
 from tokbench.cli.output_options import JsonFlag, ProgressOption, refuse_folder
-from tokbench.cli.role_options import RoleChoices
 from tokbench.cli.text_options import TextChoices, TextsArgument
 from tokbench.cli.tokenizer_options import (
     DropoutOption,
+    RoleChoices,
     SeedOption,
     SpecialPolicyOption,
     TokenizersOption,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
-from tokbench.cli.options import parse_bytes
+from tokbench.cli.options import first_given, parse_bytes
 from tokbench.cli.tokenizer_options import VocabularyChoices
 from tokbench.distributed.corpus_plan import PART_BYTES
 from tokbench.distributed.engines.in_process import InProcessEngine
@@ -135,8 +135,7 @@ class PartChoices:
     def refuse(self) -> None:
         """Raise `ConfigError` if one of these options is given without work in parts."""
         given = {"--scheduler": self.scheduler, "--workers": self.workers, "--part-bytes": self.part_bytes}
-        option = next((name for name, value in given.items() if value is not None), None)
-        if option:
+        if option := first_given(given):
             raise ConfigError(
                 f"{option} is for work in parts", hint="add --engine local, dask or ray, or leave it out"
             )
@@ -222,9 +221,8 @@ class EvaluationChoices(PartChoices):
             raise ConfigError("--parts keeps the counts of one tokenizer", hint="name one tokenizer with -t")
 
     def _refuse_without_folder(self) -> None:
-        for option, is_given in (("--part", self.part is not None), ("--resume", self.resume)):
-            if is_given:
-                raise ConfigError(f"{option} needs a folder of parts", hint="name it with --parts")
+        if option := first_given({"--part": self.part, "--resume": self.resume}):
+            raise ConfigError(f"{option} needs a folder of parts", hint="name it with --parts")
 
     def _refuse_contradictions(self, engine: EngineName | None, *, threads: int | None) -> None:
         if self.parts is None:

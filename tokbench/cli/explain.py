@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tokbench.cli.corpus_options import chosen_corpus, tell_problems
-from tokbench.cli.options import taking_groups
+from tokbench.cli.corpus_options import DocumentChoices, tell_problems
+from tokbench.cli.options import refuse_combined, taking_groups
 from tokbench.cli.output_options import ProgressOption, ResultChoices
 from tokbench.cli.text_options import TextChoices, TextsArgument
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, SpecialPolicyOption, TokenizerOption
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.errors import ConfigError
 from tokbench.render.console import ColorChoice, ProgressChoice, make_console, print_json, showing_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from tokbench.core.interfaces import Tokenizer
     from tokbench.workbench.explain import ExplainResult
 
@@ -67,11 +66,13 @@ def explain(
     from tokbench.render.explain.answers import render_merges, render_words
     from tokbench.workbench.explain import explain_merges, explain_text, explain_words
 
-    _refuse_contradictions(
+    refuse_combined(
         {"--word": word, "--merge": merge, "--find-split": find_split},
         {"TEXT": inputs, "--token": token is not None, "--play": play},
-        json=form.json,
+        taken={"--find-split": ("TEXT",)},
     )
+    if form.json and play:
+        raise ConfigError("--play shows steps, and --json is for programs", hint="give one of them")
     if tokenizer == DEFAULT:
         reading.refuse_tokenizer(inputs)
     opened = opening.open(tokenizer, progress=progress)
@@ -92,25 +93,6 @@ def explain(
             _show(result, play=play, color=form.color)
 
 
-def _refuse_contradictions(
-    questions: Mapping[str, object], of_text: Mapping[str, object], *, json: bool
-) -> None:
-    """Raise `ConfigError` for contradictory options."""
-    from tokbench.errors import ConfigError
-
-    asked = [name for name, value in questions.items() if value]
-    if len(asked) > 1:
-        raise ConfigError(f"{asked[0]} and {asked[1]} cannot be combined", hint="give one of them")
-    for name, value in of_text.items():
-        takes_files = name == "TEXT" and asked == ["--find-split"]
-        if value and asked and not takes_files:
-            raise ConfigError(
-                f"{name} cannot be used with {asked[0]}", hint=f"leave out {name}, or {asked[0]}"
-            )
-    if json and of_text["--play"]:
-        raise ConfigError("--play shows steps, and --json is for programs", hint="give one of them")
-
-
 def _show_splits(
     tokenizer: Tokenizer,
     asked: str,
@@ -124,13 +106,13 @@ def _show_splits(
     from tokbench.render.explain.answers import render_splits
     from tokbench.workbench.explain import find_split_words
 
-    corpus = chosen_corpus(
+    documents = DocumentChoices(
         paths,
-        documents="file",
         text_field=reading.text_field,
         errors=reading.errors,
         max_document_bytes=reading.max_document_bytes,
     )
+    corpus = documents.corpus()
     with showing_progress(progress) as report:
         result = find_split_words(tokenizer, corpus, asked, top=top, progress=report)
     tell_problems(corpus)

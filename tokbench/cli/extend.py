@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, tell_problems
-from tokbench.cli.options import ThreadsOption, taking_groups, tokens_option
-from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
+from tokbench.cli.options import PadOption, ThreadsOption, taking_groups, tokenizer_argument, tokens_option
+from tokbench.cli.output_options import ProgressOption, ResultChoices
 from tokbench.cli.tokenizer_options import OpeningChoices
 from tokbench.errors import ConfigError
-from tokbench.render.console import make_console, print_json, showing_progress
+from tokbench.render.console import showing_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
-    from tokbench.opening.request import OpenRequest
     from tokbench.workbench.extend import Additions, ExtendResult
     from tokbench.workbench.swap import SwapResult
 
@@ -95,30 +89,19 @@ class LearnedText(DocumentChoices):
 @taking_groups
 def extend(
     *,
-    name: Annotated[
-        str,
-        typer.Argument(
-            autocompletion=completion.tokenizers,
-            metavar="TOKENIZER",
-            help="The tokenizer to extend, named as for -t.",
-        ),
-    ],
+    name: Annotated[str, tokenizer_argument("TOKENIZER", help="The tokenizer to extend, named as for -t.")],
     text: LearnedText,
     out: Annotated[
         Path,
         typer.Option(metavar="FOLDER", help="The folder to write: the tokenizer, and what its model needs."),
     ],
     added: AdditionChoices,
-    pad_multiple: Annotated[
-        int,
-        typer.Option(metavar="N", min=1, help="Round the number of embedding rows up to a multiple of N."),
-    ] = 64,
+    pad_multiple: PadOption = 64,
     force: Annotated[bool, typer.Option("--force", help="Replace a folder that extend wrote.")] = False,
     threads: ThreadsOption = None,
     seed: Annotated[int, typer.Option(metavar="N", help="The seed of the proof's generated texts.")] = 0,
     opening: OpeningChoices,
-    json: JsonFlag = False,
-    color: ColorOption = "auto",
+    form: ResultChoices,
     progress: ProgressOption = "bar",
 ) -> None:
     """Append tokens to a vocabulary: learned from text, listed in a file, or special.
@@ -134,9 +117,8 @@ def extend(
     additions, corpus = added.additions(), text.open()
     if corpus is not None and not additions.learns:
         raise ConfigError("text is named, but nothing is learned from it", hint="add --tokens N")
-    console = make_console(color=color)
     with showing_progress(progress) as report:
-        options: _Options = {
+        options: dict[str, Any] = {
             "request": opening.request(),
             "pad_multiple": pad_multiple,
             "overwrite": force,
@@ -145,37 +127,15 @@ def extend(
             "progress": report,
         }
         result: ExtendResult | SwapResult
-        show: Callable[[], None]
         if added.budget is None:
-            result = extended = extend_tokens(name, out, additions, corpus=corpus, **options)
-            show = partial(render_extend, extended, console=console)
+            result = extend_tokens(name, out, additions, corpus=corpus, **options)
+        elif corpus is None:
+            raise ConfigError("--budget needs text to count tokens on", hint="name files after the tokenizer")
         else:
-            result = swapped = swap_tokens(name, out, additions, corpus=_needed(corpus), **options)
-            show = partial(render_swap, swapped, console=console)
+            result = swap_tokens(name, out, additions, corpus=corpus, **options)
     if corpus is not None:
         tell_problems(corpus)
-    if json:
-        print_json(result.to_json())
-    else:
-        show()
-
-
-class _Options(TypedDict):
-    """Options of both ways of extending a vocabulary."""
-
-    request: OpenRequest
-    pad_multiple: int
-    overwrite: bool
-    threads: int | None
-    seed: int
-    progress: Progress
-
-
-def _needed(corpus: Corpus | None) -> Corpus:
-    """Return the text. Raises `ConfigError` if none is given."""
-    if corpus is None:
-        raise ConfigError("--budget needs text to count tokens on", hint="name files after the tokenizer")
-    return corpus
+    form.show(result, render_extend if added.budget is None else render_swap)
 
 
 def _words_of(path: Path) -> tuple[str, ...]:

@@ -11,10 +11,9 @@ import typer
 
 from tokbench.cli import completion
 from tokbench.cli.corpus_options import CountedText, tell_problems
-from tokbench.cli.options import name_option, taking_groups
+from tokbench.cli.options import name_option, taking_groups, tokenizer_argument
 from tokbench.cli.output_options import OutputChoices, ProgressOption
-from tokbench.cli.role_options import RoleChoices
-from tokbench.cli.tokenizer_options import OpeningChoices
+from tokbench.cli.tokenizer_options import OpeningChoices, RoleChoices
 from tokbench.errors import ConfigError
 from tokbench.render.console import ProgressChoice, showing_progress
 from tokbench.workbench.inspect import inspect_tokenizer
@@ -87,11 +86,7 @@ def inspect(
     *,
     names: Annotated[
         list[str] | None,
-        typer.Argument(
-            autocompletion=completion.tokenizers,
-            metavar="NAME",
-            help="A tokenizer, named as for -t; or two, to compare them.",
-        ),
+        tokenizer_argument("NAME", help="A tokenizer, named as for -t; or two, to compare them."),
     ] = None,
     tokenizer: Annotated[
         str | None,

@@ -12,21 +12,21 @@ import typer
 
 from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, tell_problems
-from tokbench.cli.options import ThreadsOption, name_option, taking_groups
+from tokbench.cli.options import ThreadsOption, name_option, refuse_combined, taking_groups
 from tokbench.cli.output_options import ProgressOption, ResultChoices, refuse_folder
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, TokenizerOption
 from tokbench.core.result_json import json_bytes
-from tokbench.errors import ConfigError
 from tokbench.files.atomic import write_file
 from tokbench.render.console import ProgressChoice, showing_progress
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
+
+    from tokbench.lint.findings import Finding
+    from tokbench.workbench.lint_text import TextFinding
 
 _FAILED = 3
 _OF_TEMPLATES = ("template", "bos-count", "turn-end-not-eos")
-_MEANT_WITH = {"--list": (), "--explain": (), "--text": ("--all",), "--fix": ("--select", "--ignore")}
-"""The options that have a meaning beside one that asks for something else than the findings on a tokenizer."""
 
 
 class FailOn(StrEnum):
@@ -140,11 +140,10 @@ def lint(
     """
     import orjson
 
-    from tokbench.lint.findings import Severity, reached
     from tokbench.render.lint import render_lint
     from tokbench.workbench.lint import lint_tokenizer, read_word_counts, refuse_tokenizers
 
-    _refuse_contradictions(
+    refuse_combined(
         {"--list": list_, "--explain": explain is not None, "--text": bool(text), "--fix": fix is not None},
         {
             "PATH": bool(documents.paths),
@@ -158,6 +157,7 @@ def lint(
             "--sarif": sarif is not None,
             "--verdicts": verdicts is not None,
         },
+        taken={"--text": ("--all",), "--fix": ("--select", "--ignore")},
     )
     refuse_folder(sarif, option="--sarif")
     refuse_folder(verdicts, option="--verdicts")
@@ -165,27 +165,19 @@ def lint(
         _show_rules(explain, form=form)
         return
     if text:
-        _lint_text(
-            text,
-            documents,
-            tokenizer,
-            opening,
-            show_all=show_all,
-            fail_on=fail_on,
-            form=form,
-            progress=progress,
-        )
+        texts = replace(documents, paths=text)
+        findings = _lint_text(texts, tokenizer, opening, show_all=show_all, form=form, progress=progress)
+        _exit(findings, fail_on)
         return
     if fix is not None:
-        _fix(
-            fix,
-            tokenizer,
-            opening,
-            select=select or (),
-            ignore=ignore or (),
-            fail_on=fail_on,
-            form=form,
+        from tokbench.render.lint import render_fix
+        from tokbench.workbench.lint_fix import fix_tokenizer
+
+        fixed = fix_tokenizer(
+            tokenizer, fix, request=opening.request(), select=select or (), ignore=ignore or ()
         )
+        form.show(fixed, render_fix)
+        _exit(fixed.left, fail_on)
         return
     if tokenizer == DEFAULT:
         refuse_tokenizers(documents.paths or ())
@@ -216,66 +208,36 @@ def lint(
     if sarif is not None:
         write_file(sarif, json_bytes(result.to_sarif(), option=orjson.OPT_INDENT_2))
     form.show(result, partial(render_lint, shown=None) if show_all else render_lint)
-    if fail_on is not FailOn.never and reached(result.findings, Severity(fail_on.value)):
-        raise typer.Exit(_FAILED)
+    _exit(result.findings, fail_on)
 
 
-def _refuse_contradictions(questions: Mapping[str, bool], options: Mapping[str, bool]) -> None:
-    """Raise `ConfigError` for contradictory options."""
-    asked = [name for name, is_given in questions.items() if is_given]
-    if len(asked) > 1:
-        raise ConfigError(f"{asked[0]} and {asked[1]} cannot be combined", hint="give one of them")
-    for name, is_given in options.items():
-        if asked and is_given and name not in _MEANT_WITH[asked[0]]:
-            raise ConfigError(
-                f"{name} cannot be used with {asked[0]}", hint=f"leave out {name}, or {asked[0]}"
-            )
-
-
-def _fix(
-    out: Path,
-    tokenizer: str,
-    opening: OpeningChoices,
-    *,
-    select: Sequence[str],
-    ignore: Sequence[str],
-    fail_on: FailOn,
-    form: ResultChoices,
-) -> None:
-    """Write a repaired copy."""
+def _exit(findings: Sequence[Finding | TextFinding], fail_on: FailOn) -> None:
+    """End with exit code 3 if a finding is as severe as --fail-on."""
     from tokbench.lint.findings import Severity, reached
-    from tokbench.render.lint import render_fix
-    from tokbench.workbench.lint_fix import fix_tokenizer
 
-    result = fix_tokenizer(tokenizer, out, request=opening.request(), select=select, ignore=ignore)
-    form.show(result, render_fix)
-    if fail_on is not FailOn.never and reached(result.left, Severity(fail_on.value)):
+    if fail_on is not FailOn.never and reached(findings, Severity(fail_on.value)):
         raise typer.Exit(_FAILED)
 
 
 def _lint_text(
-    paths: list[str],
     documents: DocumentChoices,
     tokenizer: str,
     opening: OpeningChoices,
     *,
     show_all: bool,
-    fail_on: FailOn,
     form: ResultChoices,
     progress: ProgressChoice,
-) -> None:
-    """Report what is dangerous in a text."""
-    from tokbench.lint.findings import Severity, reached
+) -> Sequence[TextFinding]:
+    """Report what is dangerous in a text, and return it."""
     from tokbench.render.lint import render_text_lint
     from tokbench.workbench.lint_text import lint_text
 
-    corpus = replace(documents, paths=paths).corpus()
+    corpus = documents.corpus()
     with showing_progress(progress) as report:
         result = lint_text(tokenizer, corpus, request=opening.request(), progress=report)
     tell_problems(corpus)
     form.show(result, partial(render_text_lint, shown=None) if show_all else render_text_lint)
-    if fail_on is not FailOn.never and reached(result.findings, Severity(fail_on.value)):
-        raise typer.Exit(_FAILED)
+    return result.findings
 
 
 def _show_rules(name: str | None, *, form: ResultChoices) -> None:

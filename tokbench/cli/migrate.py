@@ -7,12 +7,10 @@ from typing import Annotated
 
 import typer
 
-from tokbench.cli import completion
-from tokbench.cli.corpus_options import tell_problems
+from tokbench.cli.corpus_options import ComparedText, tell_problems
 from tokbench.cli.metric_options import ModelChoices
-from tokbench.cli.options import ThreadsOption, taking_groups
+from tokbench.cli.options import PadOption, ThreadsOption, taking_groups, tokenizer_argument
 from tokbench.cli.output_options import ProgressOption, ResultChoices
-from tokbench.cli.surgery_options import ComparedText, PadOption
 from tokbench.cli.tokenizer_options import OpeningChoices
 from tokbench.render.console import showing_progress
 
@@ -20,22 +18,8 @@ from tokbench.render.console import showing_progress
 @taking_groups
 def migrate(
     *,
-    old: Annotated[
-        str,
-        typer.Argument(
-            autocompletion=completion.tokenizers,
-            metavar="OLD",
-            help="The model's tokenizer, named as for -t.",
-        ),
-    ],
-    new: Annotated[
-        str,
-        typer.Argument(
-            autocompletion=completion.tokenizers,
-            metavar="NEW",
-            help="The tokenizer to change to, named likewise.",
-        ),
-    ],
+    old: Annotated[str, tokenizer_argument("OLD", help="The model's tokenizer, named as for -t.")],
+    new: Annotated[str, tokenizer_argument("NEW", help="The tokenizer to change to, named likewise.")],
     compared: ComparedText,
     described: ModelChoices,
     out: Annotated[

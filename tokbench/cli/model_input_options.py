@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from tokbench.cli.options import num_tokens
+from tokbench.cli.options import first_given, num_tokens
 from tokbench.core.batches import PaddingPlan
 from tokbench.core.truncation import TruncationPlan
 from tokbench.errors import ConfigError
@@ -158,18 +158,16 @@ class ModelInputChoices:
 
     def length_of_text(self) -> int:
         """Return the number of tokens for --as-text. Raises `ConfigError` if that option does not apply."""
-        others = [
-            name
-            for name, is_given in {
+        other = first_given(
+            {
                 "--template": self.template is not None,
                 "--pair": self.pair,
                 "--overflow": self.overflow,
-                "--pad-to": self.pad_to is not None,
-            }.items()
-            if is_given
-        ]
-        if others:
-            raise ConfigError(f"{others[0]} cannot be used with --as-text", hint=f"leave out {others[0]}")
+                "--pad-to": self.pad_to,
+            }
+        )
+        if other:
+            raise ConfigError(f"{other} cannot be used with --as-text", hint=f"leave out {other}")
         if self.truncate is None:
             raise ConfigError("--as-text prints what --truncate keeps", hint="add --truncate N")
         return self.truncate

@@ -10,16 +10,21 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from tokbench.cli import completion
 from tokbench.config import whole_number
 from tokbench.core.argument_types import MAX_THREADS
 from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 ThreadsOption = Annotated[
     int | None,
     typer.Option(metavar="N", min=1, max=MAX_THREADS, help="The number of threads, by default all."),
+]
+PadOption = Annotated[
+    int,
+    typer.Option(metavar="N", min=1, help="Round the number of embedding rows up to a multiple of N."),
 ]
 
 
@@ -114,6 +119,37 @@ def tokens_option(*names: str, help: str, **options: Any) -> Any:
 def name_option(complete: Callable[[str], Iterable[str]], *names: str, help: str, **options: Any) -> Any:
     """Return an option for a name with shell completion, to annotate a parameter."""
     return typer.Option(*names, autocompletion=complete, metavar="NAME", help=help, **options)
+
+
+def tokenizer_argument(metavar: str, *, help: str) -> Any:
+    """Return an argument that names a tokenizer, to annotate a parameter."""
+    return typer.Argument(autocompletion=completion.tokenizers, metavar=metavar, help=help)
+
+
+def first_given(options: Mapping[str, object]) -> str | None:
+    """Return the first of some options, by their names with their values, that is given."""
+    given = (name for name, value in options.items() if value not in (None, []) and value is not False)
+    return next(given, None)
+
+
+def refuse_combined(
+    questions: Mapping[str, object], options: Mapping[str, object], *, taken: Mapping[str, Collection[str]]
+) -> None:
+    """Raise `ConfigError` if several questions are asked, or one with an option that has no meaning beside it.
+
+    Args:
+        questions: options that ask for something else than usual, with their values; false if not given.
+        options: other options, likewise.
+        taken: question → the options that have a meaning beside it.
+    """
+    asked = [name for name, value in questions.items() if value]
+    if len(asked) > 1:
+        raise ConfigError(f"{asked[0]} and {asked[1]} cannot be combined", hint="give one of them")
+    for name, value in options.items():
+        if asked and value and name not in taken.get(asked[0], ()):
+            raise ConfigError(
+                f"{name} cannot be used with {asked[0]}", hint=f"leave out {name}, or {asked[0]}"
+            )
 
 
 def parse_bytes(text: str, *, option: str) -> int:

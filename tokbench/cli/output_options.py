@@ -12,7 +12,7 @@ import typer
 
 from tokbench.errors import ConfigError
 from tokbench.files.atomic import write_file
-from tokbench.render.charts.layout import check_plot_file, drawn
+from tokbench.render.charts.layout import check_plot_file, drawn, require_vl_convert
 from tokbench.render.console import ColorChoice, ProgressChoice, as_text, make_console, print_json
 
 if TYPE_CHECKING:
@@ -177,20 +177,24 @@ PlotOption = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class Pictures:
-    """The picture files to write in addition to the printed result.
+class PictureChoices:
+    """Options for pictures in addition to the printed result."""
 
-    Attributes:
-        html: the report, or None.
-        plots: charts.
-    """
+    html: HtmlOption = None
+    plot: PlotOption = None
 
-    html: Path | None
-    plots: tuple[Path, ...]
+    def check(self) -> None:
+        """Raise `ConfigError` or `BackendUnavailableError`, before any work, if a picture could not be written."""
+        refuse_folder(self.html, option="--html")
+        for plot in self.plot or ():
+            refuse_folder(plot, option="--plot")
+            check_plot_file(plot)
+        if self.html is not None:
+            require_vl_convert("an HTML report")
 
     def refuse_several(self) -> None:
         """Raise `ConfigError` if pictures of several reports are requested."""
-        if self.html is not None or self.plots:
+        if self.html is not None or self.plot:
             option = "--plot" if self.html is None else "--html"
             raise ConfigError(
                 f"{option} draws the report of one tokenizer",
@@ -208,10 +212,10 @@ class Pictures:
         """Write the pictures, each atomically. Raises `StoreError`, `CorpusError`."""
         if self.html is not None:
             _write_page(self.html, comparison, corpus, metrics=metrics, report=report)
-        if self.plots:
+        if self.plot:
             from tokbench.render.charts.comparison import compression_chart
 
-            _write_plots(self.plots, compression_chart(comparison))
+            _write_plots(self.plot, compression_chart(comparison))
 
     def write_sweep(self, sweep: Sweep, corpus: Corpus, *, seed: int) -> None:
         """Write the pictures of a sweep; its page also shows the largest one. Raises `StoreError`, `CorpusError`."""
@@ -221,15 +225,15 @@ class Pictures:
 
             comparison = compare_largest(sweep, corpus, seed=seed)
             _write_page(self.html, comparison, corpus, curve=page_curve(sweep))
-        if self.plots:
+        if self.plot:
             from tokbench.render.charts.sweep import sweep_chart
             from tokbench.render.sweep import curve_of
 
-            _write_plots(self.plots, sweep_chart(curve_of(sweep), sweep.knee, sweep.recommended))
+            _write_plots(self.plot, sweep_chart(curve_of(sweep), sweep.knee, sweep.recommended))
 
     def write_superword_sweep(self, sweep: SuperwordSweep) -> None:
         """Write the chart of a sweep of superwords. Raises `StoreError`."""
-        if self.plots:
+        if self.plot:
             from tokbench.render.charts.sweep import sweep_chart
             from tokbench.render.superword_sweep import superword_curve
 
@@ -239,7 +243,7 @@ class Pictures:
                 title=f"Compression by superwords, {sweep.vocab_size:,} tokens",
                 axis="tokens after which merges cross spaces",
             )
-            _write_plots(self.plots, chart)
+            _write_plots(self.plot, chart)
 
 
 def _write_page(
@@ -261,25 +265,3 @@ def _write_page(
 def _write_plots(paths: Iterable[Path], chart: Spec) -> None:
     for path in paths:
         write_file(path, drawn(chart, path))
-
-
-@dataclass(frozen=True, slots=True)
-class PictureChoices:
-    """Options for pictures in addition to the printed result."""
-
-    html: HtmlOption = None
-    plot: PlotOption = None
-
-    def pictures(self) -> Pictures:
-        """Read the options, before any work. Raises `ConfigError`, `BackendUnavailableError`."""
-        plots = tuple(self.plot or ())
-        for option, path in (("--html", self.html), *(("--plot", plot) for plot in plots)):
-            if path is not None and path.is_dir():
-                raise ConfigError(f"{path} is a folder", hint=f"{option} names the file to write")
-        for plot in plots:
-            check_plot_file(plot)
-        if self.html is not None:
-            from tokbench.render.html.report import require_report
-
-            require_report()
-        return Pictures(html=self.html, plots=plots)

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tokbench.cli import completion
-from tokbench.cli.corpus_options import tell_problems
-from tokbench.cli.options import ThreadsOption, taking_groups, tokens_option
+from tokbench.cli.corpus_options import ComparedText, tell_problems
+from tokbench.cli.options import PadOption, ThreadsOption, taking_groups, tokenizer_argument, tokens_option
 from tokbench.cli.output_options import ProgressOption, ResultChoices
-from tokbench.cli.surgery_options import ComparedText, PadOption
 from tokbench.cli.tokenizer_options import OpeningChoices
 from tokbench.render.console import showing_progress
 
@@ -66,14 +64,7 @@ class RemovalChoices:
 @taking_groups
 def prune(
     *,
-    name: Annotated[
-        str,
-        typer.Argument(
-            autocompletion=completion.tokenizers,
-            metavar="TOKENIZER",
-            help="The tokenizer to prune, named as for -t.",
-        ),
-    ],
+    name: Annotated[str, tokenizer_argument("TOKENIZER", help="The tokenizer to prune, named as for -t.")],
     out: Annotated[
         Path,
         typer.Option(metavar="FOLDER", help="The folder to write: the tokenizer, and what its model needs."),

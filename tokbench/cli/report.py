@@ -52,9 +52,9 @@ def report(
         return
     chosen = chosen_metrics(metrics)
     output = form.output()
-    pictures = drawn.pictures()
+    drawn.check()
     if len(tokenizer or []) > 1:
-        pictures.refuse_several()
+        drawn.refuse_several()
         parts.refuse_several()
     with showing_progress(progress) as report_progress:
         report_progress("reading", 0, None, "files")
@@ -81,7 +81,7 @@ def report(
                 for number, one in enumerate(opened)
             ]
             report_progress("drawing", 0, None, "charts")
-            pictures.write(results[0].comparison, corpus, metrics=chosen, report=results[0])
+            drawn.write(results[0].comparison, corpus, metrics=chosen, report=results[0])
     tell_problems(corpus)
     output.write(
         reports_forms(results, metrics=chosen),

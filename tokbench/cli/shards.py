@@ -5,23 +5,16 @@ from __future__ import annotations
 import re
 import sys
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tokbench.cli import completion
 from tokbench.cli.chat_options import TemplateInputs
-from tokbench.cli.corpus_options import (
-    MAX_DOCUMENT,
-    DocumentsOption,
-    ErrorsOption,
-    MaxDocumentOption,
-    TextFieldOption,
-    chosen_corpus,
-    tell_problems,
-)
+from tokbench.cli.corpus_options import DocumentChoices, tell_problems
 from tokbench.cli.engine_options import PartChoices, PartedOpeningChoices
-from tokbench.cli.options import ThreadsOption, name_option, taking_groups, tokens_option
+from tokbench.cli.options import ThreadsOption, first_given, name_option, taking_groups, tokens_option
 from tokbench.cli.output_options import JsonFlag, ProgressOption, ResultChoices
 from tokbench.cli.text_options import DecodeErrorsOption
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, SpecialPolicyOption, TokenizerOption
@@ -50,16 +43,21 @@ _WITH_CHAT = {
 }
 _RANGE = re.compile(r"([0-9]{1,18})(?::([0-9]{1,18}))?")
 
-
 FolderArgument = Annotated[str, typer.Argument(metavar="DIR", help="The folder of shards, or its URL.")]
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedText(DocumentChoices):
+    """The text that is encoded, which has no default."""
+
+    paths: Annotated[
+        list[str], typer.Argument(metavar="PATH", help="Files, folders, patterns, URLs, or - for stdin.")
+    ]
 
 
 @taking_groups
 def write(
     *,
-    paths: Annotated[
-        list[str], typer.Argument(metavar="PATH", help="Files, folders, patterns, URLs, or - for stdin.")
-    ],
     out: Annotated[
         str, typer.Option(metavar="DIR", help="The folder to write; a URL when working in parts.")
     ],
@@ -90,10 +88,7 @@ def write(
         ),
     ] = None,
     inputs: TemplateInputs,
-    documents: DocumentsOption = "file",
-    text_field: TextFieldOption = None,
-    errors: ErrorsOption = "strict",
-    max_document_bytes: MaxDocumentOption = MAX_DOCUMENT,
+    documents: EncodedText,
     append_eos: Annotated[
         bool, typer.Option("--append-eos", help="End each document with the tokenizer's end-of-text token.")
     ] = False,
@@ -153,12 +148,12 @@ def write(
     end = _end_of_documents(append_eos=append_eos, eos=eos)
     _check_chat(
         chat,
-        needing={"--train-on": train_on, "--pack": pack, inputs.first_given: inputs.first_given},
+        needing={"--train-on": train_on, "--pack": pack, str(inputs.first_given): inputs.first_given},
         meaningless={
             "--append-eos": end,
             "--special-policy": special_policy is not SpecialPolicy.TEXT,
-            "--documents": documents != "file",
-            "--text-field": text_field,
+            "--documents": documents.documents != "file",
+            "--text-field": documents.text_field,
         },
     )
     tools, variables, day = inputs.tool_schemas(), inputs.variables(), inputs.day()
@@ -176,14 +171,7 @@ def write(
     started = time.perf_counter()
     with showing_progress(progress) as report:
         report("reading", 0, None, "files")
-        corpus = chosen_corpus(
-            paths,
-            documents=documents,
-            text_field=text_field,
-            errors=errors,
-            max_document_bytes=max_document_bytes,
-            written=str(out),
-        )
+        corpus = documents.corpus(written=out)
         if encoder is not None:
             corpus = _as_conversations(corpus)
         options: dict[str, Any] = {
@@ -242,22 +230,20 @@ def _check_no_parts(parts: PartChoices, out: str) -> None:
 
 
 def _check_chat(
-    chat: str | None, *, needing: Mapping[str | None, Any], meaningless: Mapping[str, Any]
+    chat: str | None, *, needing: Mapping[str, object], meaningless: Mapping[str, object]
 ) -> None:
     """Refuse options that require --chat, or that do not apply to it. Raises `ConfigError`.
 
     Args:
         chat: of --chat.
-        needing: option → its value, false where it is not given.
+        needing: option → its value.
         meaningless: the same of others.
     """
     if chat is None:
-        option = next((name for name, value in needing.items() if value not in (None, [])), None)
-        if option:
+        if option := first_given(needing):
             raise ConfigError(f"{option} needs --chat", hint="add --chat auto, or leave it out")
         return
-    option = next((name for name, value in meaningless.items() if value), None)
-    if option:
+    if option := first_given(meaningless):
         raise ConfigError(f"{option} cannot be used with --chat", hint=_WITH_CHAT[option])
 
 

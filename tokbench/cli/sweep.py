@@ -9,7 +9,7 @@ import typer
 from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, GroupByOption, tell_problems
 from tokbench.cli.metric_options import MixOption, ModelChoices, chosen_mix
-from tokbench.cli.options import ThreadsOption, name_option, taking_groups, tokens_option
+from tokbench.cli.options import ThreadsOption, first_given, name_option, taking_groups, tokens_option
 from tokbench.cli.output_options import OutputChoices, PictureChoices, ProgressOption
 from tokbench.errors import ConfigError
 from tokbench.render.console import showing_progress
@@ -76,11 +76,14 @@ def sweep(
     from tokbench.workbench.sweep import parse_sizes, sweep_superwords
     from tokbench.workbench.sweep import sweep as sweep_sizes
 
-    if superwords is not None:
-        _refuse_beside_superwords({"--sizes": sizes, "--mix": mix, "--html": drawn.html})
+    other = first_given({"--sizes": sizes, "--mix": mix, "--html": drawn.html})
+    if superwords is not None and other:
+        raise ConfigError(
+            f"{other} is for a sweep of vocabulary sizes", hint=f"leave out {other} or --superwords"
+        )
     shares = chosen_mix(mix)
     output = form.output()
-    pictures = drawn.pictures()
+    drawn.check()
     options: dict[str, Any] = parsed_options(option or [], backend=backend)
     if pattern is not None:
         options["pattern"] = pattern
@@ -101,7 +104,7 @@ def sweep(
             across = sweep_superwords(
                 corpus, vocab_size=vocab_size, superwords=beginnings, progress=report, **common
             )
-            pictures.write_superword_sweep(across)
+            drawn.write_superword_sweep(across)
         tell_problems(corpus)
         forms = superword_sweep_forms(across)
         output.write(forms, lambda console: render_superword_sweep(across, console=console))
@@ -115,14 +118,6 @@ def sweep(
         with corpus.in_memory():  # what is drawn reads it, too
             result = sweep_sizes(corpus, sizes=wanted, mix=shares, progress=report, **common)
             report("drawing", 0, None, "charts")
-            pictures.write_sweep(result, corpus, seed=seed)
+            drawn.write_sweep(result, corpus, seed=seed)
     tell_problems(corpus)
     output.write(sweep_forms(result), lambda console: render_sweep(result, console=console))
-
-
-def _refuse_beside_superwords(given: dict[str, Any]) -> None:
-    for name, value in given.items():
-        if value is not None:
-            raise ConfigError(
-                f"{name} is for a sweep of vocabulary sizes", hint=f"leave out {name} or --superwords"
-            )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -75,27 +75,27 @@ class TextChoices:
 
     def read(self, arguments: list[str] | None, *, progress: Progress | None = None) -> Iterator[TextInput]:
         """Read the texts of arguments, or stdin without any. Raises like `tokbench.corpus.inputs.read_inputs`."""
-        _tell_of_stdin(arguments)
         return read_inputs(
             arguments or [STDIN],
-            kind="text" if self.text and arguments else "file" if self.text is False else "auto",
-            text_field=self.text_field or TEXT_FIELD,
-            errors=self.errors,
             max_document_bytes=parse_bytes(self.max_document_bytes, option="--max-document-bytes"),
-            tell=tell_problems,
             progress=progress or no_progress,
+            **self._begin(arguments),
         )
 
     def read_blocks(self, arguments: list[str] | None) -> Iterator[TextBlocks]:
         """Read the texts block by block. Raises like `tokbench.corpus.inputs.read_text_blocks`."""
-        _tell_of_stdin(arguments)
-        return read_text_blocks(
-            arguments or [STDIN],
-            kind="text" if self.text and arguments else "file" if self.text is False else "auto",
-            text_field=self.text_field or TEXT_FIELD,
-            errors=self.errors,
-            tell=tell_problems,
-        )
+        return read_text_blocks(arguments or [STDIN], **self._begin(arguments))
+
+    def _begin(self, arguments: list[str] | None) -> dict[str, Any]:
+        """Say that standard input is read, if it is a terminal, and return the options of both ways of reading."""
+        if not arguments and sys.stdin is not None and sys.stdin.isatty():
+            print("reading text from stdin; Ctrl-D ends it", file=sys.stderr)
+        return {
+            "kind": "text" if self.text and arguments else "file" if self.text is False else "auto",
+            "text_field": self.text_field or TEXT_FIELD,
+            "errors": self.errors,
+            "tell": tell_problems,
+        }
 
     def read_with_progress(
         self, arguments: list[str] | None, *, progress: ProgressChoice
@@ -114,9 +114,3 @@ class TextChoices:
             if item is None:
                 return
             yield item
-
-
-def _tell_of_stdin(arguments: list[str] | None) -> None:
-    """Say that standard input is read, if it is a terminal."""
-    if not arguments and sys.stdin is not None and sys.stdin.isatty():
-        print("reading text from stdin; Ctrl-D ends it", file=sys.stderr)

@@ -12,17 +12,20 @@ from tokbench.cli import completion
 from tokbench.cli.options import name_option
 from tokbench.core.sampling import Sampling
 from tokbench.core.tokens import SpecialPolicy
-from tokbench.errors import ConfigError
+from tokbench.errors import ConfigError, ModelFormatError
+from tokbench.files.untrusted import decode_text, read_named, unreadable
 from tokbench.opening.request import Engine, OpenRequest
 from tokbench.render.console import ProgressChoice, showing_progress
 from tokbench.workbench.open import open_tokenizer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from tokbench.core.interfaces import Tokenizer
 
 _MOST_DIGITS = 20
+_MAX_TEMPLATE_BYTES = 4 << 20
 OPENING = "Opening the tokenizer"
 """Where help lists what is said of a tokenizer that is opened."""
 DEFAULT = "default"
@@ -153,6 +156,48 @@ def special_tokens(given: list[str]) -> dict[str, int | None]:
             raise ConfigError(f"the id of {text!r} has {len(digits):,} digits", hint="ids are below 2^32")
         made[key] = int(digits) if has_id else None
     return made
+
+
+@dataclass(frozen=True, slots=True)
+class RoleChoices:
+    """The roles that the user assigns to tokens of an opened tokenizer."""
+
+    role: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ROLE=TEXT",
+            rich_help_panel=OPENING,
+            help="Set the role of a token, overriding the tokenizer's files: bos, eos, pad, unk, mask, "
+            "cls, sep or turn_end; repeatable.",
+        ),
+    ] = None
+
+    def roles(self) -> dict[str, str]:
+        """Return role → text. Raises `ConfigError`."""
+        return parsed_roles(self.role or [])
+
+
+def parsed_roles(given: list[str]) -> dict[str, str]:
+    """Parse ROLE=TEXT options; the text may contain "=". Raises `ConfigError`."""
+    roles: dict[str, str] = {}
+    for one in given:
+        role, equals, text = one.partition("=")
+        if not equals or not text:
+            raise ConfigError(f"--role {one!r} names no token", hint="write it as --role 'bos=<|bos|>'")
+        if role in roles:
+            raise ConfigError(f"the role {role!r} is given twice", hint="give it one token")
+        roles[role] = text
+    return roles
+
+
+def read_template(path: Path | None) -> str | None:
+    """Read a chat template. Raises `ConfigError`."""
+    if path is None:
+        return None
+    try:
+        return decode_text(read_named(path, limit=_MAX_TEMPLATE_BYTES), path=path)
+    except (OSError, ModelFormatError) as error:
+        raise unreadable("chat template", path, error) from None
 
 
 DropoutOption = Annotated[

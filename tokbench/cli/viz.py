@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from tokbench.cli.options import taking_groups
-from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption
+from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption, refuse_folder
 from tokbench.cli.text_options import TextChoices
 from tokbench.cli.tokenizer_options import (
     DropoutOption,
@@ -21,7 +21,6 @@ from tokbench.cli.tokenizer_options import (
     chosen_sampling,
 )
 from tokbench.core.tokens import SpecialPolicy
-from tokbench.errors import ConfigError
 from tokbench.files.atomic import write_file
 from tokbench.render.console import make_console, print_json
 from tokbench.render.viz import Layout, ShownText
@@ -61,7 +60,8 @@ def viz(
     """Show the tokens of a text in colour: boundaries, kinds, and characters cut in two."""
     from tokbench.render.viz import render_source, render_viz
 
-    _check_targets(html=html, svg=svg)
+    refuse_folder(html, option="--html")
+    refuse_folder(svg, option="--svg")
     if tokenizer is None:
         reading.refuse_tokenizer(inputs)
     opened = opening.open_all(tokenizer, progress=progress)
@@ -83,13 +83,6 @@ def viz(
         if following is not None:
             console.print()
     _write_files(kept, html=html, svg=svg, ids=ids, layout=layout)
-
-
-def _check_targets(*, html: Path | None, svg: Path | None) -> None:
-    """Raise `ConfigError`, before any work, if a picture cannot be written to the given file."""
-    for option, target in (("--html", html), ("--svg", svg)):
-        if target is not None and target.is_dir():
-            raise ConfigError(f"{target} is a folder", hint=f"{option} names the file to write")
 
 
 def _write_files(
