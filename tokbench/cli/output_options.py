@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from tokbench.metrics.metric import Metric
     from tokbench.render.charts.layout import Spec
     from tokbench.render.exports import Form, Forms
-    from tokbench.render.html.report import Curve
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
 CsvFlag = Annotated[bool, typer.Option("--csv", help="Print CSV instead.")]
@@ -220,11 +219,10 @@ class PictureChoices:
     def write_sweep(self, sweep: Sweep, corpus: Corpus, *, seed: int) -> None:
         """Write the pictures of a sweep; its page also shows the largest one. Raises `StoreError`, `CorpusError`."""
         if self.html is not None:
-            from tokbench.render.html.report import page_curve
             from tokbench.workbench.sweep import compare_largest
 
             comparison = compare_largest(sweep, corpus, seed=seed)
-            _write_page(self.html, comparison, corpus, curve=page_curve(sweep))
+            _write_page(self.html, comparison, corpus, sweep=sweep)
         if self.plot:
             from tokbench.render.charts.sweep import sweep_chart
             from tokbench.render.sweep import curve_of
@@ -253,13 +251,13 @@ def _write_page(
     *,
     metrics: Sequence[Metric] | None = None,
     report: Report | None = None,
-    curve: Curve | None = None,
+    sweep: Sweep | None = None,
 ) -> None:
     from tokbench.evaluation.samples import samples_of
     from tokbench.render.html.report import html_report
 
     samples = samples_of(comparison, corpus)
-    write_file(path, html_report(comparison, samples, metrics=metrics, report=report, curve=curve))
+    write_file(path, html_report(comparison, samples, metrics=metrics, report=report, sweep=sweep))
 
 
 def _write_plots(paths: Iterable[Path], chart: Spec) -> None:

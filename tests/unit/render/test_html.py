@@ -17,17 +17,24 @@ from support.segmentations import HARD_TEXTS, cut_at, token
 
 from tokbench.core.tokens import Segmentation, TokenKind
 from tokbench.corpus import bundled_corpus
+from tokbench.evaluation.costs import Model
+from tokbench.evaluation.figures import Figure
+from tokbench.evaluation.recommendation import Recommendation
 from tokbench.evaluation.samples import Sample, draw_samples, samples_of
+from tokbench.evaluation.sweep import Sweep
+from tokbench.evaluation.sweep_point import SweepPoint
 from tokbench.metrics.catalogue import METRICS, metrics_named
 from tokbench.render.comparison.group_tables import groups_table, premiums_table
 from tokbench.render.comparison.tables import summary_table
 from tokbench.render.glyphs import glyphs_of, text_of
 from tokbench.render.html import tables
-from tokbench.render.html.report import Curve, html_report
+from tokbench.render.html.report import html_report
 from tokbench.render.html.samples import UNCOVERED, samples_document
 from tokbench.workbench.compare import compare
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tokbench.evaluation.comparison import Comparison
 
 VOID = {"meta", "input", "br", "hr", "img", "link"}
@@ -89,6 +96,34 @@ def page(comparison: Comparison, samples: tuple[Sample, ...]) -> bytes:
     return html_report(comparison, samples)
 
 
+def swept(
+    *points: tuple[int, float], groups: Sequence[str] = (), knee: int, recommended: int | None = None
+) -> Sweep:
+    """Return a sweep with these sizes and bytes per token, the same in each group."""
+    return Sweep(
+        backend="bpe",
+        num_bytes=1,
+        documents=1,
+        parts="1 document",
+        units={},
+        interval_gap=None,
+        group_interval_gaps={},
+        training_bytes=1,
+        shares={},
+        model=Model(),
+        points=tuple(
+            SweepPoint(size, 1, value, dict.fromkeys(groups, Figure(value))) for size, value in points
+        ),
+        trainings=1,
+        knee=knee,
+        recommendation=Recommendation(recommended, "why"),
+        missing=(),
+        mix=None,
+        mix_summary=(),
+        largest=tokenizers()[0],
+    )
+
+
 @pytest.fixture(scope="module")
 def hostile() -> bytes:
     """A report in which every name, group, place and line is hostile text, such as markup."""
@@ -98,7 +133,7 @@ def hostile() -> bytes:
     return html_report(
         comparison,
         draw_samples(Texts(texts), evaluated),
-        curve=Curve([(1, 2.0, HOSTILE[0]), (2, 3.0, HOSTILE[3])], 2),
+        sweep=swept((1, 2.0), (2, 3.0), groups=(HOSTILE[0], HOSTILE[3]), knee=2),
     )
 
 
@@ -238,8 +273,8 @@ def test_every_chart_is_drawn_for_wide_and_narrow_windows(page: bytes) -> None:
 
 
 def test_sweep_is_shown_if_there_is_one(comparison: Comparison) -> None:
-    curve = Curve([(1024, 2.0, "all"), (2048, 3.0, "all"), (4096, 3.1, "all")], 2048, 4096)
-    page = html_report(comparison, curve=curve).decode()
+    sweep = swept((1024, 2.0), (2048, 3.0), (4096, 3.1), knee=2048, recommended=4096)
+    page = html_report(comparison, sweep=sweep).decode()
     for words in ("knee: 2,048", "2,048 (knee)", "recommended: 4,096", "4,096 (recommended)"):
         assert words in page
 

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from tokbench.evaluation.sweep import Sweep
     from tokbench.metrics.metric import Metric
     from tokbench.render.charts.layout import Spec
-    from tokbench.render.charts.sweep import Point
     from tokbench.render.table import Table
 
 _WIDE, _NARROW = 560, 350
@@ -58,47 +57,6 @@ _AGGREGATED = {
     "macro": "Figures are means over groups.",
     "per_document": "Figures are means over documents.",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """The results of a sweep, as `sweep_chart` takes them.
-
-    Attributes:
-        points: vocabulary size, bytes per token, group.
-        knee: the size at the knee of the curve, or None.
-        recommended: the recommended size, or None.
-        title: title of the page; if empty, the comparison provides it.
-        subtitle: what was trained and what it was evaluated on.
-        sentences: the recommendation, and its limitations.
-        legend: the meaning of figures and marks.
-        tables: the sizes, and the groups at some of them.
-    """
-
-    points: Sequence[Point]
-    knee: int | None
-    recommended: int | None = None
-    title: str = ""
-    subtitle: str = ""
-    sentences: tuple[str, ...] = ()
-    legend: tuple[str, ...] = ()
-    tables: tuple[Table, ...] = ()
-
-
-def page_curve(sweep: Sweep) -> Curve:
-    """Convert a sweep for the page."""
-    first, last = sweep.points[0].vocab_size, sweep.points[-1].vocab_size
-    by_group = sizes_by_group(sweep)
-    return Curve(
-        points=curve_of(sweep),
-        knee=sweep.knee,
-        recommended=sweep.recommended,
-        title=f"Vocabulary sizes of {sweep.backend}: {first:,} to {last:,} tokens",
-        subtitle=subtitle_of(sweep),
-        sentences=tuple(sentences_of(sweep)),
-        legend=tuple(legend_of_sweep(sweep)),
-        tables=(sizes_table(sweep), *([] if by_group is None else [by_group])),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,17 +70,12 @@ class _Figure:
     table: Table | None
 
 
-def require_report() -> None:
-    """Raise `BackendUnavailableError` if no report can be written."""
-    require_vl_convert("an HTML report")
-
-
 def html_report(
     comparison: Comparison,
     samples: Sequence[Sample] = (),
     *,
     metrics: Sequence[Metric] | None = None,
-    curve: Curve | None = None,
+    sweep: Sweep | None = None,
     report: Report | None = None,
 ) -> bytes:
     """Render a comparison as one HTML file: sortable tables, charts, and the tokens of samples.
@@ -133,7 +86,7 @@ def html_report(
         comparison: the comparison.
         samples: the lines that its viewer shows, see `tokbench.evaluation.samples`.
         metrics: the columns of the summary; by default the most important metrics.
-        curve: a sweep, whose sizes and recommendation are shown first.
+        sweep: a sweep, whose sizes and recommendation are shown first.
         report: an in-depth report of one tokenizer.
 
     Raises:
@@ -143,7 +96,7 @@ def html_report(
 
         path.write_bytes(html_report(comparison, samples_of(comparison, corpus)))
     """
-    require_report()
+    require_vl_convert("an HTML report")
     from jinja2 import Environment, StrictUndefined
     from markupsafe import Markup
 
@@ -153,13 +106,14 @@ def html_report(
     environment.filters["visible"] = visible
     style = f":root{{{LIGHT.variables()}{_token_colors()}}}\n{_dark_style()}\n{_read_resource('report.css')}"
     script = _read_resource("report.js")
+    sizes = None if sweep is None else _sizes_of(sweep)
     page = environment.from_string(_read_resource("report.html.j2")).render(
         comparison=comparison,
         aggregation=_AGGREGATED[comparison.aggregation],
-        heading=_heading(comparison, curve),
-        curve=curve if curve is not None and curve.title else None,
+        heading=sizes["title"] if sizes else _heading(comparison),
+        sizes=sizes,
         depth=[] if report is None else list(depth_tables(report)),
-        gaps=_holdout_gaps(comparison, curve),
+        gaps=_holdout_gaps(comparison) if sweep is None else [],
         version=__version__,
         policy=_policy(style=style, script=script),
         style=Markup(style),  # noqa: S704 -- our own file
@@ -167,7 +121,7 @@ def html_report(
         summary=summary_table(comparison, metrics=metrics),
         legend=list(legend_lines(comparison, metrics=metrics, mark="bold, *:")),
         mix=mix_table(comparison),
-        figures=list(_figures(comparison, metrics, curve)),
+        figures=list(_figures(comparison, metrics, sweep)),
         drawing=Markup,
         everything=tables.figures_table(comparison),
         provenance=tables.provenance_table(comparison),
@@ -177,17 +131,27 @@ def html_report(
     return page.encode()
 
 
-def _heading(comparison: Comparison, curve: Curve | None) -> str:
-    if curve is not None and curve.title:
-        return curve.title
+def _sizes_of(sweep: Sweep) -> dict[str, Any]:
+    """Return what the page shows of a sweep, except the chart."""
+    first, last = sweep.points[0].vocab_size, sweep.points[-1].vocab_size
+    by_group = sizes_by_group(sweep)
+    return {
+        "title": f"Vocabulary sizes of {sweep.backend}: {first:,} to {last:,} tokens",
+        "subtitle": subtitle_of(sweep),
+        "sentences": list(sentences_of(sweep)),
+        "legend": list(legend_of_sweep(sweep)),
+        "tables": [sizes_table(sweep), *([] if by_group is None else [by_group])],
+    }
+
+
+def _heading(comparison: Comparison) -> str:
     return "Tokenizers compared" if len(comparison.tokenizers) > 1 else "A tokenizer evaluated"
 
 
-def _holdout_gaps(comparison: Comparison, curve: Curve | None) -> list[str]:
-    """Describe groups with more or less than a tenth held out, unless the sentences of a sweep already do."""
-    if comparison.training_setup is None or (curve is not None and curve.sentences):
-        return []
-    return list(gaps_of(comparison.training_setup.shares))
+def _holdout_gaps(comparison: Comparison) -> list[str]:
+    """Describe groups with more or less than a tenth held out."""
+    setup = comparison.training_setup
+    return [] if setup is None else list(gaps_of(setup.shares))
 
 
 def _read_resource(name: str) -> str:
@@ -250,7 +214,7 @@ def _hex(color: Color) -> str:
 
 
 def _figures(
-    comparison: Comparison, metrics: Sequence[Metric] | None, curve: Curve | None
+    comparison: Comparison, metrics: Sequence[Metric] | None, sweep: Sweep | None
 ) -> Iterator[_Figure]:
     headline = headline_of(metrics)
     drawings: list[tuple[Callable[[Frame], Spec | None], Table | None]] = [
@@ -262,14 +226,9 @@ def _figures(
         (lambda frame: charts.length_chart(comparison, frame=frame), tables.lengths_table(comparison)),
         (lambda frame: charts.frequency_chart(comparison, frame=frame), tables.frequencies_table(comparison)),
     ]
-    if curve is not None:
-        drawings.insert(
-            0,
-            (
-                lambda frame: sweep_chart(curve.points, curve.knee, curve.recommended, frame=frame),
-                tables.sweep_table(curve.points, curve.knee, curve.recommended),
-            ),
-        )
+    if sweep is not None:
+        of_sweep = curve_of(sweep), sweep.knee, sweep.recommended
+        drawings.insert(0, (lambda frame: sweep_chart(*of_sweep, frame=frame), tables.sweep_table(*of_sweep)))
     for draw, table in drawings:
         figure = _figure(draw, table)
         if figure is not None:
