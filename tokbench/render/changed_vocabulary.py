@@ -36,11 +36,6 @@ _CHANGED: dict[Algorithm, str] = {
 _SHOWN = 12
 
 
-def unit_of(algorithm: Algorithm) -> str:
-    """Return the name of the units that its proofs count."""
-    return "pre-token" if algorithm == "bpe" else "word"
-
-
 def old_row(change: ChangedVocabulary) -> tuple[str, Text]:
     """Return the row of the old tokenizer."""
     return "from", Text(f"{visible(change.old.name)} ({change.old.vocab_size:,} ids)")
@@ -54,7 +49,8 @@ def tokens_row(before: int, after: int) -> tuple[str, Text]:
 
 def segmentations_row(proof: SegmentationProof, *, algorithm: Algorithm, changed: str) -> tuple[str, Text]:
     """Return the row of a segmentation proof: how much text was compared, and what holds for the changed parts."""
-    unchanged = counted(proof.unchanged, f"distinct {unit_of(algorithm)}")
+    unit = "pre-token" if algorithm == "bpe" else "word"
+    unchanged = counted(proof.unchanged, f"distinct {unit}")
     return (
         "proved",
         Text(f"{counted(proof.texts, 'part')} of text: {unchanged} as before, {proof.changed:,} {changed}"),
@@ -94,7 +90,7 @@ def _extension_rows(result: ExtendResult) -> Iterator[tuple[str, Text]]:
     yield old_row(change)
     yield "to", Text(f"{change.new.vocab_size:,} ids: {', '.join(came)}")
     if result.last_learned:
-        yield "last", Text(" ".join(text_of(spelled(piece)) for piece in result.last_learned))
+        yield "last", _pieces(result.last_learned)
     if result.old_tokens is not None and result.new_tokens is not None:
         yield tokens_row(result.old_tokens, result.new_tokens)
     yield "proved", Text(f"{counted(proofs.tokens, 'old id')} have their bytes")
@@ -131,11 +127,6 @@ _WORDS: dict[Algorithm, Words] = {
 }
 
 
-def words_for(algorithm: Algorithm) -> Words:
-    """Return the wording of proofs of an algorithm."""
-    return _WORDS[algorithm]
-
-
 def render_prune(result: PruneResult, *, console: Console) -> None:
     """Print the removed tokens, the proofs, and the figures before and after."""
     print_rows(_pruning_rows(result), console=console)
@@ -145,7 +136,7 @@ def render_prune(result: PruneResult, *, console: Console) -> None:
 
 def _pruning_rows(result: PruneResult) -> Iterator[tuple[str, Text]]:
     change, removal, proofs = result.change, result.removal, result.proofs
-    words = words_for(result.algorithm)
+    words = _WORDS[result.algorithm]
     yield old_row(change)
     yield "to", Text(f"{change.new.vocab_size:,} ids: {len(removal.ids):,} removed")
     yield "kept", Text(f"{result.kept:,} whatever the text: {words.always}")
@@ -178,7 +169,7 @@ def _swap_rows(result: SwapResult) -> Iterator[tuple[str, Text]]:
     yield "came", _pieces(result.came)
     yield "went", _pieces(result.went)
     yield tokens_row(result.old_tokens, result.new_tokens)
-    made = words_for(result.algorithm).made
+    made = _WORDS[result.algorithm].made
     yield "proved", Text(f"{counted(proofs.tokens, 'token')} have their bytes, {proofs.reproduced:,} {made}")
     yield from library_rows(proofs.encodings)
     yield from written_rows(change)

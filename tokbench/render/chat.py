@@ -11,7 +11,7 @@ from rich.text import Text
 from tokbench.core.tokens import Segmentation, Span, Token, TokenKind
 from tokbench.core.wording import counted
 from tokbench.render.glyphs import visible
-from tokbench.render.palette import FAINT, palette_for
+from tokbench.render.palette import FAINT, palette_for, rule_with_title
 from tokbench.render.terminal import print_rows
 from tokbench.render.token_view import Separators, separators_for, visible_tokens
 
@@ -67,7 +67,9 @@ class ShownToken(NamedTuple):
 
 def render_chat(result: ChatResult, *, console: Console) -> None:
     """Print a conversation with its legend and notes."""
-    console.print(_header(result, width=console.width), soft_wrap=True)
+    about = f"{visible(result.template)} · {visible(result.info.name)}"
+    width = max(console.width, _NARROWEST)
+    console.print(rule_with_title(visible(result.place), about, width=width), soft_wrap=True)
     pieces = list(shown_tokens(result))
     for line in _lines(pieces, text=result.chat.rendered.text, console=console):
         console.print(line, soft_wrap=True)
@@ -171,17 +173,6 @@ def _part_in_words(path: str, roles: Sequence[str]) -> str:
 def _listed(ids: Sequence[int]) -> str:
     shown = " ".join(map(str, ids[:8]))
     return f"{shown} …" if len(ids) > 8 else shown or "nothing"
-
-
-def _header(result: ChatResult, *, width: int) -> Text:
-    title = Text.assemble(
-        ("── ", FAINT),
-        (visible(result.place), "bold"),
-        f" · {visible(result.template)} · {visible(result.info.name)} ",
-    )
-    title.truncate(max(width, _NARROWEST), overflow="ellipsis")
-    title.append("─" * max(0, width - title.cell_len), FAINT)
-    return title
 
 
 def _figures(result: ChatResult) -> dict[str, str]:

@@ -307,11 +307,6 @@ def text_cost_columns(costs: Sequence[TextCost]) -> list[Column]:
     )
 
 
-def group_cost_columns(cost: Cost) -> list[Column]:
-    """Return the columns of model costs by group, in the order of the groups."""
-    return text_cost_columns(list(cost.groups.values()))
-
-
 def model_totals(cost: Cost) -> Iterator[tuple[str, str]]:
     """Yield labels and formatted values of the known costs of the vocabulary and of a full context."""
     sizes = (

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from rich.color import Color
 from rich.style import Style
+from rich.text import Text
 
 from tokbench.core.tokens import TokenKind
 
@@ -23,6 +24,13 @@ if TYPE_CHECKING:
 FAINT = Style(dim=True)
 """The style of ids, rules and notes."""
 _NO_ATTRIBUTES = Style()
+
+
+def rule_with_title(name: str, about: str, *, width: int) -> Text:
+    """Return a rule that begins with a name and what follows it, cut to a width."""
+    title = Text.assemble(("── ", FAINT), (name, "bold"), f" · {about} ")
+    title.truncate(width, overflow="ellipsis")
+    return title.append("─" * (width - title.cell_len), FAINT)
 
 
 @dataclass(frozen=True, slots=True)

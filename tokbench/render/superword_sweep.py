@@ -12,7 +12,7 @@ from tokbench.metrics.catalogue import METRICS
 from tokbench.render.exports import result_forms
 from tokbench.render.figures import cost_columns, figure_fields, model_of, shown_change
 from tokbench.render.sweep import compression_by_group, curve_through, figure_column, intervals_of
-from tokbench.render.table import NONE, Cell, Column, Table, count_column, text_column
+from tokbench.render.table import Cell, Column, Table, count_column, text_column
 from tokbench.render.terminal import print_lines, write_table
 
 if TYPE_CHECKING:
@@ -64,10 +64,7 @@ def beginnings_table(sweep: SuperwordSweep) -> Table:
     found = [point.found for point in sweep.points]
     costs = [point.cost for point in found if point.cost is not None]
     figures = [point.figures[_COMPRESSION.name] for point in found]
-    gains = (
-        Cell(NONE) if figure.difference is None else Cell(shown_change(figure), figure.difference)
-        for figure in figures
-    )
+    gains = (Cell(shown_change(figure), figure.difference) for figure in figures)
     return Table(
         "Beginnings of superwords",
         (

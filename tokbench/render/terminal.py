@@ -219,6 +219,13 @@ def folded(line: Line, console: Console) -> list[Text]:
     return folded_to(line, console.width)
 
 
+def print_folded(lines: Iterable[Line], *, console: Console) -> None:
+    """Print lines, each wrapped to the width of the console."""
+    for line in lines:
+        for row in folded(line, console):
+            console.print(row, soft_wrap=True)
+
+
 def folded_to(line: Line, width: int) -> list[Text]:
     """Wrap a line; the rows after the first are indented like its text."""
     before = Text(" " * line.indent) + line.text[: line.label]

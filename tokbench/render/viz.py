@@ -13,7 +13,7 @@ from rich.text import Text
 
 from tokbench.core.wording import counted, is_or_are
 from tokbench.render.glyphs import glyphs_of, spelled, visible
-from tokbench.render.palette import FAINT, palette_for
+from tokbench.render.palette import FAINT, palette_for, rule_with_title
 from tokbench.render.token_view import MIN_WIDTH, Line, Row, token_lines
 
 if TYPE_CHECKING:
@@ -126,14 +126,8 @@ def _token_lines(view: VizTokenizer, *, console: Console, width: int, ids: bool)
 
 def _header(view: VizTokenizer, *, width: int) -> Text:
     """Return a rule with the tokenizer's name, backend and vocabulary size."""
-    title = Text.assemble(
-        ("── ", FAINT),
-        (visible(view.info.name), _BOLD),
-        f" · {visible(view.info.backend)} · {view.info.vocab_size:,} tokens ",
-    )
-    title.truncate(width, overflow="ellipsis")
-    title.append("─" * (width - title.cell_len), FAINT)
-    return title
+    about = f"{visible(view.info.backend)} · {view.info.vocab_size:,} tokens"
+    return rule_with_title(visible(view.info.name), about, width=width)
 
 
 def statistics_of(view: VizTokenizer) -> Text:

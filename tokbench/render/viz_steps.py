@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.style import Style
 from rich.terminal_theme import DEFAULT_TERMINAL_THEME
-from rich.text import Text
 
 from tokbench.render.explain.painter import Painter
 from tokbench.render.explain.traces import step_frames
 from tokbench.render.glyphs import visible
-from tokbench.render.palette import CUBE, FAINT, palette_for
-from tokbench.render.terminal import folded
+from tokbench.render.palette import CUBE, palette_for, rule_with_title
+from tokbench.render.terminal import print_folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from rich.text import Text
 
     from tokbench.explain.derivation import Explanation
     from tokbench.render.terminal import Line
@@ -34,16 +35,10 @@ def render_steps(explanation: Explanation, *, name: str, console: Console) -> No
         name: name of the tokenizer.
         console: the console to print to; it determines width and colours.
     """
-    title = Text.assemble(
-        ("── ", FAINT), (f"steps of {visible(name)}", Style(bold=True)), f" · {explanation.algorithm} "
-    )
-    title.truncate(console.width, overflow="ellipsis")
-    title.append("─" * (console.width - title.cell_len), FAINT)
+    title = rule_with_title(f"steps of {visible(name)}", explanation.algorithm, width=console.width)
     console.print()
     console.print(title, soft_wrap=True)
-    for line in _lines(explanation, Painter(palette_for(console), console.width)):
-        for row in folded(line, console):
-            console.print(row, soft_wrap=True)
+    print_folded(_lines(explanation, Painter(palette_for(console), console.width)), console=console)
 
 
 def steps_html(explanation: Explanation) -> str:

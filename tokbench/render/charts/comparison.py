@@ -11,7 +11,7 @@ from tokbench.evaluation.evaluated_tokenizer import groups_in_order
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.distribution import length_histogram
 from tokbench.render.charts.layout import Frame, Spec, curves, dots, framed
-from tokbench.render.comparison.tables import baseline_of
+from tokbench.render.comparison.tables import baseline_of, by_premium, fair_tokenizers
 from tokbench.render.figures import loses_text
 from tokbench.render.glyphs import visible
 
@@ -69,15 +69,11 @@ def compression_chart(
 
 def premium_chart(comparison: Comparison, *, frame: Frame = _PLAIN) -> Spec | None:
     """Return a chart of the tokens of each language relative to the reference; None without aligned lines."""
-    fair = [
-        (tokenizer, tokenizer.fairness)
-        for tokenizer in comparison.tokenizers
-        if tokenizer.fairness is not None
-    ]
+    fair = fair_tokenizers(comparison)
     if not fair:
         return None
     base = baseline_of(comparison).fairness or fair[0][1]
-    languages = sorted(base.premiums, key=lambda language: (-(base.premiums[language] or 0), language))
+    languages = by_premium(base)
     rows = [
         _row(language, tokenizer, premium)
         for language in languages

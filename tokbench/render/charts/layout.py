@@ -220,13 +220,12 @@ def check_plot_file(path: Path) -> None:
     require_vl_convert("a chart")
 
 
-def drawn(spec: dict[str, Any], path: Path) -> bytes:
-    """Draw a chart in the format of the file's suffix; see `check_plot_file`."""
-    check_plot_file(path)
+def drawn(spec: Spec, path: Path) -> bytes:
+    """Draw a chart in the format of the file's suffix, a supported one. Raises as `svg`."""
     return png(spec) if path.suffix.lower() == ".png" else svg(spec).encode()
 
 
-def svg(spec: dict[str, Any]) -> str:
+def svg(spec: Spec) -> str:
     """Draw a chart as an SVG element whose accessible name is its description; it loads no external resources.
 
     Raises:
@@ -240,7 +239,7 @@ def svg(spec: dict[str, Any]) -> str:
     return drawing.replace("<svg ", f'<svg role="img" aria-label="{name}" ', 1)
 
 
-def png(spec: dict[str, Any]) -> bytes:
+def png(spec: Spec) -> bytes:
     """Draw a chart as a PNG of two pixels per unit. Raises as `svg`."""
     require_vl_convert("a chart")
     import vl_convert

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokbench.evaluation.evaluated_tokenizer import groups_in_order
-from tokbench.render.comparison.tables import baseline_of, initial_order
+from tokbench.render.comparison.tables import baseline_of, by_premium, fair_tokenizers, initial_order
 from tokbench.render.figures import (
     LOSSY,
     MEANING_OF_LOSSY,
@@ -67,14 +67,9 @@ def premiums_table(comparison: Comparison) -> Table | None:
     None without aligned lines.
     """
     base = baseline_of(comparison).fairness
-    fair = [
-        (tokenizer, tokenizer.fairness)
-        for tokenizer in comparison.tokenizers
-        if tokenizer.fairness is not None
-    ]
     if base is None:
         return None
-    languages = sorted(base.premiums, key=lambda language: (-(base.premiums[language] or 0), language))
+    languages = by_premium(base)
     reference = visible(base.reference)
     heads = (*map(text_cell, languages), Cell("Gini", style="dim"))
     return Table(
@@ -89,7 +84,7 @@ def premiums_table(comparison: Comparison) -> Table | None:
                         _lossy_cell(shown_gini(tokenizer), fairness.gini),
                     ),
                 )
-                for tokenizer, fairness in fair
+                for tokenizer, fairness in fair_tokenizers(comparison)
             ),
         ),
         corner=f"tokens over {reference}",

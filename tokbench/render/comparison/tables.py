@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from tokbench.evaluation.comparison import Comparison
     from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
+    from tokbench.evaluation.fairness import Fairness
     from tokbench.evaluation.figures import Figure
     from tokbench.metrics.metric import Metric
     from tokbench.render.table import Order
@@ -71,6 +72,20 @@ def headline_of(metrics: Sequence[Metric] | None) -> Metric:
 def baseline_of(comparison: Comparison) -> EvaluatedTokenizer:
     """Return the tokenizer that differences are relative to."""
     return next(tokenizer for tokenizer in comparison.tokenizers if tokenizer.name == comparison.baseline)
+
+
+def fair_tokenizers(comparison: Comparison) -> list[tuple[EvaluatedTokenizer, Fairness]]:
+    """Return the tokenizers whose fairness is known, with it; none without aligned lines."""
+    return [
+        (tokenizer, tokenizer.fairness)
+        for tokenizer in comparison.tokenizers
+        if tokenizer.fairness is not None
+    ]
+
+
+def by_premium(fairness: Fairness) -> list[str]:
+    """Return the languages, those with the highest premium first."""
+    return sorted(fairness.premiums, key=lambda language: (-(fairness.premiums[language] or 0), language))
 
 
 # --- tokenizers -----------------------------------------------------------------------------------
@@ -245,11 +260,7 @@ def _time_columns(evaluated: Sequence[EvaluatedTokenizer]) -> list[Column]:
 
 def _fairness_columns(comparison: Comparison) -> Iterator[Column]:
     """Yield columns with the highest premium and the Gini coefficient; none without aligned lines."""
-    fair = [
-        (tokenizer, tokenizer.fairness)
-        for tokenizer in comparison.tokenizers
-        if tokenizer.fairness is not None
-    ]
+    fair = fair_tokenizers(comparison)
     if len(fair) < len(comparison.tokenizers):
         return
     worst = [(tokenizer, fairness.worst_language, fairness.max_premium) for tokenizer, fairness in fair]

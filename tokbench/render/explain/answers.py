@@ -12,7 +12,7 @@ from tokbench.explain.sentences import percent
 from tokbench.render.explain.painter import Painter, symbol_text
 from tokbench.render.glyphs import visible
 from tokbench.render.palette import FAINT, palette_for
-from tokbench.render.terminal import Line, folded
+from tokbench.render.terminal import Line, folded, print_folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,11 +29,10 @@ _COUNT = 11
 def render_words(result: WordResult, *, console: Console) -> None:
     """Print why words are one token or several."""
     for answer in result.answers:
-        rows = folded(Line(Text(answer.sentence)), console)
+        lines = [answer.sentence]
         if answer.change is not None:
-            rows += folded(Line(Text(f"It would be one with {answer.change}.")), console)
-        for row in rows:
-            console.print(row, soft_wrap=True)
+            lines.append(f"It would be one with {answer.change}.")
+        print_folded((Line(Text(line)) for line in lines), console=console)
 
 
 def render_merges(result: MergesResult, *, console: Console) -> None:
@@ -42,9 +41,7 @@ def render_merges(result: MergesResult, *, console: Console) -> None:
     for number, record in enumerate(result.records):
         if number:
             console.print()
-        for line in _record_lines(record, painter):
-            for row in folded(line, console):
-                console.print(row, soft_wrap=True)
+        print_folded(_record_lines(record, painter), console=console)
 
 
 def _record_lines(record: MergeRecord, painter: Painter) -> Iterator[Line]:
@@ -107,5 +104,4 @@ def render_splits(result: SplitsResult, *, console: Console) -> None:
         f"{words} cut at {visible(result.asked)}{more}; of {counted(found.occurrences, 'word')} of the corpus, "
         f"{found.distinct:,} different ones, {percent(share)} have several tokens"
     )
-    for row in folded(Line(Text(note, FAINT)), console):
-        console.print(row, soft_wrap=True)
+    print_folded([Line(Text(note, FAINT))], console=console)

@@ -12,8 +12,8 @@ from tokbench.core.wording import counted
 from tokbench.render.explain.painter import LABEL, Painter, labelled, shortened
 from tokbench.render.explain.traces import step_frames
 from tokbench.render.glyphs import visible
-from tokbench.render.palette import FAINT, palette_for
-from tokbench.render.terminal import Line, folded
+from tokbench.render.palette import FAINT, palette_for, rule_with_title
+from tokbench.render.terminal import Line, folded, print_folded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -58,9 +58,7 @@ def play_explanation(result: ExplainResult, *, console: Console, wait: Callable[
     for number, frame in enumerate(chain(_step_by_step(result, painter), [_closing(result, painter)])):
         if number and not wait():
             return
-        for line in frame:
-            for row in folded(line, console):
-                console.print(row, soft_wrap=True)
+        print_folded(frame, console=console)
 
 
 def _step_by_step(result: ExplainResult, painter: Painter) -> Iterator[Frame]:
@@ -83,11 +81,7 @@ def _closing(result: ExplainResult, painter: Painter) -> Frame:
 
 
 def _head(result: ExplainResult, painter: Painter) -> Frame:
-    title = Text.assemble(
-        ("── ", FAINT), (visible(result.info.name), _BOLD), f" · {result.explanation.algorithm} "
-    )
-    title.truncate(painter.width, overflow="ellipsis")
-    title.append("─" * (painter.width - title.cell_len), FAINT)
+    title = rule_with_title(visible(result.info.name), result.explanation.algorithm, width=painter.width)
     return [Line(title), labelled("text", Text(shortened(result.explanation.text)))]
 
 

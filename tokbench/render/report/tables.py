@@ -8,12 +8,12 @@ from tokbench.core.wording import counted
 from tokbench.evaluation.evaluated_tokenizer import groups_in_order
 from tokbench.metrics.catalogue import METRICS, metric_named
 from tokbench.render.figures import (
-    group_cost_columns,
     model_totals,
     shown,
     shown_gini,
     shown_interval,
     shown_premium,
+    text_cost_columns,
 )
 from tokbench.render.glyphs import spelled, text_of, visible
 from tokbench.render.table import (
@@ -282,6 +282,6 @@ def costs_table(report: Report) -> Table:
 
 def group_costs_table(report: Report) -> Table:
     """Return a table of model costs by group; it has no rows if nothing is known."""
-    columns = group_cost_columns(report.cost)
+    columns = text_cost_columns(list(report.cost.groups.values()))
     names = text_column("group", report.cost.groups if columns else ())
     return Table("Model cost by group", (names, *columns))
