@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import tempfile
 from functools import partial
 from pathlib import Path
@@ -11,9 +14,9 @@ from tokbench.bench import measurements
 from tokbench.bench.entrants import entrant_of, first_line, is_of_library, peer_of
 from tokbench.bench.equality import Expected
 from tokbench.bench.machine import processors, this_machine
-from tokbench.bench.memory import peak_of, write_texts
 from tokbench.bench.results import MEASURES, PARTS, Bench, Entry, Figure, LeftOut, leader_of
 from tokbench.core.progress import no_progress
+from tokbench.core.python_processes import module_environment
 from tokbench.core.time_and_memory import Spread, ratios
 
 if TYPE_CHECKING:
@@ -23,6 +26,8 @@ if TYPE_CHECKING:
     from tokbench.bench.measurements import Rounds, Sample
     from tokbench.bench.peers import Peer
     from tokbench.core.progress import Progress
+
+_PATIENCE_SECONDS = 600
 
 
 def run_bench(
@@ -150,8 +155,8 @@ class _BenchRun:
 
     def _peaks(self, equal: Iterable[Entrant]) -> dict[str, Rounds]:
         texts = self._folder / "texts.jsonl"
-        write_texts(self._sample.texts, texts)
-        peaks = {entrant.name: peak_of(entrant, texts) for entrant in equal}
+        _write_texts(self._sample.texts, texts)
+        peaks = {entrant.name: _peak_of(entrant, texts) for entrant in equal}
         return {"memory": {name: [peak / 1e6] for name, peak in peaks.items() if peak is not None}}
 
     def _enter(self, entrant: Entrant, expected: Expected) -> None:
@@ -166,6 +171,36 @@ class _BenchRun:
                 raise
             entrant.difference = f"it fails: {first_line(error)}"
         self.entrants.append(entrant)
+
+
+def _write_texts(texts: Sequence[str], path: Path) -> None:
+    """Write one text per line, so that a reader needs only one in memory."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.writelines(f"{json.dumps(text)}\n" for text in texts)
+
+
+def _peak_of(entrant: Entrant, texts: Path) -> int | None:
+    """Return the peak resident bytes of a process that opens the tokenizer and encodes the texts once.
+
+    This includes the interpreter, the library and one text at a time. Return None if the system does not report it.
+    """
+    job = json.dumps({"recipe": dict(entrant.recipe), "texts": str(texts)})
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "tokbench.bench.worker"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=module_environment(),
+        encoding="utf-8",
+    )
+    try:
+        answer, _ = process.communicate(job, timeout=_PATIENCE_SECONDS)
+        return int(answer) or None
+    except (subprocess.SubprocessError, OSError, ValueError):
+        return None
+    finally:
+        process.kill()
+        process.communicate()  # `subprocess.run` would not wait for it after Ctrl-C
 
 
 def _entry(entrant: Entrant, found: dict[str, Rounds], *, baseline: str) -> Entry:

@@ -6,9 +6,20 @@ import datetime
 import os
 import platform
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from tokbench.bench.results import Machine
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The machine on which a benchmark ran."""
+
+    cpu: str
+    processors: int
+    system: str
+    python: str
+    tokbench: str
+    date: str
 
 
 def this_machine() -> Machine:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from tokbench.bench.machine import Machine
     from tokbench.core.time_and_memory import Spread
 
 SCHEMA = "tokbench.bench/1"
@@ -151,33 +152,6 @@ class LeftOut:
     peer: str
     reason: str
 
-    def to_json(self) -> dict[str, Any]:
-        """Return this as plain data for JSON."""
-        return {"tokenizer": self.tokenizer, "peer": self.peer, "reason": self.reason}
-
-
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """The machine on which the benchmark ran."""
-
-    cpu: str
-    processors: int
-    system: str
-    python: str
-    tokbench: str
-    date: str
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the machine as plain data for JSON."""
-        return {
-            "cpu": self.cpu,
-            "processors": self.processors,
-            "system": self.system,
-            "python": self.python,
-            "tokbench": self.tokbench,
-            "date": self.date,
-        }
-
 
 @dataclass(frozen=True, slots=True)
 class Bench:
@@ -222,7 +196,7 @@ class Bench:
         """Return the result as plain data for JSON."""
         return {
             "schema": SCHEMA,
-            "machine": self.machine.to_json(),
+            "machine": asdict(self.machine),
             "text": {"documents": self.documents, "bytes": self.num_bytes, "prompts": self.prompts},
             "threads": self.threads,
             "runs": self.runs,
@@ -230,5 +204,5 @@ class Bench:
             "units": {measure.name: measure.unit for measure in self.measures},
             "leaders": dict(self.leaders),
             "tokenizers": [entry.to_json() for entry in self.entries],
-            "left_out": [peer.to_json() for peer in self.left_out],
+            "left_out": [asdict(peer) for peer in self.left_out],
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -87,18 +88,11 @@ def bench(
 
     chosen, parts = peers_named(peers), _parts(only)
     output = form.output()
-    asked = opening.request()
     with showing_progress(progress) as report:
         report("reading", 0, None, "files")
         corpus = documents.corpus()
         found = run_bench(
-            subjects_of(
-                tokenizer or ["default"],
-                pattern=asked.pattern,
-                special_tokens=dict(asked.special_tokens),
-                engine=asked.engine,
-                special_preset=asked.special_preset,
-            ),
+            subjects_of(tokenizer or ["default"], **asdict(opening.request())),
             sample_of(corpus.documents(), max_bytes=round(megabytes * 1e6)),
             peers=chosen,
             parts=parts,

@@ -134,7 +134,7 @@ class ComparedText(CountedText):
 
 def _tell_tokenizers(paths: list[str]) -> None:
     """Report tokenizer files that are given as text on stderr: this may be a mistake, as JSON can be text."""
-    from tokbench.workbench.tokenizers_as_text import tokenizers_among
+    from tokbench.workbench.open import tokenizers_among
 
     for path in tokenizers_among(paths):
         print(f"note: {path} is a tokenizer, and is read as text here; -t names one", file=sys.stderr)

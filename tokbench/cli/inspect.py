@@ -16,7 +16,8 @@ from tokbench.cli.output_options import OutputChoices, ProgressOption
 from tokbench.cli.tokenizer_options import OpeningChoices, RoleChoices
 from tokbench.errors import ConfigError
 from tokbench.render.console import ProgressChoice, showing_progress
-from tokbench.workbench.inspect import inspect_tokenizer
+from tokbench.workbench.inspect import inspect_opened
+from tokbench.workbench.open import find_and_open
 
 if TYPE_CHECKING:
     from tokbench.cli.output_options import Output
@@ -146,15 +147,7 @@ def _show(name: str, request: OpenRequest, output: Output, *, progress: Progress
     from tokbench.render.inspection import forms_of_inspection, render_inspection
 
     with showing_progress(progress) as report:
-        result = inspect_tokenizer(
-            name,
-            pattern=request.pattern,
-            special_tokens=request.special_tokens,
-            engine=request.engine,
-            roles=request.roles,
-            special_preset=request.special_preset,
-            progress=report,
-        )
+        result = inspect_opened(find_and_open(name, request, progress=report))
     output.write(forms_of_inspection(result), lambda console: render_inspection(result, console=console))
 
 
@@ -205,7 +198,6 @@ def _compare(
 ) -> None:
     from tokbench.render.vocabulary_comparison import forms_of_comparison, render_comparison_of_two
     from tokbench.workbench.compare_vocabularies import compare_vocabularies
-    from tokbench.workbench.open import find_and_open
 
     with showing_progress(progress) as report:
         first, second = (find_and_open(name, request, progress=report) for name in names)

@@ -192,10 +192,7 @@ def lint(
             reference=reference,
             select=select or (() if template is None else _OF_TEMPLATES),
             ignore=ignore or (),
-            pattern=request.pattern,
-            special_tokens=request.special_tokens,
-            engine=request.engine,
-            special_preset=request.special_preset,
+            request=request,
             threads=threads,
             model_vocab_size=model_vocab_size,
             template=template,
@@ -242,10 +239,11 @@ def _lint_text(
 
 def _show_rules(name: str | None, *, form: ResultChoices) -> None:
     """Show one rule, or all. Raises `ConfigError`."""
+    from tokbench.lint.catalogue import rule_named
     from tokbench.render.lint import render_rule, render_rules
-    from tokbench.workbench.lint import explain_rule, list_rules
+    from tokbench.workbench.lint import list_rules
 
     if name is None:
         form.show(list_rules(), render_rules)
     else:
-        form.show(explain_rule(name), render_rule)
+        form.show(rule_named(name), render_rule)

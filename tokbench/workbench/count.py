@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.capabilities import SupportsCounts
@@ -62,12 +63,7 @@ class CountResult:
     @property
     def total(self) -> Count:
         """Sum of all counts."""
-        return Count(
-            source="total",
-            tokens=sum(count.tokens for count in self.counts),
-            num_bytes=sum(count.num_bytes for count in self.counts),
-            characters=sum(count.characters for count in self.counts),
-        )
+        return reduce(Count.joined, self.counts, Count("total", 0, 0, 0))
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON document that `--json` prints."""

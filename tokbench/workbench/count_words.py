@@ -15,16 +15,16 @@ from tokbench.counting.joining import num_files, parts_of, summing_counter, word
 from tokbench.counting.plan import make_plan
 from tokbench.counting.run import PartTotals, count_all, count_share, index_of, remove_counting
 from tokbench.distributed.corpus_plan import PART_BYTES
-from tokbench.errors import ConfigError, StoreError
+from tokbench.errors import ConfigError, ModelFormatError, StoreError
 from tokbench.files.storage.folder_lock import locked
 from tokbench.files.storage.open import place_of, within
 from tokbench.registry import get_backend
-from tokbench.words.folder import INDEX_NAME, WordsFolder
+from tokbench.words.folder import INDEX_NAME, Fingerprints, WordsFolder
 from tokbench.words.opening import open_words
 from tokbench.words.parquet import require_pyarrow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tokbench.core.counted_words import WordCounter
     from tokbench.core.progress import Progress
@@ -278,7 +278,11 @@ def training_words(name: str, *, min_count: int = 1) -> TrainingWords:
     if isinstance(found, WordsFolder):
         return TrainingWords(name, found.index.counting, found.totals, min_count, found.record, found)
     counter = summing_counter()
-    _add(counter, found.arrays(), name=name)
+    for words in found.arrays():
+        try:
+            counter.add_arrays(*words)
+        except ValueError as error:
+            raise ModelFormatError(name, "words in UTF-8 with their counts", str(error)) from None
     whole = _SummedWords(counter)
     return TrainingWords(name, None, found.totals(), min_count, whole.record, whole)
 
@@ -291,8 +295,6 @@ class _SummedWords:
 
     @property
     def record(self) -> dict[str, Any]:
-        from tokbench.words.folder import Fingerprints
-
         fingerprints, distinct = Fingerprints(), 0
         for words in self.arrays():
             fingerprints.update(words)
@@ -352,13 +354,3 @@ def _common(
 
 def _totals(source: WordsFolder | WordsTable) -> WordTotals:
     return source.totals if isinstance(source, WordsFolder) else source.totals()
-
-
-def _add(counter: WordCounter, batches: Iterable[WordArrays], *, name: str) -> None:
-    from tokbench.errors import ModelFormatError
-
-    for words in batches:
-        try:
-            counter.add_arrays(*words)
-        except ValueError as error:
-            raise ModelFormatError(name, "words in UTF-8 with their counts", str(error)) from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import islice
@@ -15,9 +14,11 @@ from tokbench.core.wording import counted
 from tokbench.corpus import bundled_corpus
 from tokbench.errors import ConfigError
 from tokbench.lint.corpus_counts import count_corpus
+from tokbench.opening.request import OpenRequest
 from tokbench.surgery.extending import extension_of
 from tokbench.surgery.model_files import check_place
 from tokbench.workbench.changed_vocabulary import MOST_PARTS, Clock, samples, write_changed
+from tokbench.workbench.open import find_and_open
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
-    from tokbench.opening.request import Opened, OpenRequest
+    from tokbench.opening.request import Opened
     from tokbench.surgery.contents import Algorithm
     from tokbench.surgery.extended_tokenizer import ExtendedTokenizer, ExtensionProofs
     from tokbench.workbench.changed_vocabulary import ChangedVocabulary
@@ -167,15 +168,12 @@ def extend(
         CorpusError, TextError: the corpus cannot be read or encoded.
         StoreError, ModelFormatError: the tokenizer cannot be opened, or the folder cannot be written.
     """
-    from tokbench.opening.request import OpenRequest
-    from tokbench.workbench.open import find_and_open
-
     if additions.learns and corpus is None:
         raise ConfigError("there is no text to learn tokens from", hint="name files after the tokenizer")
     check_place(out, overwrite=overwrite)
-    started = time.perf_counter()
+    clock = Clock()
     opened = find_and_open(name, request or OpenRequest(), progress=progress)
-    opening = {"opening": time.perf_counter() - started}
+    clock.lap("opening")
     old_tokens = new_tokens = None
     with corpus.in_memory() if corpus else nullcontext():
         grown = grow(
@@ -202,7 +200,7 @@ def extend(
         pad_multiple=pad_multiple,
         overwrite=overwrite,
         notes=(*grown.notes, *_note_on_spelling(old_tokens, new_tokens), *made.notes),
-        seconds={**opening, **grown.seconds},
+        seconds={**clock.laps, **grown.seconds},
     )
     return ExtendResult(
         change=change,

@@ -7,43 +7,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tokbench import store
-from tokbench.core.progress import no_progress
 from tokbench.core.roles import ROLES, role_ids_of, roles_of
 from tokbench.explain.alternatives import split_alternatives
 from tokbench.formats.sentencepiece.model import SPACE
 from tokbench.formats.tokenizer_config.fields import TokenizerConfig, config_of, token_id
-from tokbench.workbench.open import find_and_open
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from tokbench.core.interfaces import Tokenizer, TokenizerInfo
-    from tokbench.core.progress import Progress
     from tokbench.opening.request import Opened
-
-
-def inspect_tokenizer(
-    name: str,
-    *,
-    pattern: str | None = None,
-    special_tokens: Mapping[str, int | None] | None = None,
-    engine: str = "auto",
-    roles: Mapping[str, str] | None = None,
-    special_preset: str | None = None,
-    progress: Progress = no_progress,
-) -> InspectResult:
-    """Inspect a tokenizer by name; the arguments and errors are those of `tokbench.load`."""
-    from tokbench.opening.request import OpenRequest
-
-    request = OpenRequest(
-        pattern=pattern,
-        special_tokens=special_tokens or {},
-        engine=engine,
-        roles=roles or {},
-        special_preset=special_preset,
-    )
-    return inspect_opened(find_and_open(name, request, progress=progress))
 
 
 _BLOCK = 1 << 20

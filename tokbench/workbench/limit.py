@@ -127,16 +127,11 @@ def beginnings(
     Yields:
         The source of the text, the tokenizer, and the result of `tokbench.core.text_ends.truncated_text`.
     """
-    for text in texts:
-        for blocks in [text.blocks] if text.is_joined else map(_single_block, text.blocks):
-            parts = _Replayed(blocks)
-            for tokenizer in tokenizers:
-                beginning, _, _ = _beginning(tokenizer, parts, max_tokens + _MARGIN, special)
-                yield (
-                    text.source,
-                    tokenizer,
-                    truncated_text(tokenizer, beginning, max_tokens, special=special),
-                )
+    for source, blocks in _each_text(texts):
+        parts = _Replayed(blocks)
+        for tokenizer in tokenizers:
+            beginning, _, _ = _beginning(tokenizer, parts, max_tokens + _MARGIN, special)
+            yield source, tokenizer, truncated_text(tokenizer, beginning, max_tokens, special=special)
 
 
 def endings(
@@ -150,15 +145,14 @@ def endings(
 
     Each text is read to its end; at most twice the text needed for enough tokens is held in memory.
     """
-    for text in texts:
-        for blocks in [text.blocks] if text.is_joined else map(_single_block, text.blocks):
-            tails = [_Tail(tokenizer, max_tokens + _MARGIN, special) for tokenizer in tokenizers]
-            for block in blocks:
-                for tail in tails:
-                    tail.add(block)
-            for tokenizer, tail in zip(tokenizers, tails, strict=True):
-                kept = truncated_text(tokenizer, tail.text(), max_tokens, side="left", special=special)
-                yield text.source, tokenizer, kept
+    for source, blocks in _each_text(texts):
+        tails = [_Tail(tokenizer, max_tokens + _MARGIN, special) for tokenizer in tokenizers]
+        for block in blocks:
+            for tail in tails:
+                tail.add(block)
+        for tokenizer, tail in zip(tokenizers, tails, strict=True):
+            kept = truncated_text(tokenizer, tail.text(), max_tokens, side="left", special=special)
+            yield source, tokenizer, kept
 
 
 class _Tail:
@@ -186,8 +180,11 @@ class _Tail:
         return "".join(self._parts)
 
 
-def _single_block(text: str) -> Iterator[str]:
-    return iter([text])
+def _each_text(texts: Iterable[TextBlocks]) -> Iterator[tuple[str, Iterator[str]]]:
+    """Yield the source and the blocks of each text; each record is a text of its own."""
+    for text in texts:
+        for blocks in [text.blocks] if text.is_joined else ([block] for block in text.blocks):
+            yield text.source, iter(blocks)
 
 
 class _Replayed:

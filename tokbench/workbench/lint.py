@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.progress import no_progress
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.files.storage.open import place_of
-from tokbench.lint.catalogue import all_rules, chosen_rules, rule_named, run_rules
+from tokbench.lint.catalogue import all_rules, chosen_rules, run_rules
 from tokbench.lint.findings import Severity, counted_by_severity
 from tokbench.lint.reachability.analysis import analyse
 from tokbench.lint.sarif import sarif_document
 from tokbench.lint.target import LintTarget
-from tokbench.workbench.open import find_and_open
-from tokbench.workbench.tokenizers_as_text import tokenizers_among
+from tokbench.opening.request import OpenRequest
+from tokbench.workbench.open import find_and_open, tokenizers_among
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from tokbench.lint.findings import Finding
     from tokbench.lint.reachability.verdicts import Reachability
     from tokbench.lint.rules import Outcome, Rule
-    from tokbench.opening.request import OpenRequest
 
 _MAX_COUNTS_BYTES = 1 << 30
 _TABLES = (".parquet", ".tsv")
@@ -41,10 +40,7 @@ def lint_tokenizer(
     reference: str | None = None,
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
-    pattern: str | None = None,
-    special_tokens: Mapping[str, int | None] | None = None,
-    engine: str = "auto",
-    special_preset: str | None = None,
+    request: OpenRequest,
     threads: int | None = None,
     model_vocab_size: int | None = None,
     template: str | None = None,
@@ -59,10 +55,7 @@ def lint_tokenizer(
         reference: name of a tokenizer that this one should agree with; without it, rules that need one are skipped.
         select: rules or groups to check, or prefixes of their names; by default all.
         ignore: rules or groups to skip, likewise.
-        pattern: as for `tokbench.load`; so are `special_tokens`, `engine` and `special_preset`.
-        special_tokens: text → id.
-        engine: "auto", "native" or "library".
-        special_preset: the name of a set of special tokens.
+        request: how to open the tokenizer, and the reference if the options are for it.
         threads: threads for encoding; None uses every processor.
         model_vocab_size: number of rows of the model's embedding, if config.json does not say.
         template: the chat template to check, as `ChatTemplate.of` takes its name; None for the tokenizer's own.
@@ -73,15 +66,7 @@ def lint_tokenizer(
         StoreError, ModelFormatError: the tokenizer cannot be opened.
         CorpusError, TextError: the corpus cannot be read or encoded.
     """
-    from tokbench.opening.request import OpenRequest
-
     rules = chosen_rules(select=select, ignore=ignore)
-    request = OpenRequest(
-        pattern=pattern,
-        special_tokens=special_tokens or {},
-        engine=engine,
-        special_preset=special_preset,
-    )
     target = LintTarget(
         find_and_open(name, request, progress=progress),
         corpus=corpus,
@@ -148,11 +133,6 @@ def _counted_words(name: str) -> dict[str, int]:
             hint="count pre-tokens: tokbench count-words --pattern …",
         )
     return {word.decode(): count for arrays in words.arrays() for word, count in arrays.items()}
-
-
-def explain_rule(name: str) -> Rule:
-    """Return the rule of a name. Raises `ConfigError` with the nearest names."""
-    return rule_named(name)
 
 
 def list_rules() -> RuleList:
@@ -230,8 +210,6 @@ class LintResult:
 
 def _reference(name: str, request: OpenRequest, *, progress: Progress) -> LintTarget:
     """Open the reference; options for bare vocabularies apply only if it is one."""
-    from tokbench.opening.request import OpenRequest
-
     try:
         opened = find_and_open(name, request, progress=progress)
     except ConfigError:

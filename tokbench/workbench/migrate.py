@@ -9,17 +9,16 @@ from tokbench.core.progress import no_progress
 from tokbench.core.truncation import check_number
 from tokbench.corpus import bundled_corpus
 from tokbench.errors import ConfigError
-from tokbench.evaluation.candidates import Candidate
-from tokbench.evaluation.comparison import compare_candidates
-from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.holdout import Documents
 from tokbench.files.atomic import write_folder
 from tokbench.metrics.bootstrap import Interval
+from tokbench.opening.request import OpenRequest
 from tokbench.surgery.id_map import InitialRows
 from tokbench.surgery.losing_texts import losing_texts
 from tokbench.surgery.model_files import check_place, config_patch, model_files
 from tokbench.surgery.shared_tokens import OldTokens, shared_tokens
-from tokbench.workbench.compare import alignment_of
+from tokbench.workbench.compare import compare
+from tokbench.workbench.open import find_and_open
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from tokbench.corpus import Corpus
     from tokbench.evaluation.comparison import Comparison
     from tokbench.evaluation.costs import Model
-    from tokbench.opening.request import Opened, OpenRequest
+    from tokbench.opening.request import Opened
     from tokbench.surgery.losing_texts import LosingText
     from tokbench.surgery.shared_tokens import SharedTokens
 
@@ -168,18 +167,18 @@ def migrate(
     patch = config_patch(before, after.tokenizer, shared.id_map, pad_multiple=pad_multiple)
     text = corpus or bundled_corpus()
     with text.in_memory():
-        scan = CorpusScan(Documents(text))
-        comparison = compare_candidates(
-            [Candidate(before.tokenizer), Candidate(after.tokenizer)],
-            scan,
-            alignment=alignment_of(text, scan, progress=progress),
+        comparison = compare(
+            text,
+            tokenizers=[before.tokenizer, after.tokenizer],
             model=model,
             times=False,
             threads=threads,
             seed=seed,
             progress=progress,
         )
-        texts = losing_texts(before.tokenizer, after.tokenizer, scan, threads=threads, progress=progress)
+        texts = losing_texts(
+            before.tokenizer, after.tokenizer, Documents(text), threads=threads, progress=progress
+        )
     files = {} if out is None else model_files(shared.id_map, rows, patch)
     if out is not None:
         write_folder(out, files, replace=overwrite)
@@ -205,9 +204,6 @@ def open_both(
     Raises:
         ConfigError: neither tokenizer takes the options, or one needs them and cannot use them.
     """
-    from tokbench.opening.request import OpenRequest
-    from tokbench.workbench.open import find_and_open
-
     asked = request or OpenRequest()
     bare = OpenRequest(engine=asked.engine)
     opened, refused = [], []

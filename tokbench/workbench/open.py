@@ -15,12 +15,12 @@ from tokbench.core.capabilities import KnowsLoadingTime, MakesReady
 from tokbench.core.convenience import PlainUse
 from tokbench.core.progress import no_progress
 from tokbench.core.wording import near_names
-from tokbench.errors import ConfigError, StoreError
+from tokbench.errors import ConfigError, StoreError, TokbenchError
 from tokbench.opening.request import OpenRequest
-from tokbench.opening.saved import DEFAULT_NAME, default_directory, default_tokenizer
+from tokbench.opening.saved import DEFAULT_NAME, default_directory, default_tokenizer, opened_as_saved
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from tokbench.core.convenience import OpenedTokenizer
     from tokbench.core.interfaces import Tokenizer
@@ -34,6 +34,9 @@ TOKENIZERS = Path("tokenizers")
 
 _MOST_OPEN = 8
 """Number of tokenizers that a worker keeps open between parts."""
+_ENDINGS = {".json", ".model", ".spm", ".tiktoken", ".gguf", ".tokbin", ".bin"}
+_MOST_BYTES = 1 << 28
+"""Maximum size of a file that may be a tokenizer where text is expected; larger files are corpora."""
 
 
 def load(
@@ -69,8 +72,6 @@ def load(
 
         tokenizer = load("ranks.tiktoken", pattern="gpt4o", special_tokens={"<|eot|>": 200000})
     """
-    from tokbench.opening.request import OpenRequest
-
     if not isinstance(path, str | os.PathLike):
         raise ConfigError(f"a tokenizer is opened by a path or a name, not by {path!r:.60}")
     request = OpenRequest(
@@ -138,7 +139,6 @@ def _open_named(name: str, request: OpenRequest, *, progress: Progress) -> Opene
     from tokbench.opening.open import open_path
     from tokbench.opening.recognition import Format, Source
     from tokbench.opening.remote import is_remote, open_remote
-    from tokbench.opening.saved import opened_as_saved
 
     if not name:
         raise StoreError("the name of the tokenizer is empty", hint="`tokbench list` shows those there are")
@@ -187,6 +187,31 @@ def _similar_path(name: str) -> str | None:
         return None
     close = near_names(path.name, sorted(entry.name for entry in path.parent.iterdir()))
     return str(path.parent / close[0]) if close else None
+
+
+def tokenizers_among(paths: Sequence[str]) -> Iterator[Path]:
+    """Yield the paths that are tokenizers, by name and content; word lists and merges are not, as they may be text.
+
+    >>> list(tokenizers_among(["README.md", "-", "https://example.com/x.json"]))
+    []
+    """
+    from tokbench.opening.recognition import Format, recognize
+
+    line_formats = {Format.WORDPIECE_VOCAB, Format.VOCAB_AND_MERGES}  # ordinary text may look like these
+    for path in map(Path, paths):
+        try:
+            if store.is_saved_tokenizer(path) or (
+                _is_candidate(path) and recognize(path).format not in line_formats
+            ):
+                yield path
+        except (TokbenchError, OSError, ValueError):
+            continue
+
+
+def _is_candidate(path: Path) -> bool:
+    from tokbench.opening.files import plain_name
+
+    return plain_name(path).suffix in _ENDINGS and path.is_file() and path.stat().st_size <= _MOST_BYTES
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,16 +10,14 @@ from tokbench.core.truncation import check_number
 from tokbench.core.wording import counted
 from tokbench.corpus import bundled_corpus
 from tokbench.errors import ConfigError
-from tokbench.evaluation.candidates import Candidate
-from tokbench.evaluation.comparison import compare_candidates
-from tokbench.evaluation.corpus_scan import CorpusScan
-from tokbench.evaluation.holdout import Documents
+from tokbench.opening.request import OpenRequest
 from tokbench.surgery.id_map import IdMap, InitialRows
 from tokbench.surgery.model_files import check_place
 from tokbench.surgery.pruning import TokenUsage, pruning_of
 from tokbench.surgery.selection import of_scripts
 from tokbench.workbench.changed_vocabulary import Clock, samples, write_changed
-from tokbench.workbench.compare import alignment_of
+from tokbench.workbench.compare import compare
+from tokbench.workbench.open import find_and_open
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
     from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
     from tokbench.evaluation.comparison import Comparison
-    from tokbench.opening.request import OpenRequest
     from tokbench.surgery.contents import Algorithm
     from tokbench.surgery.leaves import Removal
     from tokbench.surgery.pruning import PruningProofs
@@ -152,9 +149,6 @@ def prune(
         CorpusError, TextError: the corpus cannot be read or encoded.
         StoreError, ModelFormatError: the tokenizer cannot be opened, or the folder cannot be written.
     """
-    from tokbench.opening.request import OpenRequest
-    from tokbench.workbench.open import find_and_open
-
     check_number("seed", seed, smallest=0, optional=False)
     if choice.by_frequency and corpus is None:
         raise ConfigError(
@@ -181,11 +175,9 @@ def prune(
         clock.lap("choosing")
         pruned = pruning.prune(id_map, name=out.name, texts=samples(text), seed=seed, progress=progress)
         clock.lap("proving")
-        scan = CorpusScan(Documents(text))
-        comparison = compare_candidates(
-            [Candidate(opened.tokenizer), Candidate(pruned.tokenizer)],
-            scan,
-            alignment=alignment_of(text, scan, progress=progress),
+        comparison = compare(
+            text,
+            tokenizers=[opened.tokenizer, pruned.tokenizer],
             times=False,
             threads=threads,
             seed=seed,

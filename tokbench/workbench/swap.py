@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.progress import no_progress
 from tokbench.core.result_json import token_fields
 from tokbench.errors import ConfigError
+from tokbench.opening.request import OpenRequest
 from tokbench.surgery.id_map import NONE, IdMap, InitialRows
 from tokbench.surgery.model_files import check_place
 from tokbench.surgery.pruning import pruning_of
 from tokbench.workbench.changed_vocabulary import samples, write_changed
 from tokbench.workbench.extend import count_tokens, grow
+from tokbench.workbench.open import find_and_open
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
-    from tokbench.opening.request import OpenRequest
     from tokbench.surgery.contents import Algorithm
     from tokbench.surgery.extended_tokenizer import ExtendedTokenizer, ExtensionProofs
     from tokbench.surgery.pruning import PruningProofs
@@ -104,9 +105,6 @@ def swap(
         CorpusError, TextError: the corpus cannot be read or encoded.
         StoreError, ModelFormatError: the tokenizer cannot be opened, or the folder cannot be written.
     """
-    from tokbench.opening.request import OpenRequest
-    from tokbench.workbench.open import find_and_open
-
     check_place(out, overwrite=overwrite)
     started = time.perf_counter()
     opened = find_and_open(name, request or OpenRequest(), progress=progress)

@@ -15,8 +15,10 @@ import tokbench
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConversionError, ModelFormatError
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
+from tokbench.opening.open import open_path
+from tokbench.opening.request import OpenRequest
 from tokbench.workbench.convert import convert
-from tokbench.workbench.inspect import inspect_tokenizer
+from tokbench.workbench.inspect import inspect_opened
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,7 +106,7 @@ def test_last_of_repeated_lines_counts(tmp_path: Path) -> None:
         assert tokenizer.encode(text) == library.encode(text, add_special_tokens=False).ids
     assert tokenizer.encode("the") == [5]
     assert tokenizer.info.vocab_size == 7
-    inspection = inspect_tokenizer(str(path))
+    inspection = inspect_opened(open_path(path, OpenRequest()))
     assert (
         "1 line of vocab.txt is repeated, and the last one counts: 'the' on the lines 4 and 6"
         in inspection.warnings
@@ -123,7 +125,7 @@ def test_lines_are_stripped_and_empty_lines_never_occur_in_a_text(
     assert tokenizer.info.vocab_size == 10
     assert tokenizer.token_bytes(9) == b""
     assert tokenizer.decode([4, 9, 7]) == library.decode([4, 9, 7])
-    inspection = inspect_tokenizer(str(path))
+    inspection = inspect_opened(open_path(path, OpenRequest()))
     assert "3 lines of vocab.txt are empty, and no text has their ids: 4, 7, 10" in inspection.warnings
 
 
