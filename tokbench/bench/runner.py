@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -41,6 +42,12 @@ class Runner:
         return (
             self.threads == "any" or threads == processors or (self.threads == "one or all" and threads == 1)
         )
+
+
+def ids_of_buffers(encoded: Any) -> list[Sequence[int]]:
+    """Return the ids of each text from two buffers: all ids as uint32, and the offsets of the texts as uint64."""
+    ids, offsets = memoryview(encoded[0]).cast("I"), memoryview(encoded[1]).cast("Q").tolist()
+    return [ids[start:stop].tolist() for start, stop in pairwise(offsets)]
 
 
 def runner_of(tokenizer: Tokenizer) -> Runner:

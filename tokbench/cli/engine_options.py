@@ -46,14 +46,6 @@ class EngineChoice(StrEnum):
     ray = "ray"
 
 
-EnginesOption = Annotated[
-    list[EngineChoice] | None,
-    typer.Option(
-        metavar="NAME",
-        rich_help_panel=PARTS,
-        help="What runs the tokenizer (auto, native or library) or the parts (local, dask or ray); repeatable.",
-    ),
-]
 WorkEngineOption = Annotated[
     EngineName | None,
     typer.Option(
@@ -62,36 +54,20 @@ WorkEngineOption = Annotated[
         "all its threads.",
     ),
 ]
-SchedulerOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        rich_help_panel=PARTS,
-        help="The cluster, as tcp://host:8786 (dask) or host:6379 (ray); by default one is started here.",
-    ),
-]
-WorkersOption = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        min=1,
-        rich_help_panel=PARTS,
-        help="The number of processes to start here, by default one for each processor.",
-    ),
-]
-PartBytesOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="SIZE", rich_help_panel=PARTS, help="The size of a part, by default 1GB of the corpus' files."
-    ),
-]
 
 
 @dataclass(frozen=True, slots=True)
 class PartedOpeningChoices(VocabularyChoices):
     """Options for opening a tokenizer in commands that can work in parts."""
 
-    engine: EnginesOption = None
+    engine: Annotated[
+        list[EngineChoice] | None,
+        typer.Option(
+            metavar="NAME",
+            rich_help_panel=PARTS,
+            help="What runs the tokenizer (auto, native or library) or the parts (local, dask or ray); repeatable.",
+        ),
+    ] = None
 
     def request(self) -> OpenRequest:
         """Return the request for opening the tokenizer. Raises `ConfigError`."""
@@ -128,9 +104,31 @@ class PartedOpeningChoices(VocabularyChoices):
 class PartChoices:
     """Where parts are processed, and their size."""
 
-    scheduler: SchedulerOption = None
-    workers: WorkersOption = None
-    part_bytes: PartBytesOption = None
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            rich_help_panel=PARTS,
+            help="The cluster, as tcp://host:8786 (dask) or host:6379 (ray); by default one is started here.",
+        ),
+    ] = None
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=1,
+            rich_help_panel=PARTS,
+            help="The number of processes to start here, by default one for each processor.",
+        ),
+    ] = None
+    part_bytes: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            rich_help_panel=PARTS,
+            help="The size of a part, by default 1GB of the corpus' files.",
+        ),
+    ] = None
 
     def refuse(self) -> None:
         """Raise `ConfigError` if one of these options is given without work in parts."""

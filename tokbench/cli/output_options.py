@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from enum import Enum
-from pathlib import Path
+from pathlib import Path  # noqa: TC003 - typer reads the annotation
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 import typer
@@ -30,16 +30,6 @@ if TYPE_CHECKING:
     from tokbench.render.exports import Form, Forms
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
-CsvFlag = Annotated[bool, typer.Option("--csv", help="Print CSV instead.")]
-MarkdownFlag = Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")]
-LatexFlag = Annotated[bool, typer.Option("--latex", help="Print a LaTeX table.")]
-OutOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Write the output to a file, atomically; .json, .csv, .md and .tex say its form where no option does.",
-    ),
-]
 ColorOption = Annotated[
     ColorChoice, typer.Option(help="When to use colour; auto: on a terminal, unless NO_COLOR is set.")
 ]
@@ -122,10 +112,16 @@ class OutputChoices:
     """Options for the format of figures and the output file."""
 
     json: JsonFlag = False
-    csv: CsvFlag = False
-    markdown: MarkdownFlag = False
-    latex: LatexFlag = False
-    out: OutOption = None
+    csv: Annotated[bool, typer.Option("--csv", help="Print CSV instead.")] = False
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print a Markdown table.")] = False
+    latex: Annotated[bool, typer.Option("--latex", help="Print a LaTeX table.")] = False
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the output to a file, atomically; .json, .csv, .md and .tex say its form where no option does.",
+        ),
+    ] = None
     color: ColorOption = "auto"
 
     def output(self) -> Output:
@@ -163,24 +159,20 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 
-HtmlOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE", help="Also write an HTML report: tables, charts, and the tokens of sample lines."
-    ),
-]
-PlotOption = Annotated[
-    list[Path] | None,
-    typer.Option(metavar="FILE", help="Also write a chart, as .svg or .png; repeatable."),
-]
-
-
 @dataclass(frozen=True, slots=True)
 class PictureChoices:
     """Options for pictures in addition to the printed result."""
 
-    html: HtmlOption = None
-    plot: PlotOption = None
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Also write an HTML report: tables, charts, and the tokens of sample lines."
+        ),
+    ] = None
+    plot: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="FILE", help="Also write a chart, as .svg or .png; repeatable."),
+    ] = None
 
     def check(self) -> None:
         """Raise `ConfigError` or `BackendUnavailableError`, before any work, if a picture could not be written."""

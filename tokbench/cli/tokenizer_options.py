@@ -55,48 +55,37 @@ SpecialPolicyOption = Annotated[
     typer.Option(help="How to encode the text of a special token: as ordinary text, as its id, or fail."),
 ]
 
-PatternOption = Annotated[
-    str | None,
-    typer.Option(
-        autocompletion=completion.patterns,
-        metavar="NAME|REGEX",
-        rich_help_panel=OPENING,
-        help="The split pattern, if the tokenizer's file does not define it: a name or a regular expression.",
-    ),
-]
-SpecialTokenOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="TEXT[=ID]",
-        rich_help_panel=OPENING,
-        help="Add a special token that the tokenizer's file does not define; repeatable.",
-    ),
-]
-SpecialPresetOption = Annotated[
-    str | None,
-    name_option(
-        completion.special_presets,
-        help="Add a set of special tokens, with ids and roles, that the tokenizer's file does not define: gpt2, "
-        "chatml, llama3, nanochat, mistral, gemma or bert.",
-        rich_help_panel=OPENING,
-    ),
-]
-EngineOption = Annotated[
-    Engine,
-    typer.Option(
-        rich_help_panel=OPENING,
-        help="What runs the tokenizer: auto is native where its ids equal the library's for every text.",
-    ),
-]
-
 
 @dataclass(frozen=True, slots=True)
 class VocabularyChoices:
     """Additions to opened tokenizers whose files do not define them."""
 
-    pattern: PatternOption = None
-    special_token: SpecialTokenOption = None
-    special_preset: SpecialPresetOption = None
+    pattern: Annotated[
+        str | None,
+        typer.Option(
+            autocompletion=completion.patterns,
+            metavar="NAME|REGEX",
+            rich_help_panel=OPENING,
+            help="The split pattern, if the tokenizer's file does not define it: a name or a regular expression.",
+        ),
+    ] = None
+    special_token: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT[=ID]",
+            rich_help_panel=OPENING,
+            help="Add a special token that the tokenizer's file does not define; repeatable.",
+        ),
+    ] = None
+    special_preset: Annotated[
+        str | None,
+        name_option(
+            completion.special_presets,
+            help="Add a set of special tokens, with ids and roles, that the tokenizer's file does not define: gpt2, "
+            "chatml, llama3, nanochat, mistral, gemma or bert.",
+            rich_help_panel=OPENING,
+        ),
+    ] = None
 
     def open_all(
         self, names: list[str] | None, *, roles: Mapping[str, str] | None = None, progress: ProgressChoice
@@ -129,7 +118,13 @@ class VocabularyChoices:
 class OpeningChoices(VocabularyChoices):
     """Additions to opened tokenizers, and their engine."""
 
-    engine: EngineOption = "auto"
+    engine: Annotated[
+        Engine,
+        typer.Option(
+            rich_help_panel=OPENING,
+            help="What runs the tokenizer: auto is native where its ids equal the library's for every text.",
+        ),
+    ] = "auto"
 
     def request(self) -> OpenRequest:
         """Convert to a request for opening. Raises `ConfigError`."""

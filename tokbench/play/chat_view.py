@@ -7,13 +7,13 @@ from io import BytesIO
 from typing import TYPE_CHECKING
 
 from tokbench.chat.conversation import Conversation
-from tokbench.chat.conversation_files import read_conversations
+from tokbench.chat.conversation_files import ReadConversation, read_conversations
 from tokbench.chat.formats.catalogue import recognized
 from tokbench.chat.template import AUTO, ChatTemplate
 from tokbench.core.guarded import control_tokens
 from tokbench.errors import TemplateError
 from tokbench.formats.tokenizer_config.fields import config_of
-from tokbench.workbench.chat import encode_conversation
+from tokbench.workbench.chat import encode_conversations
 
 if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
@@ -41,9 +41,9 @@ def encode_chat(tokenizer: Tokenizer, text: str, *, template: str = AUTO) -> Cha
             f"a conversation of {len(text):,} characters is not shown here",
             hint="`tokbench chat FILE` shows it",
         )
-    return encode_conversation(
-        tokenizer, _template(tokenizer, template), conversation_of_text(text), place="the text"
-    )
+    chosen, read = _template(tokenizer, template), ReadConversation(conversation_of_text(text), "the text", 0)
+    [result] = encode_conversations(tokenizer, chosen, [read])
+    return result
 
 
 def conversation_of_text(text: str) -> Conversation:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING, asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.config import load_preset, preset_names
@@ -29,27 +29,8 @@ class BackendsResult:
         """Return the JSON document that `--json` prints."""
         return {
             "schema": "tokbench.backends/1",
-            "backends": [
-                {
-                    "name": backend.name,
-                    "summary": backend.summary,
-                    "kernel": backend.kernel,
-                    "options": [
-                        {"name": option.name, "default": option.default, "help": option.help}
-                        for option in backend.options
-                    ],
-                }
-                for backend in self.backends
-            ],
-            "presets": [
-                {
-                    "name": preset.name,
-                    "backend": preset.backend,
-                    "description": preset.description,
-                    "options": dict(preset.options),
-                }
-                for preset in self.presets
-            ],
+            "backends": list(map(asdict, self.backends)),
+            "presets": list(map(asdict, self.presets)),
             "special_presets": [
                 {
                     "name": preset.name,

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokbench.chat.conversation_files import ReadConversation
 from tokbench.chat.encoding import ASSISTANT, EncodedChat, trusted_ranges
 from tokbench.chat.rendered import COMPUTED, Rendered
 from tokbench.chat.shortening import shortened
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from tokbench.chat.conversation import Conversation
+    from tokbench.chat.conversation_files import ReadConversation
     from tokbench.chat.template import ChatTemplate
     from tokbench.core.interfaces import Tokenizer, TokenizerInfo
 
@@ -148,46 +148,6 @@ class ChatResult:
         }
 
 
-def encode_conversation(
-    tokenizer: Tokenizer,
-    template: ChatTemplate,
-    conversation: Conversation,
-    *,
-    place: str = "the conversation",
-    prompt: bool = False,
-    train_on: Collection[str] = ASSISTANT,
-    by_segment: bool = False,
-    max_tokens: int | None = None,
-) -> ChatResult:
-    """Encode a conversation, with its findings.
-
-    Args:
-        tokenizer: any tokenizer.
-        template: the template that renders the conversation.
-        conversation: the conversation.
-        place: where it was read.
-        prompt: whether it ends with the generation prompt of the assistant.
-        train_on: the roles whose turns are learned.
-        by_segment: whether to encode each segment of one origin by itself, and report where that changes ids.
-        max_tokens: drop whole turns, the oldest first, until at most this many tokens are left.
-
-    Raises:
-        TemplateError: the template refuses the conversation, or it does not fit; the message names `place`.
-        TextError: the conversation contains a lone surrogate.
-    """
-    read = ReadConversation(conversation, place, num_bytes=0)
-    [result] = encode_conversations(
-        tokenizer,
-        template,
-        [read],
-        prompt=prompt,
-        train_on=train_on,
-        by_segment=by_segment,
-        max_tokens=max_tokens,
-    )
-    return result
-
-
 def encode_conversations(
     tokenizer: Tokenizer,
     template: ChatTemplate,
@@ -198,7 +158,16 @@ def encode_conversations(
     by_segment: bool = False,
     max_tokens: int | None = None,
 ) -> Iterator[ChatResult]:
-    """Encode several conversations as `encode_conversation` does, in less time per conversation.
+    """Encode conversations, with their findings.
+
+    Args:
+        tokenizer: any tokenizer.
+        template: the template that renders the conversations.
+        conversations: the conversations; several at once take less time each.
+        prompt: whether they end with the generation prompt of the assistant.
+        train_on: the roles whose turns are learned.
+        by_segment: whether to encode each segment of one origin by itself, and report where that changes ids.
+        max_tokens: drop whole turns, the oldest first, until at most this many tokens are left.
 
     Yields:
         The result of each conversation. If one is refused, the results before it are yielded first.

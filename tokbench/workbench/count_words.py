@@ -135,9 +135,9 @@ def count_words_share(
         out: the folder that all processes write to.
         share: the parts of this process.
         threads: number of threads to use.
-        backend: as for `count_words`.
-        options: as for `count_words`.
-        part_bytes: as for `count_words`.
+        backend: as for `count_words`, like the following options.
+        options: its options.
+        part_bytes: maximum size of a part.
         progress: called with how much of the work is done.
 
     Raises:

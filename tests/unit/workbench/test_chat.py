@@ -11,8 +11,9 @@ from support.texts import bundled_texts
 
 import tokbench
 from tokbench.chat.conversation import Conversation
+from tokbench.chat.conversation_files import ReadConversation
 from tokbench.chat.template import ChatTemplate
-from tokbench.workbench.chat import MaskDifference, encode_conversation
+from tokbench.workbench.chat import ChatResult, MaskDifference, encode_conversations
 
 TALK = Conversation(tuple(said(("user", "\n\nHi"), ("assistant", "Yés"))))
 
@@ -24,6 +25,14 @@ def tokenizer() -> Any:
         vocab_size=500,
         special_tokens=("<|im_start|>", "<|im_end|>"),
     )
+
+
+def encode_conversation(
+    tokenizer: Any, template: ChatTemplate, conversation: Conversation, **options: Any
+) -> ChatResult:
+    read = ReadConversation(conversation, "the conversation", num_bytes=0)
+    [result] = encode_conversations(tokenizer, template, [read], **options)
+    return result
 
 
 def test_seams_that_change_ids_are_reported() -> None:

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from importlib.metadata import version
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tokbench.bench.peers.files import DOCUMENT_NAME, write_document
-from tokbench.bench.runner import Runner
+from tokbench.bench.runner import Runner, ids_of_buffers
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
-    from tokbench.convert.conversion import Source
 
-
-def prepare(source: Source, folder: Path) -> None:
-    """Write the `tokenizer.json`. Raises `ConversionError`."""
-    write_document(source, folder)
+prepare = write_document
 
 
 def opened(folder: Path) -> Runner:
@@ -30,11 +24,6 @@ def opened(folder: Path) -> Runner:
         version=f"fastokens {version('fastokens')}",
         encode=lambda text: tokenizer.encode(text, split_special_tokens=True).ids,
         encode_batch=lambda texts, _: tokenizer.encode_batch_flat(texts, split_special_tokens=True),
-        batch_ids=_batch_ids,
+        batch_ids=ids_of_buffers,
         threads="all",
     )
-
-
-def _batch_ids(encoded: Any) -> list[Sequence[int]]:
-    ids, offsets = memoryview(encoded[0]).cast("I"), memoryview(encoded[1]).cast("Q").tolist()
-    return [ids[start:stop].tolist() for start, stop in pairwise(offsets)]

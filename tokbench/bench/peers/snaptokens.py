@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from importlib.metadata import version
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tokbench.bench.peers.files import DOCUMENT_NAME, write_document
-from tokbench.bench.runner import Runner
+from tokbench.bench.runner import Runner, ids_of_buffers
 from tokbench.core.descriptions import ByteLevelBpe
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from tokbench.convert.conversion import Source
@@ -40,11 +38,6 @@ def opened(folder: Path) -> Runner:
         version=f"snaptokens {version('snaptokens')}",
         encode=lambda text: tokenizer.encode(text).ids,
         encode_batch=lambda texts, _: tokenizer.encode_batch_flat(texts),
-        batch_ids=_batch_ids,
+        batch_ids=ids_of_buffers,
         threads="all",
     )
-
-
-def _batch_ids(encoded: Any) -> list[Sequence[int]]:
-    ids, offsets = memoryview(encoded[0]).cast("I"), memoryview(encoded[1]).cast("Q").tolist()
-    return [ids[start:stop].tolist() for start, stop in pairwise(offsets)]

@@ -11,12 +11,8 @@ from tokbench.bench.runner import Runner
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokbench.convert.conversion import Source
 
-
-def prepare(source: Source, folder: Path) -> None:
-    """Write the `tokenizer.json`. Raises `ConversionError`."""
-    write_document(source, folder)
+prepare = write_document
 
 
 def opened(folder: Path) -> Runner:
