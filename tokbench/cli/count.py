@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -14,13 +14,6 @@ from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError
 from tokbench.render.console import showing_progress
 from tokbench.workbench.count import count_tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tokbench.cli.output_options import Output
-    from tokbench.core.interfaces import Tokenizer
-    from tokbench.corpus.inputs import TextBlocks
 
 _OVER = 3
 
@@ -48,7 +41,7 @@ def count(
     progress: ProgressOption = "bar",
 ) -> None:
     """Count tokens, bytes and characters of each text and file, and in total; one column for each tokenizer."""
-    from tokbench.render.count import count_forms, render_count
+    from tokbench.render.count import count_forms, limit_forms, render_count, render_limit
 
     output = form.output()
     if tokenizer is None:
@@ -57,26 +50,15 @@ def count(
         raise ConfigError("--per-line cannot be used with --limit", hint="leave it out")
     opened = opening.open_all(tokenizer, progress=progress)
     if limit is not None:
-        _hold_to(limit, opened, reading.read_blocks(inputs), special=special_policy, output=output)
+        from tokbench.workbench.limit import hold_to_limit
+
+        blocks = reading.read_blocks(inputs)
+        limited = hold_to_limit(opened, blocks, limit=limit, special=special_policy)
+        output.write(limit_forms(limited), lambda console: render_limit(limited, console=console))
+        if not limited.is_within:
+            raise typer.Exit(_OVER)
         return
     with showing_progress(progress) as report:
         texts = reading.read(inputs, progress=report)
         results = count_tokens(opened, texts, special=special_policy, per_line=per_line)
     output.write(count_forms(results), lambda console: render_count(results, console=console))
-
-
-def _hold_to(
-    limit: int,
-    opened: list[Tokenizer],
-    texts: Iterator[TextBlocks],
-    *,
-    special: SpecialPolicy,
-    output: Output,
-) -> None:
-    from tokbench.render.count import limit_forms, render_limit
-    from tokbench.workbench.limit import hold_to_limit
-
-    result = hold_to_limit(opened, texts, limit=limit, special=special)
-    output.write(limit_forms(result), lambda console: render_limit(result, console=console))
-    if not result.is_within:
-        raise typer.Exit(_OVER)

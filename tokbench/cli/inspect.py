@@ -140,15 +140,12 @@ def inspect(
             progress=progress,
         )
     else:
-        _show(names[0], replace(opening.request(), roles=roles.roles()), output, progress=progress)
+        from tokbench.render.inspection import forms_of_inspection, render_inspection
 
-
-def _show(name: str, request: OpenRequest, output: Output, *, progress: ProgressChoice) -> None:
-    from tokbench.render.inspection import forms_of_inspection, render_inspection
-
-    with showing_progress(progress) as report:
-        result = inspect_opened(find_and_open(name, request, progress=report))
-    output.write(forms_of_inspection(result), lambda console: render_inspection(result, console=console))
+        request = replace(opening.request(), roles=roles.roles())
+        with showing_progress(progress) as report:
+            result = inspect_opened(find_and_open(names[0], request, progress=report))
+        output.write(forms_of_inspection(result), lambda console: render_inspection(result, console=console))
 
 
 def _search(
@@ -161,12 +158,13 @@ def _search(
     output: Output,
     progress: ProgressChoice,
 ) -> None:
+    from tokbench.inspection.contents import TokenizerContents
     from tokbench.inspection.search import TokenQuery
+    from tokbench.inspection.vocabulary_tokens import VocabularyTokens
+    from tokbench.lint.corpus_counts import count_corpus
     from tokbench.render.found_tokens import forms_of_tokens, render_tokens
     from tokbench.workbench.search_vocabulary import (
         check_name,
-        count_tokens,
-        open_vocabulary,
         search_vocabulary,
         vocabulary_rows,
         write_vocabulary,
@@ -176,8 +174,9 @@ def _search(
         check_name(vocab_out)
     query = searching.query()
     with showing_progress(progress) as report:
-        vocabulary = open_vocabulary(name, request, progress=report)
-        counts = None if corpus is None else count_tokens(vocabulary, corpus)
+        opened = find_and_open(name, request, progress=report)
+        vocabulary = VocabularyTokens(TokenizerContents(opened))
+        counts = None if corpus is None else count_corpus(opened.tokenizer, corpus)
     if corpus is not None:
         tell_problems(corpus)
     if vocab_out is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -71,13 +71,9 @@ class ParityChoices:
 
     def options(self) -> dict[str, Any]:
         """Return the options of the backend."""
-        return {
-            "parity": self.parity,
-            "parity_rule": self.parity_rule,
-            "parity_global_merges": self.parity_global_merges,
-            "parity_window": self.parity_window,
-            "parity_alpha": self.parity_alpha,
-        }
+        options = asdict(self)
+        del options["group_by"]
+        return options
 
     def check(self, *, is_text: bool) -> None:
         """Raise `ConfigError` for options that have no effect.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.core.wording import counted
 from tokbench.render.chat import LEARNED, REFUSED, notes_of, shown_tokens
-from tokbench.render.glyphs import visible
+from tokbench.render.viz_html import escaped, inert_page
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -41,24 +41,17 @@ _ROLES = {"system", "developer", "user", "assistant", "model", "tool", "ipython"
 
 def chat_page(results: Iterable[ChatResult]) -> bytes:
     """Return a page with each conversation by message, and a legend."""
-    body = "".join(part for result in results for part in _conversation(result))
-    policy = "default-src 'none'; style-src 'unsafe-inline'"
-    return (
-        "<!doctype html>\n"
-        '<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        '<meta name="viewport" content="width=device-width">'
-        f"<title>Conversations as tokens</title><style>{_STYLE}</style></head><body>\n"
-        "<h1>Conversations as tokens</h1>\n"
+    legend = (
         '<p class="text template"><span class="control">control token</span> <span class="learned">learned</span> '
         '<span class="refused">would have been a control token, and stays text</span></p>\n'
-        f"{body}</body></html>\n"
-    ).encode()
+    )
+    conversations = (part for result in results for part in _conversation(result))
+    return inert_page("Conversations as tokens", legend + "".join(conversations), style=_STYLE)
 
 
 def _conversation(result: ChatResult) -> Iterator[str]:
-    yield f"<h2>{_shown(result.place)} · {_shown(result.template)} · {_shown(result.info.name)}</h2>\n"
-    roles = " · ".join(f"{_shown(role)} {count:,}" for role, count in result.tokens_by_role.items())
+    yield f"<h2>{escaped(result.place)} · {escaped(result.template)} · {escaped(result.info.name)}</h2>\n"
+    roles = " · ".join(f"{escaped(role)} {count:,}" for role, count in result.tokens_by_role.items())
     yield f"<p>{counted(len(result.chat), 'token')} ({roles}), {result.learned:,} learned</p>\n"
     group: list[ShownToken] = []
     for piece in shown_tokens(result):
@@ -76,7 +69,7 @@ def _section(group: list[ShownToken]) -> str:
     role = group[0].role
     kind = "template" if role is None else role if role in _ROLES else "other"
     tokens = "".join(map(_token, group))
-    return f'<section><b class="role">{_shown(role or "")}</b><div class="text {kind}">{tokens}</div></section>\n'
+    return f'<section><b class="role">{escaped(role or "")}</b><div class="text {kind}">{tokens}</div></section>\n'
 
 
 def _token(piece: ShownToken) -> str:
@@ -92,7 +85,3 @@ def _token(piece: ShownToken) -> str:
     attribute = f' class="{" ".join(classes)}"' if classes else ""
     parts = (escape(glyph.text) + ("<br>" if glyph.ends_line else "") for glyph in piece.glyphs)
     return f"<span{attribute}>{''.join(parts)}</span>"
-
-
-def _shown(text: str) -> str:
-    return escape(visible(text))

@@ -36,13 +36,8 @@ def render_checked(checked: Checked, *, console: Console) -> None:
     console.print()
     print_lines(checked.notes, style="yellow", console=console)
     total = len(checked.findings)
-    console.print(
-        Text(f"{len(failed):,} of {total:,} failed" if failed else _all_passed(total), style="bold")
-    )
-
-
-def _all_passed(total: int) -> str:
-    return f"all {total:,} passed" if total > 1 else "passed"
+    all_passed = f"all {total:,} passed" if total > 1 else "passed"
+    console.print(Text(f"{len(failed):,} of {total:,} failed" if failed else all_passed, style="bold"))
 
 
 def _passed(findings: Sequence[ThresholdResult]) -> Iterator[str]:

@@ -38,7 +38,7 @@ def render_tokens(result: SearchResult, *, console: Console) -> None:
         for number, details in enumerate(result.details):
             if number:
                 console.print()
-            _render_details(details, result, console=console)
+            print_rows(_detail_rows(details, result), console=console)
         return
     if result.tokens:
         write_table(tokens_table(result), console=console)
@@ -111,10 +111,6 @@ def _sentences(result: SearchResult) -> Iterator[str]:
 
 
 # --- one token --------------------------------------------------------------------------------
-
-
-def _render_details(details: TokenDetails, result: SearchResult, *, console: Console) -> None:
-    print_rows(_detail_rows(details, result), console=console)
 
 
 def _detail_rows(details: TokenDetails, result: SearchResult) -> Iterator[tuple[str, Text]]:

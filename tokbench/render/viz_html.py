@@ -80,15 +80,20 @@ def viz_page(shown: Sequence[ShownText], *, ids: bool = False, beside: bool = Fa
     Returns:
         The page: light or dark as its reader prefers, with a policy that forbids loading anything.
     """
-    policy = "default-src 'none'; style-src 'unsafe-inline'"
     body = "".join(part for text in shown for part in _text(text, ids=ids, beside=beside))
+    return inert_page("Tokens", body, style=_STYLE + TOKEN_STYLE)
+
+
+def inert_page(title: str, body: str, *, style: str) -> bytes:
+    """Return a page that loads nothing and runs no scripts, with its title as heading."""
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
     return (
         "<!doctype html>\n"
         '<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
         '<meta name="viewport" content="width=device-width">'
-        f"<title>Tokens</title><style>{_STYLE}{TOKEN_STYLE}</style></head><body>\n"
-        f"<h1>Tokens</h1>\n{body}</body></html>\n"
+        f"<title>{title}</title><style>{style}</style></head><body>\n"
+        f"<h1>{title}</h1>\n{body}</body></html>\n"
     ).encode()
 
 
@@ -103,7 +108,7 @@ def token_list(segmentation: Segmentation, *, ids: bool = False) -> str:
 
 
 def _text(shown: ShownText, *, ids: bool, beside: bool) -> Iterator[str]:
-    yield f"<h2>{_visible(shown.source)}</h2>\n" if shown.source else ""
+    yield f"<h2>{escaped(shown.source)}</h2>\n" if shown.source else ""
     yield f'<div class="views{" beside" if beside else ""}">\n'
     for view in shown.result.views:
         yield from _view(view, ids=ids)
@@ -114,7 +119,7 @@ def _text(shown: ShownText, *, ids: bool, beside: bool) -> Iterator[str]:
 
 def _view(view: VizTokenizer, *, ids: bool) -> Iterator[str]:
     info = view.info
-    yield f"<section><h3>{_visible(info.name)} · {_visible(info.backend)} · {info.vocab_size:,} tokens</h3>\n"
+    yield f"<section><h3>{escaped(info.name)} · {escaped(info.backend)} · {info.vocab_size:,} tokens</h3>\n"
     yield token_list(view.segmentation, ids=ids)
     for line in (statistics_of(view).plain, *cut_lines(view.cut_clusters()), *uncovered_line(view)):
         yield f"<p>{escape(line)}</p>\n"
@@ -157,5 +162,6 @@ def _classes(*names: str) -> str:
     return f' class="{held}"' if held else ""
 
 
-def _visible(text: str) -> str:
+def escaped(text: str) -> str:
+    """Make all characters of a name visible, and escape them for HTML."""
     return escape(visible(text))

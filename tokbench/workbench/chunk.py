@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.chunking import Chunk, chunks_of
@@ -34,17 +34,12 @@ class ChunkRecord:
 
     def to_json(self) -> dict[str, Any]:
         """Return a line of the JSONL output."""
-        chunk = self.chunk
         return {
             "schema": "tokbench.chunk/1",
             "source": self.source,
             "document": self.document,
             "chunk": self.number,
-            "text": chunk.text,
-            "num_tokens": chunk.num_tokens,
-            "start": chunk.start,
-            "stop": chunk.stop,
-            "overlap": chunk.overlap,
+            **asdict(self.chunk),
         }
 
 

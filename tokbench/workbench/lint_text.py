@@ -70,15 +70,7 @@ class TextFinding:
 
     def to_json(self) -> dict[str, Any]:
         """Return this part of the JSON document."""
-        return {
-            "check": self.check,
-            "severity": self.severity.value,
-            "document": self.document,
-            "source": self.source,
-            "count": self.count,
-            "places": [asdict(place) for place in self.places],
-            "remedy": self.remedy,
-        }
+        return {**asdict(self), "remedy": self.remedy}
 
 
 @dataclass(frozen=True, slots=True)

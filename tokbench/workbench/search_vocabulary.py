@@ -5,28 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.progress import no_progress
 from tokbench.core.result_json import tokenizer_fields
 from tokbench.errors import ConfigError
 from tokbench.files.atomic import write_file
-from tokbench.inspection.contents import TokenizerContents
 from tokbench.inspection.search import TokenQuery, longest_first, search
 from tokbench.inspection.token_merges import NoTokenMerges
 from tokbench.inspection.vocabulary_tokens import VocabularyTokenKind, VocabularyTokens, escaped
 from tokbench.workbench.explain_json import symbol_fields
-from tokbench.workbench.open import find_and_open
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from tokbench.core.interfaces import TokenizerInfo
-    from tokbench.core.progress import Progress
     from tokbench.explain.symbols import MergeRule
     from tokbench.explain.traces import MergeTrace
     from tokbench.inspection.vocabulary_tokens import VocabularyToken
     from tokbench.lint.corpus_counts import CorpusCounts
-    from tokbench.opening.request import OpenRequest
 
 SCHEMA = "tokbench.inspect.tokens/1"
 
@@ -79,7 +74,7 @@ class SearchResult:
 
     def frequency(self, id: int) -> int | None:
         """Return the corpus frequency of a token; None without a corpus."""
-        return None if self.counts is None else int(self.counts.frequencies[id])
+        return _frequency(id, self.counts)
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON document that `tokbench inspect --json` prints when tokens are requested."""
@@ -99,14 +94,11 @@ class SearchResult:
                 {
                     **vocabulary_token_fields(token),
                     "frequency": self.frequency(token.id),
-                    **self._details(number),
+                    **(_details_fields(self.details[number]) if self.details else {}),
                 }
                 for number, token in enumerate(self.tokens)
             ],
         }
-
-    def _details(self, number: int) -> dict[str, Any]:
-        return _details_fields(self.details[number]) if self.details else {}
 
 
 def vocabulary_token_fields(token: VocabularyToken) -> dict[str, Any]:
@@ -120,11 +112,6 @@ def vocabulary_token_fields(token: VocabularyToken) -> dict[str, Any]:
         "score": token.score,
         "rank": token.rank,
     }
-
-
-def open_vocabulary(name: str, request: OpenRequest, *, progress: Progress = no_progress) -> VocabularyTokens:
-    """Open the vocabulary of the tokenizer of a name. Raises as `tokbench.workbench.open.open_tokenizer`."""
-    return VocabularyTokens(TokenizerContents(find_and_open(name, request, progress=progress)))
 
 
 def search_vocabulary(
@@ -158,15 +145,6 @@ def search_vocabulary(
     return SearchResult(
         vocabulary.contents.tokenizer.info, len(ids), listed, found.without_text, details, counts
     )
-
-
-def count_tokens(
-    vocabulary: VocabularyTokens, texts: Iterable[str], *, threads: int | None = None
-) -> CorpusCounts:
-    """Count how often texts have each id. Raises `CorpusError`, `TextError`."""
-    from tokbench.lint.corpus_counts import count_corpus
-
-    return count_corpus(vocabulary.contents.tokenizer, texts, threads=threads)
 
 
 def _token_details(vocabulary: VocabularyTokens, token: VocabularyToken) -> TokenDetails:
@@ -247,7 +225,8 @@ def write_vocabulary(path: Path, vocabulary: VocabularyTokens, *, counts: Corpus
         "schema": _FILE_SCHEMA,
         "tokenizer": tokenizer_fields(vocabulary.contents.tokenizer.info),
         "tokens": [
-            {**vocabulary_token_fields(token), "frequency": _frequency(token, counts)} for token in vocabulary
+            {**vocabulary_token_fields(token), "frequency": _frequency(token.id, counts)}
+            for token in vocabulary
         ],
     }
     write_file(path, orjson.dumps(document) + b"\n")
@@ -262,10 +241,10 @@ def vocabulary_rows(
         spelling = None if token.spelling is None else escaped(token.spelling.encode())
         values: tuple[Any, ...] = (
             *(token.id, token.data.hex(), escaped(token.data), token.kind.value, spelling),
-            *(token.score, token.rank, _frequency(token, counts)),
+            *(token.score, token.rank, _frequency(token.id, counts)),
         )
         yield tuple("" if value is None else str(value) for value in values)
 
 
-def _frequency(token: VocabularyToken, counts: CorpusCounts | None) -> int | None:
-    return None if counts is None else int(counts.frequencies[token.id])
+def _frequency(id: int, counts: CorpusCounts | None) -> int | None:
+    return None if counts is None else int(counts.frequencies[id])
