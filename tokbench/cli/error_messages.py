@@ -59,7 +59,8 @@ def _fail(message: str, *, hint: str | None, code: int) -> NoReturn:
 
 
 def _tell(message: str, *, hint: str | None) -> None:
-    bold, plain = ("\033[1;31m", "\033[0m") if _colored() else ("", "")
+    has_colours = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+    bold, plain = ("\033[1;31m", "\033[0m") if has_colours else ("", "")
     with suppress(OSError):  # nobody reads stderr
         print(f"{bold}error:{plain} {_printable(message)}", file=sys.stderr)
         if hint:
@@ -68,10 +69,6 @@ def _tell(message: str, *, hint: str | None) -> None:
         sys.stdout.flush()
     except OSError:
         _forget_stdout()
-
-
-def _colored() -> bool:
-    return sys.stderr.isatty() and not os.environ.get("NO_COLOR")
 
 
 def _printable(text: str) -> str:

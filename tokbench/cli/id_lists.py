@@ -32,7 +32,7 @@ def read_ids(arguments: Iterable[str]) -> list[int]:
     """
     ids: list[int] = []
     for text in arguments:
-        ids.extend(parse_ids(_read_stdin() if text == "-" else text, position=len(ids)))
+        ids.extend(parse_ids(_utf8(_stdin().read(), 0) if text == "-" else text, position=len(ids)))
     return ids
 
 
@@ -119,10 +119,6 @@ def _instead_of(word: str) -> str:
     if os.path.isfile(word):  # noqa: PTH113
         return f"decode reads ids, not files: tokbench decode - < {word}"
     return "ids are whole numbers, as `tokbench encode` prints them"
-
-
-def _read_stdin() -> str:
-    return _utf8(_stdin().read(), 0)
 
 
 def _stdin() -> BinaryIO:

@@ -63,7 +63,9 @@ def play(
     _check_terminal()
     _check_columns(names)
     begun = _first_text(begin, reading)
-    dark = _is_dark(theme)
+    from tokbench.play.terminal import has_light_background
+
+    dark = theme == "dark" or (theme == "auto" and not has_light_background())
     _open_session(
         names,
         begun,
@@ -175,9 +177,3 @@ def _one_text(text: str | None, reading: TextChoices) -> str:
     if len(found) != 1:
         raise ConfigError(f"{text} has {'no text' if not found else 'several texts'}", hint="name one text")
     return found[0].text
-
-
-def _is_dark(theme: Theme) -> bool:
-    from tokbench.play.terminal import has_light_background
-
-    return not has_light_background() if theme == "auto" else theme == "dark"

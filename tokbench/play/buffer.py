@@ -105,12 +105,6 @@ class TextBuffer:
         stop = len(self.text) if stop < 0 else max(stop, self.cursor + 1)
         self._replace(self.cursor, stop, "")
 
-    def replace_all(self, text: str) -> None:
-        """Replace the whole text; the cursor moves to its start."""
-        self._replace(0, len(self.text), "")
-        self.insert(text)
-        self.cursor = 0
-
     def undo(self) -> None:
         """Undo the last edit."""
         if self._done:

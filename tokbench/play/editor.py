@@ -212,11 +212,6 @@ class Editor(Widget, can_focus=True):
         self.buffer.insert(text)
         self._edited()
 
-    def replace(self, text: str) -> None:
-        """Replace the whole text."""
-        self.buffer.replace_all(text)
-        self._edited()
-
     def _edited(self) -> None:
         self._show()
         self.post_message(self.Edited())

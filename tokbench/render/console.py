@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from tokbench.core.progress import no_progress
@@ -104,7 +104,7 @@ def showing_progress(choice: ProgressChoice) -> Iterator[Progress]:
     if choice == "json":
         yield _JsonProgress()
     elif choice == "bar" and sys.stderr.isatty():
-        with _bar() as bar:
+        with closing(_BarProgress()) as bar:
             yield bar
     else:
         yield no_progress
@@ -124,15 +124,6 @@ class _JsonProgress:
         self._phase, self._last = phase, now
         record = {"schema": "tokbench.progress/1", "phase": phase, "done": done, "total": total, "unit": unit}
         print(orjson.dumps(record).decode(), file=sys.stderr, flush=True)
-
-
-@contextmanager
-def _bar() -> Iterator[Progress]:
-    bar = _BarProgress()
-    try:
-        yield bar
-    finally:
-        bar.close()
 
 
 class _BarProgress:

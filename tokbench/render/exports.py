@@ -53,16 +53,11 @@ def result_forms(
         parts: returns the tables and sentences; each sentence becomes a paragraph.
     """
     return {
-        "json": lambda: json_line(json()),
+        "json": lambda: json_bytes(json()) + b"\n",
         "csv": lambda: csv_text(csv()),
         "markdown": lambda: _joined(parts(), markdown_table, _markdown),
         "latex": lambda: _joined(parts(), latex_table, _latex),
     }
-
-
-def json_line(document: Mapping[str, Any]) -> bytes:
-    """Serialize a document on one line."""
-    return json_bytes(document) + b"\n"
 
 
 def csv_text(rows: Iterable[Sequence[object]]) -> bytes:

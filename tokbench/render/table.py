@@ -156,6 +156,6 @@ def text_cell(text: str, *, style: str = "") -> Cell:
     return Cell(visible(text), visible(text), style=style)
 
 
-def count_cell(number: int, *, style: str = "") -> Cell:
+def count_cell(number: int) -> Cell:
     """Return a cell with a count."""
-    return Cell(f"{number:,}", number, style=style)
+    return Cell(f"{number:,}", number)

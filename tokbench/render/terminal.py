@@ -67,9 +67,9 @@ def write_table(table: Table, *, bar_width: int = _BAR_WIDTH, console: Console) 
         print_table(lines, console=console)
 
 
-def write_grid(table: Table, *, bar_width: int = _BAR_WIDTH, console: Console) -> None:
+def write_grid(table: Table, *, console: Console) -> None:
     """Print a table without titles."""
-    columns = [*_without_details(table), *([_bars(table.bars, width=bar_width)] if table.bars else [])]
+    columns = [*_without_details(table), *([_bars(table.bars, width=_BAR_WIDTH)] if table.bars else [])]
     lines = grid()
     for column in columns:
         lines.add_column(justify=column.align, no_wrap=not column.is_long, overflow="fold")

@@ -22,7 +22,6 @@ from tokbench.workbench.open import find_and_open
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tokbench.core.progress import Progress
     from tokbench.lint.findings import Finding
     from tokbench.lint.fixing import Repair
     from tokbench.opening.request import OpenRequest
@@ -76,7 +75,6 @@ def fix_tokenizer(
     request: OpenRequest,
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
-    progress: Progress = no_progress,
 ) -> FixResult:
     """Write a copy in which every certain repair is made; the original is never changed.
 
@@ -89,7 +87,6 @@ def fix_tokenizer(
         request: how to open the tokenizer.
         select: rules or groups to check, by default all.
         ignore: rules or groups to skip.
-        progress: called with the number of rules done.
 
     Raises:
         ConfigError: the source is not a folder with a tokenizer.json, or `out` exists.
@@ -99,11 +96,9 @@ def fix_tokenizer(
     if out.exists():
         raise ConfigError(f"{out} is there already", hint="--fix writes a new folder, and changes none")
     rules = [rule for rule in chosen_rules(select=select, ignore=ignore) if not rule.needs_corpus]
-    target = LintTarget(find_and_open(name, request, progress=progress))
+    target = LintTarget(find_and_open(name, request, progress=no_progress))
     check_repairable(target)
-    findings = [
-        finding for outcome in run_rules(target, rules, progress=progress) for finding in outcome.findings
-    ]
+    findings = [finding for outcome in run_rules(target, rules) for finding in outcome.findings]
     files, repairs = repaired_files(target, findings)
     repaired = {id(repair.finding) for repair in repairs}
     left = tuple(finding for finding in findings if id(finding) not in repaired)

@@ -168,7 +168,7 @@ def token_lengths(tokenizer: EvaluatedTokenizer) -> NDArray[np.float64]:
     return counts / max(int(counts.sum()), 1)
 
 
-def rank_frequencies(frequencies: NDArray[np.int64], *, points: int = _POINTS) -> list[tuple[int, float]]:
+def rank_frequencies(frequencies: NDArray[np.int64]) -> list[tuple[int, float]]:
     """Return ranks that are about evenly spaced on a logarithmic axis, with the share of each rank's token.
 
     >>> rank_frequencies(np.array([1, 0, 3]))
@@ -177,7 +177,7 @@ def rank_frequencies(frequencies: NDArray[np.int64], *, points: int = _POINTS) -
     descending = np.sort(frequencies[frequencies > 0])[::-1]
     if not len(descending):
         return []
-    ranks = np.unique(np.geomspace(1, len(descending), points).round().astype(np.int64))
+    ranks = np.unique(np.geomspace(1, len(descending), _POINTS).round().astype(np.int64))
     shares = descending[ranks - 1] / descending.sum()
     return list(zip(ranks.tolist(), shares.tolist(), strict=True))
 

@@ -104,7 +104,9 @@ def html_report(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
     environment.filters["visible"] = visible
-    style = f":root{{{LIGHT.variables()}{_token_colors()}}}\n{_dark_style()}\n{_read_resource('report.css')}"
+    # Paper is always light.
+    dark = f"@media screen and (prefers-color-scheme:dark){{:root{{{DARK.variables()}}}}}"
+    style = f":root{{{LIGHT.variables()}{_token_colors()}}}\n{dark}\n{_read_resource('report.css')}"
     script = _read_resource("report.js")
     sizes = None if sweep is None else _sizes_of(sweep)
     page = environment.from_string(_read_resource("report.html.j2")).render(
@@ -188,11 +190,6 @@ def _json(document: dict[str, Any]) -> str:
 # --- colours --------------------------------------------------------------------------------------
 
 
-def _dark_style() -> str:
-    """Return the style rule for dark screens; paper is always light."""
-    return f"@media screen and (prefers-color-scheme:dark){{:root{{{DARK.variables()}}}}}"
-
-
 def _token_colors() -> str:
     """Return the terminal's token colours as CSS variables, shared by dark and light pages."""
     variables: dict[str, Color | None] = {}
@@ -203,11 +200,8 @@ def _token_colors() -> str:
             f"{kind.value}-ink": looks[0].text.color,
             f"{kind.value}-faint": looks[0].stand_in.color,
         }
-    return "".join(f"--{name}:{_hex(color)};" for name, color in variables.items() if color is not None)
-
-
-def _hex(color: Color) -> str:
-    return color.get_truecolor().hex
+    colors = ((name, color) for name, color in variables.items() if color is not None)
+    return "".join(f"--{name}:{color.get_truecolor().hex};" for name, color in colors)
 
 
 # --- charts ---------------------------------------------------------------------------------------
