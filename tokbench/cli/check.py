@@ -9,7 +9,7 @@ import typer
 
 from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, GroupByOption, as_before, tell_problems
-from tokbench.cli.engine_options import EvaluationChoices, PartedOpeningChoices, tell_share
+from tokbench.cli.engine_options import EvaluationChoices, PartedOpeningChoices, counts_share
 from tokbench.cli.options import ThreadsOption, name_option, taking_groups
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption, refuse_folder
 from tokbench.errors import ConfigError, ModelFormatError
@@ -99,7 +99,6 @@ def check(
     from tokbench.evaluation.thresholds import checked_document, parse_threshold
     from tokbench.render.check import render_checked
     from tokbench.workbench.check import check_thresholds
-    from tokbench.workbench.evaluation_parts import evaluate_share
 
     thresholds = [
         *(parse_threshold(text, bound="min") for text in min or []),
@@ -124,9 +123,8 @@ def check(
         corpus = documents.corpus(group_by=group_by, written=parts.parts)
         opened = [opening.open(name, progress=progress) for name in tokenizer]
         with parts.work(opening.of_work, opening.named(tokenizer), threads=threads) as work:
-            if work is not None and work.share is not None:
-                means = saved is not None and saved.aggregation == "per_document"
-                tell_share(work, evaluate_share(corpus, opened, work, means=means, progress=report))
+            means = saved is not None and saved.aggregation == "per_document"
+            if counts_share(work, corpus, opened, means=means, progress=report):
                 return
             checked = check_thresholds(
                 corpus,

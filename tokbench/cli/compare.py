@@ -8,7 +8,7 @@ import typer
 
 from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, GroupByOption, tell_problems
-from tokbench.cli.engine_options import EvaluationChoices, PartedOpeningChoices, reading_once, tell_share
+from tokbench.cli.engine_options import EvaluationChoices, PartedOpeningChoices, counts_share, reading_once
 from tokbench.cli.metric_options import (
     MetricsOption,
     MixOption,
@@ -85,7 +85,6 @@ def compare(
     """Compare tokenizers on text: compression, coverage, fidelity, fairness, with intervals and a summary."""
     from tokbench.render.comparison.output import comparison_forms, render_comparison
     from tokbench.workbench.compare import compare as compare_tokenizers
-    from tokbench.workbench.evaluation_parts import evaluate_share
 
     if tells_metrics(metrics, form):
         return
@@ -99,11 +98,7 @@ def compare(
         named = opening.named(tokenizer or [])
         opened = [opening.open(name, progress=progress) for name in tokenizer or []]
         with parts.work(opening.of_work, named, threads=threads) as work, reading_once(corpus, work):
-            if work is not None and work.share is not None:
-                num_parts = evaluate_share(
-                    corpus, opened, work, means=aggregate == "per_document", progress=report
-                )
-                tell_share(work, num_parts)
+            if counts_share(work, corpus, opened, means=aggregate == "per_document", progress=report):
                 return
             comparison = compare_tokenizers(
                 corpus,

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
 
+    from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
     from tokbench.distributed.tasks import Engine
     from tokbench.opening.request import OpenRequest
@@ -252,12 +254,26 @@ def reading_once(corpus: Corpus, work: EvaluationWork | None) -> AbstractContext
     return corpus.in_memory() if work is None else nullcontext()
 
 
-def tell_share(work: EvaluationWork, num_parts: int) -> None:
-    """Report on stderr which parts were counted, and the next step."""
-    share = work.share
-    assert share is not None
-    counted = sum(map(share.has, range(num_parts)))
+def counts_share(
+    work: EvaluationWork | None,
+    corpus: Corpus,
+    tokenizers: Sequence[Tokenizer],
+    *,
+    means: bool,
+    progress: Progress,
+) -> bool:
+    """Count the parts of --part, and report them on stderr with the next step; False without that option.
+
+    Raises as `tokbench.workbench.evaluation_parts.evaluate_share`.
+    """
+    if work is None or work.share is None:
+        return False
+    from tokbench.workbench.evaluation_parts import evaluate_share
+
+    num_parts = evaluate_share(corpus, tokenizers, work, means=means, progress=progress)
+    counted = sum(map(work.share.has, range(num_parts)))
     print(
         f"note: {counted} of {num_parts} parts are counted in {work.folder}; --resume adds up all parts",
         file=sys.stderr,
     )
+    return True

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from tokbench.cli.corpus_options import DocumentChoices, GroupByOption, tell_problems
-from tokbench.cli.engine_options import EvaluationChoices, PartedOpeningChoices, reading_once, tell_share
+from tokbench.cli.engine_options import EvaluationChoices, PartedOpeningChoices, counts_share, reading_once
 from tokbench.cli.metric_options import (
     MetricsOption,
     ModelChoices,
@@ -45,7 +45,6 @@ def report(
     Several tokenizers get a report each; `tokbench compare` compares them.
     """
     from tokbench.render.report.output import render_reports, reports_forms
-    from tokbench.workbench.evaluation_parts import evaluate_share
     from tokbench.workbench.report import report as report_on
 
     if tells_metrics(metrics, form):
@@ -63,8 +62,7 @@ def report(
         opened = opening.open_all(names, progress=progress)
         named = opening.named(names)
         with parts.work(opening.of_work, named, threads=threads) as work, reading_once(corpus, work):
-            if work is not None and work.share is not None:
-                tell_share(work, evaluate_share(corpus, opened, work, means=False, progress=report_progress))
+            if counts_share(work, corpus, opened, means=False, progress=report_progress):
                 return
             results = [
                 report_on(

@@ -41,15 +41,7 @@ if TYPE_CHECKING:
 
 CSV_COLUMNS = (
     *("vocab_size", "group", "bytes_per_token", "low", "high", "gain", "gain_low", "gain_high", "tokens"),
-    *(
-        "character_coverage",
-        "unk_rate",
-        "character_error_rate",
-        "filled",
-        "keeps_text",
-        "knee",
-        "recommended",
-    ),
+    *(*SWEPT[1:], "filled", "keeps_text", "knee", "recommended"),
 )
 
 _BAR_WIDTH = 16

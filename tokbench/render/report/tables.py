@@ -46,13 +46,7 @@ GROUP_FIGURES = (
 """The figures of groups that are shown by default."""
 _WORDS_SHOWN = 3
 """Number of most fragmented words shown per group."""
-_THEMES = {
-    "compression": "Compression",
-    "vocabulary": "Vocabulary",
-    "fidelity": "Fidelity",
-    "numbers": "Numbers",
-    "code": "Code",
-}
+_THEMES = ("compression", "vocabulary", "fidelity", "numbers", "code")
 
 
 def heading_of(report: Report) -> str:
@@ -79,7 +73,7 @@ def figure_tables(report: Report, metrics: Sequence[Metric] | None = None) -> It
     """Yield a table per theme with the figures of its metrics on all text, by default of all metrics."""
     figures = report.evaluated.figures
     chosen = tuple(METRICS.values()) if metrics is None else metrics
-    for theme, title in _THEMES.items():
+    for theme in _THEMES:
         known = [
             metric for metric in chosen if metric.theme == theme and figures[metric.name].value is not None
         ]
@@ -91,7 +85,7 @@ def figure_tables(report: Report, metrics: Sequence[Metric] | None = None) -> It
         intervals = (Cell(shown_interval(figures[metric.name], metric), style="dim") for metric in known)
         meanings = (f"{metric.name}: {metric.meaning}" for metric in known)
         yield Table(
-            title,
+            theme.capitalize(),
             (
                 text_column("figure", (metric.title for metric in known)),
                 Column("value", tuple(values)),
