@@ -56,25 +56,14 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
             "encode prompt.txt --truncate 8000 --truncate-side left --as-text",
         ],
         elsewhere=dict.fromkeys(
-            [
-                "--append-eos",
-                "--eos",
-                "--format",
-                "--dtype",
-                "--shard-tokens",
-                "--threads",
-                "--resume",
-            ],
+            ["--append-eos", "--eos", "--format", "--dtype", "--shard-tokens", "--threads", "--resume"],
             "shards write",
         ),
     ),
     "decode": Entry(
         "tokbench.cli.decode:decode",
         summary="Decode token ids to text.",
-        examples=[
-            "decode 72 101 108 -t mine",
-            "decode - --errors strict < ids.txt",
-        ],
+        examples=["decode 72 101 108 -t mine", "decode - --errors strict < ids.txt"],
     ),
     "shards": EntryGroup(
         summary="Write, verify and read shards of token ids.",
@@ -94,18 +83,12 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
             "verify": Entry(
                 "tokbench.cli.shards:verify",
                 summary="Check shards, alone or against their corpus.",
-                examples=[
-                    "shards verify ids",
-                    "shards verify ids 'data/*.jsonl.zst' -t mine --sample 1000",
-                ],
+                examples=["shards verify ids", "shards verify ids 'data/*.jsonl.zst' -t mine --sample 1000"],
             ),
             "read": Entry(
                 "tokbench.cli.shards:read",
                 summary="Decode the documents of shards.",
-                examples=[
-                    "shards read ids -t mine --document 0:3",
-                    "shards read ids -t mine --json",
-                ],
+                examples=["shards read ids -t mine --document 0:3", "shards read ids -t mine --json"],
             ),
         },
     ),
@@ -233,18 +216,12 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
     "report": Entry(
         "tokbench.cli.report:report",
         summary="Report on a tokenizer in depth.",
-        examples=[
-            "report -t mine corpora/",
-            "report -t mine docs/ --model-dim 768 --context 8192",
-        ],
+        examples=["report -t mine corpora/", "report -t mine docs/ --model-dim 768 --context 8192"],
     ),
     "sweep": Entry(
         "tokbench.cli.sweep:sweep",
         summary="Plot compression against vocabulary size.",
-        examples=[
-            "sweep corpora/ --sizes 1k:64k",
-            "sweep docs/ --sizes 2k,8k,32k --model-dim 768",
-        ],
+        examples=["sweep corpora/ --sizes 1k:64k", "sweep docs/ --sizes 2k,8k,32k --model-dim 768"],
     ),
     "bench": Entry(
         "tokbench.cli.bench:bench",
@@ -277,33 +254,18 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
     "corpus": Entry(
         "tokbench.cli.corpus:corpus",
         summary="List text by group: bytes, characters, lines.",
-        examples=[
-            "corpus",
-            "corpus data/ --group-by script",
-        ],
+        examples=["corpus", "corpus data/ --group-by script"],
     ),
     "list": Entry(
-        "tokbench.cli.list:list_",
-        summary="List the tokenizers that -t finds by name.",
-        examples=[
-            "list",
-        ],
+        "tokbench.cli.list:list_", summary="List the tokenizers that -t finds by name.", examples=["list"]
     ),
     "backends": Entry(
         "tokbench.cli.backends:backends",
         summary="List algorithms, their options and the presets.",
-        examples=[
-            "backends",
-            "backends --json",
-        ],
+        examples=["backends", "backends --json"],
     ),
     "doctor": Entry(
-        "tokbench.cli.doctor:doctor",
-        summary="Check the installation.",
-        examples=[
-            "doctor",
-            "doctor --json",
-        ],
+        "tokbench.cli.doctor:doctor", summary="Check the installation.", examples=["doctor", "doctor --json"]
     ),
 }
 

@@ -130,11 +130,7 @@ def render_backends(result: BackendsResult, *, console: Console) -> None:
 
 def render_doctor(result: DoctorResult, *, console: Console) -> None:
     """Print a line per check, with hints for checks that did not pass."""
-    signs = {
-        True: Text("✓", style="green"),
-        False: Text("✗", style="bold red"),
-        None: Text("·", style="dim"),
-    }
+    signs = {True: Text("✓", style="green"), False: Text("✗", style="bold red"), None: Text("·", style="dim")}
     table = grid("label", "label", "text")
     for check in result.checks:
         table.add_row(signs[check.passed], Text(check.subject), Text(visible(check.found)))

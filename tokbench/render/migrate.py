@@ -13,15 +13,7 @@ from tokbench.metrics.catalogue import metrics_named
 from tokbench.render.comparison.tables import legend_lines, summary_table
 from tokbench.render.figures import with_interval
 from tokbench.render.glyphs import spelled, text_of, visible
-from tokbench.render.table import (
-    BEST,
-    NONE,
-    Table,
-    count_column,
-    known_columns,
-    text_column,
-    value_column,
-)
+from tokbench.render.table import BEST, NONE, Table, count_column, known_columns, text_column, value_column
 from tokbench.render.terminal import print_lines, print_rows, write_table
 from tokbench.workbench.migrate import FIGURES
 

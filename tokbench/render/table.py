@@ -92,11 +92,7 @@ class Table:
 
 
 def table_of_rows(
-    caption: str,
-    heads: Sequence[Column],
-    rows: Iterable[Sequence[Cell]],
-    *,
-    corner: str = "",
+    caption: str, heads: Sequence[Column], rows: Iterable[Sequence[Cell]], *, corner: str = ""
 ) -> Table:
     """Build a table from its rows.
 

@@ -271,12 +271,7 @@ def enclosed(opening: str, glyphs: tuple[Glyph, ...], closing: str) -> Strip:
     """Enclose glyphs in brackets; the closing bracket stays on the line of the last glyph."""
     last = glyphs[-1]
     return strip(
-        (
-            sign(opening),
-            *glyphs[:-1],
-            last._replace(ends_line=False),
-            sign(closing, ends_line=last.ends_line),
-        )
+        (sign(opening), *glyphs[:-1], last._replace(ends_line=False), sign(closing, ends_line=last.ends_line))
     )
 
 

@@ -72,24 +72,14 @@ def parts_of(result: VocabularyComparison, *, top: int) -> Iterator[Table | str]
         [_token(first[id]), _id_cell(id), text_cell(", ".join(map(str, there)))]
         for id, there in found.moved.items()
     )
-    heads = [
-        _name("token"),
-        Column(f"id in {first_name}"),
-        Column(f"id in {second_name}", align="left"),
-    ]
+    heads = [_name("token"), Column(f"id in {first_name}"), Column(f"id in {second_name}", align="left")]
     yield from _table("Under another id", heads, moved, total=len(found.moved), top=top)
     for name, tokens, ids in (
         (first_name, first, found.only_first),
         (second_name, second, found.only_second),
     ):
         rows = ([_token(tokens[id]), _id_cell(id)] for id in ids)
-        yield from _table(
-            f"Only in {name}",
-            [_name("token"), Column("id")],
-            rows,
-            total=len(ids),
-            top=top,
-        )
+        yield from _table(f"Only in {name}", [_name("token"), Column("id")], rows, total=len(ids), top=top)
     if result.merges is not None:
         alone = (result.merges.only_first, result.merges.only_second)
         for name, merges, ranks in zip((first_name, second_name), result.merge_lists, alone, strict=True):

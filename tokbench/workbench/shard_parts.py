@@ -24,15 +24,7 @@ from tokbench.files.storage.folder_lock import locked
 from tokbench.files.storage.open import place_of
 from tokbench.shards.journal import JOURNAL_NAME
 from tokbench.shards.layout import INDEX_NAME, MAX_INDEX_BYTES, OWN_FILE, ShardIndex
-from tokbench.shards.parts import (
-    PART_FOLDER,
-    PLAN_NAME,
-    Part,
-    dump_parts,
-    joined,
-    joined_index,
-    part_folder,
-)
+from tokbench.shards.parts import PART_FOLDER, PLAN_NAME, Part, dump_parts, joined, joined_index, part_folder
 from tokbench.shards.plan import make_plan
 from tokbench.shards.writing import SHARD_TOKENS
 from tokbench.workbench.shard_part_task import file_document, template_document, version_of
@@ -239,12 +231,7 @@ def _plan_document(
         ]
         for part_and_versions in zip(parts, versions, strict=True)
     ]
-    document = {
-        "schema": _PLAN_SCHEMA,
-        **settings,
-        "corpus": asdict(corpus.options),
-        "parts": files,
-    }
+    document = {"schema": _PLAN_SCHEMA, **settings, "corpus": asdict(corpus.options), "parts": files}
     return (json.dumps(document, indent=1, sort_keys=True) + "\n").encode()
 
 

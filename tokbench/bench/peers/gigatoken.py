@@ -5,13 +5,7 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from tokbench.bench.peers.files import (
-    DOCUMENT_NAME,
-    PATTERN_NAME,
-    RANKS_NAME,
-    write_document,
-    write_ranks,
-)
+from tokbench.bench.peers.files import DOCUMENT_NAME, PATTERN_NAME, RANKS_NAME, write_document, write_ranks
 from tokbench.bench.runner import Runner
 from tokbench.core.descriptions import ByteLevelBpe
 

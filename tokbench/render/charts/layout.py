@@ -43,14 +43,7 @@ class Frame:
     theme: Theme = LIGHT
 
 
-def framed(
-    frame: Frame,
-    layers: Sequence[Spec],
-    *,
-    title: str,
-    subtitle: str,
-    height: int | Spec,
-) -> Spec:
+def framed(frame: Frame, layers: Sequence[Spec], *, title: str, subtitle: str, height: int | Spec) -> Spec:
     """Return a specification of layers with a title, as wide as the frame."""
     return {
         "title": {"text": title, "subtitle": subtitle},

@@ -59,12 +59,7 @@ def sweep_chart(
         "scale": {"type": "log", "base": 2, "nice": False},
         "axis": {"values": sizes, "format": ",d", "labelOverlap": "greedy", "grid": False},
     }
-    y: Spec = {
-        "field": "value",
-        "type": "quantitative",
-        "title": "bytes/token",
-        "scale": {"zero": False},
-    }
+    y: Spec = {"field": "value", "type": "quantitative", "title": "bytes/token", "scale": {"zero": False}}
     if marks:  # make room below the lowest curve for the labels at the bottom
         rows_of_labels = max(mark.row for mark in marks) + 1
         y["scale"] |= {"padding": (rows_of_labels + 1) * _ROW}
@@ -77,13 +72,7 @@ def sweep_chart(
         if recommended is None
         else f"; {'this' if recommended == knee else f'{recommended:,}'} is recommended"
     )
-    return framed(
-        frame,
-        layers,
-        title=title,
-        subtitle=f"bytes per token{bend}{best}",
-        height=_HEIGHT,
-    )
+    return framed(frame, layers, title=title, subtitle=f"bytes per token{bend}{best}", height=_HEIGHT)
 
 
 def words_of_size(size: int, knee: int | None, recommended: int | None) -> str:

@@ -14,13 +14,7 @@ from tokbench.evaluation.figures import Figure, counted_parts
 from tokbench.evaluation.holdout import gaps_of
 from tokbench.metrics.catalogue import METRICS
 from tokbench.render.comparison.group_tables import groups_table, premiums_table
-from tokbench.render.comparison.tables import (
-    PEAK,
-    headline_of,
-    legend_lines,
-    mix_table,
-    summary_table,
-)
+from tokbench.render.comparison.tables import PEAK, headline_of, legend_lines, mix_table, summary_table
 from tokbench.render.exports import result_forms
 from tokbench.render.figures import LOSSY, MEANING_OF_LOSSY, cost_columns, figure_fields, text_cost_columns
 from tokbench.render.table import BEST

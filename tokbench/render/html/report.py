@@ -17,12 +17,7 @@ from tokbench.render.charts.layout import Frame, require_vl_convert, svg
 from tokbench.render.charts.sweep import sweep_chart
 from tokbench.render.charts.theme import DARK, LIGHT, PAGE
 from tokbench.render.comparison.group_tables import groups_table, premiums_table
-from tokbench.render.comparison.tables import (
-    headline_of,
-    legend_lines,
-    mix_table,
-    summary_table,
-)
+from tokbench.render.comparison.tables import headline_of, legend_lines, mix_table, summary_table
 from tokbench.render.glyphs import visible
 from tokbench.render.html import tables
 from tokbench.render.html.samples import samples_document

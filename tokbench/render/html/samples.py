@@ -54,11 +54,7 @@ def samples_document(comparison: Comparison, samples: Sequence[Sample]) -> dict[
         evaluated.fairness.reference for evaluated in comparison.tokenizers if evaluated.fairness is not None
     }
     first = next((place for place, sample in enumerate(samples) if sample.group in known), 0)
-    return {
-        "tokenizers": [viewer.to_json() for viewer in viewers],
-        "samples": documents,
-        "first": first,
-    }
+    return {"tokenizers": [viewer.to_json() for viewer in viewers], "samples": documents, "first": first}
 
 
 def _sample(sample: Sample, viewers: Sequence[_Viewer]) -> dict[str, Any]:

@@ -94,10 +94,7 @@ def frequencies_table(comparison: Comparison) -> Table:
     for tokenizer, sizes in zip(comparison.tokenizers, found, strict=True):
         shares = (float(sizes[rank - 1] / sizes.sum()) if rank <= len(sizes) else None for rank in ranks)
         columns.append(value_column(visible(tokenizer.name), shares, "{:.4%}".format))
-    return Table(
-        "Share of tokens by rank",
-        (count_column("rank", ranks, first="ascending"), *columns),
-    )
+    return Table("Share of tokens by rank", (count_column("rank", ranks, first="ascending"), *columns))
 
 
 def sweep_table(points: Iterable[Point], knee: int | None, recommended: int | None) -> Table:

@@ -268,10 +268,7 @@ def costs_table(report: Report) -> Table:
     """Return a table of the known costs of the vocabulary and of a full context."""
     rows = list(model_totals(report.cost))
     values = tuple(Cell(text, text) for _, text in rows)
-    return Table(
-        "Model cost",
-        (text_column("cost", (label for label, _ in rows)), Column("value", values)),
-    )
+    return Table("Model cost", (text_column("cost", (label for label, _ in rows)), Column("value", values)))
 
 
 def group_costs_table(report: Report) -> Table:
