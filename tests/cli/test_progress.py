@@ -6,6 +6,7 @@ import gzip
 import json
 import re
 import time
+from contextlib import closing
 
 import pytest
 
@@ -130,7 +131,7 @@ def bar(monkeypatch):
 def test_rate_is_that_of_the_current_phase(bar, monkeypatch):
     now = [100.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    with console_module._bar() as report:
+    with closing(console_module._BarProgress()) as report:
         report("reading", 0, None, "files")
         for done in (10, 20, 30):
             now[0] += 1
@@ -148,7 +149,7 @@ def test_rate_is_that_of_the_current_phase(bar, monkeypatch):
 
 def test_merge_progress_is_logarithmic(bar):
     """The bar is linear in the logarithm: the first hundred of 10,000 merges fill half of it."""
-    with console_module._bar() as report:
+    with closing(console_module._BarProgress()) as report:
         for done in (0, 99, 9_999):
             report("merging", done, 9_999, "merges")
     shares = [figures["completed"] / figures["total"] for figures in bar.figures]
@@ -295,7 +296,7 @@ def test_training_in_a_library_reports_progress_with_a_total(run, tmp_path):
 
 
 def test_bar_with_a_total_shows_its_share(bar):
-    with console_module._bar() as report:
+    with closing(console_module._BarProgress()) as report:
         for done, total in ((0, 4_000_000), (1_000_000, 4_000_000), (4_000_000, 4_000_000)):
             report("encoding", done, total, "bytes")
         report("reading", 5, None, "bytes")

@@ -12,7 +12,6 @@ from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, tell_problems
 from tokbench.cli.options import name_option, parse_bytes, taking_groups, tokens_option
 from tokbench.cli.output_options import ProgressOption, ResultChoices
-from tokbench.cli.tokenizer_options import parsed_roles, read_template
 from tokbench.errors import ConfigError
 from tokbench.render.console import showing_progress
 from tokbench.workbench.count_words import TrainingWords, training_words
@@ -242,6 +241,7 @@ def train(
     progress: ProgressOption = "bar",
 ) -> None:
     """Train a tokenizer on the bundled texts or on yours, and save it."""
+    from tokbench.cli.tokenizer_options import parsed_roles, read_template
     from tokbench.render.train import render_train
 
     _refuse_contradictions(documents, counts=counts, min_count=min_count, memory=memory)
