@@ -108,6 +108,15 @@ def bounds_in(file: CorpusFile) -> tuple[int, int]:
         raise unreadable(file.name, error) from error
 
 
+def head_of(file: CorpusFile) -> bytes:
+    """Return the first `HEAD_BYTES` bytes on disk, also of a file that is read in parts. Raises `CorpusError`."""
+    try:
+        with _opened(file) as stream:
+            return stream.read(HEAD_BYTES)
+    except OSError as error:
+        raise unreadable(file.name, error) from error
+
+
 def line_ends_counted(blocks: Iterable[bytes], counts: dict[str, int], name: str) -> Iterator[bytes]:
     """Yield the blocks unchanged, adding their line ends to `counts[name]`."""
     counts[name] = 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tokbench.core.documents import ByteSource, TextIdentity
 from tokbench.core.wording import counted, first_of
-from tokbench.corpus.bytes import HEAD_BYTES, bounds_in, line_ends_counted, packed, read_blocks
+from tokbench.corpus.bytes import bounds_in, head_of, line_ends_counted, packed, read_blocks
 from tokbench.corpus.document import MOST_KEPT_BYTES, Bound, Document, DocumentMemory, bounded_blocks
 from tokbench.corpus.fingerprint import Fingerprint, Lines
 from tokbench.corpus.groups import (
@@ -23,11 +23,11 @@ from tokbench.corpus.groups import (
 from tokbench.corpus.jsonl import jsonl_records
 from tokbench.corpus.no_document import no_document
 from tokbench.corpus.parquet import parquet_records
-from tokbench.corpus.paths import unreadable
 from tokbench.corpus.records import Record, RecordFields
 from tokbench.corpus.scripts import script_of
 from tokbench.corpus.sides import Side, sides_of
 from tokbench.corpus.text import (
+    OtherEncodingError,
     Problems,
     Utf8Stream,
     decoded,
@@ -301,10 +301,15 @@ class Corpus:
     def _read(self, file: CorpusFile, problems: Problems) -> Iterator[Record]:
         """Yield a file's documents that are on this side of all splits."""
         sides = self._sides
-        for record in self._read_all(file, problems):
-            text = record.text
-            if text and (not sides or all(side.has(text) for side in sides)):
-                yield record
+        try:
+            for record in self._read_all(file, problems):
+                text = record.text
+                if text and (not sides or all(side.has(text) for side in sides)):
+                    yield record
+        except OtherEncodingError:
+            if self.options.errors != "skip":
+                raise
+            problems.skipped_documents += file.span is None or file.span.start == 0  # once for all its parts
 
     def _read_all(self, file: CorpusFile, problems: Problems) -> Iterator[Record]:
         errors, most = self.options.errors, self.options.max_document_bytes
@@ -339,6 +344,8 @@ class Corpus:
                 return
             part = blocks if (ends := self.line_ends) is None else line_ends_counted(blocks, ends, file.name)
             if file.span.start > 0:
+                if self.options.errors == "skip":  # otherwise the first part raises
+                    mark_length(file.name, head_of(file))
                 yield Utf8Stream(file.name, bounds_in(file)[0], b"", part)
             else:
                 yield utf8_stream(file.name, part)
@@ -390,8 +397,4 @@ class Corpus:
             or file.span
         ):
             return False
-        try:
-            with file.path.open("rb") as stream:
-                return mark_length(file.name, stream.read(HEAD_BYTES)) == 0
-        except OSError as error:
-            raise unreadable(file.name, error) from error
+        return mark_length(file.name, head_of(file)) == 0

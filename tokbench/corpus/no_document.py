@@ -40,5 +40,8 @@ def no_document(files: Sequence[CorpusFile], problems: Problems, side: Side | No
             hint="--text-field names the field that holds it; without --errors skip, the first error is shown",
         )
     if problems.skipped_documents:
-        return CorpusError(f"no document of {names} is UTF-8", hint="--errors replace keeps what can be read")
+        return CorpusError(
+            f"no document of {names} is UTF-8",
+            hint="--errors replace keeps what can be read; without --errors skip, the first error is shown",
+        )
     return CorpusError(f"there is no text in {names}", hint="name a file with text")

@@ -32,6 +32,10 @@ _UNPACKERS: dict[Compression, str] = {"gz": "gzip", "bz2": "bzip2", "xz": "xz", 
 _TAR_MAGIC, _TAR_MAGIC_OFFSET = b"ustar", 257
 
 
+class OtherEncodingError(CorpusError):
+    """A text in UTF-16 or UTF-32."""
+
+
 @dataclass(slots=True)
 class Problems:
     """Counts of what was skipped or replaced while reading: not UTF-8, too long, or without a text.
@@ -103,7 +107,7 @@ class Utf8Stream:
 
 
 def utf8_stream(name: str, blocks: Iterable[bytes]) -> Utf8Stream:
-    """Remove the byte order mark. Raises `CorpusError` for UTF-16, UTF-32 and tar archives.
+    """Remove the byte order mark. Raises `OtherEncodingError`, and `CorpusError` for tar archives.
 
     >>> b"".join(utf8_stream("a.txt", [bytes([0xEF, 0xBB]), bytes([0xBF, 0x41])]).blocks)
     b'A'
@@ -124,8 +128,9 @@ def mark_length(name: str, head: bytes) -> int:
         head: the first `HEAD_BYTES` bytes, or all.
 
     Raises:
-        CorpusError: the bytes begin with the mark of UTF-16 or UTF-32, or look like UTF-16 without a mark, or are a
-            tar archive: all of these can be valid UTF-8 with NUL bytes.
+        OtherEncodingError: the bytes begin with the mark of UTF-16 or UTF-32, or look like UTF-16 without a mark,
+            which can be valid UTF-8 with NUL bytes.
+        CorpusError: they are a tar archive, which can be that as well.
     """
     if head.startswith(codecs.BOM_UTF8):
         return len(codecs.BOM_UTF8)
@@ -133,12 +138,12 @@ def mark_length(name: str, head: bytes) -> int:
     # In this order, because the mark of little-endian UTF-32 begins with that of UTF-16.
     for encoding, marks in (("UTF-32", _UTF32_MARKS), ("UTF-16", _UTF16_MARKS)):
         if head.startswith(marks):
-            raise CorpusError(
+            raise OtherEncodingError(
                 f"{name}: not UTF-8: it looks like {encoding} (it starts with {encoding}'s byte order mark)",
                 hint=f"convert it first: iconv -f {encoding} -t UTF-8 {file}",
             )
     if (unmarked := _utf16_without_mark(head[:HEAD_BYTES])) is not None:
-        raise CorpusError(
+        raise OtherEncodingError(
             f"{name}: it looks like {unmarked}: every second byte is 0",
             hint=f"convert it first: iconv -f {unmarked} -t UTF-8 {file}",
         )

@@ -77,7 +77,7 @@ class TestUtf8:
         [source] = corpus.byte_sources()
         assert source.path is None
 
-    @pytest.mark.parametrize("errors", ["strict", "replace", "skip"])
+    @pytest.mark.parametrize("errors", ["strict", "replace"])
     @pytest.mark.parametrize("encoding", ["UTF-16", "UTF-32"])
     def test_other_encodings_are_named(self, encoding, errors):
         write("docs/a.txt", "text".encode(encoding))
@@ -86,7 +86,7 @@ class TestUtf8:
         with pytest.raises(CorpusError, match="it looks like"):
             list(open_corpus("docs").byte_sources())
 
-    @pytest.mark.parametrize("errors", ["strict", "replace", "skip"])
+    @pytest.mark.parametrize("errors", ["strict", "replace"])
     @pytest.mark.parametrize("encoding", ["UTF-16LE", "UTF-16BE"])
     def test_utf16_without_a_mark(self, encoding, errors):
         write("docs/a.txt", "“A text,” it said.\n".encode(encoding))
@@ -94,6 +94,19 @@ class TestUtf8:
         assert f"iconv -f {encoding}" in error.hint
         with pytest.raises(CorpusError, match="it looks like"):
             list(open_corpus("docs").byte_sources())
+
+    @pytest.mark.parametrize("unit", ["file", "lines", "paragraphs"])
+    @pytest.mark.parametrize("name", ["a.txt", "a.jsonl"])
+    @pytest.mark.parametrize("encoding", ["UTF-16", "UTF-32", "UTF-16LE"])
+    def test_files_in_other_encodings_can_be_skipped(self, encoding, name, unit):
+        write(name, "a line of ASCII\nand another\n".encode(encoding))
+        write("b.txt", "good")
+        corpus = open_corpus(name, "b.txt", documents=unit, errors="skip")
+        assert list(corpus) == texts_of(corpus.byte_sources()) == ["good"]
+        assert corpus.problems == Problems(skipped_documents=1)
+        with pytest.raises(CorpusError, match="is UTF-8") as caught:
+            list(open_corpus(name, documents=unit, errors="skip"))
+        assert "without --errors skip" in caught.value.hint
 
     def test_text_with_some_nul_bytes_is_not_utf16(self):
         for text in ("a\0b\0", "name\0" * 20, "\0" * 20, "a\0\0\0" * 20):

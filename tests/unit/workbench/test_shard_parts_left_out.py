@@ -54,6 +54,16 @@ def test_skipped_records_are_reported_as_by_a_single_run(case: Case) -> None:
     )
 
 
+def test_file_in_another_encoding_is_left_out_of_all_parts_and_counted_once(case: Case) -> None:
+    rows = {
+        "a.jsonl": ('{"text": "one"}\n' * 20).encode("utf-16"),
+        "b.jsonl": b'{"text": "two"}\n',
+    }
+    corpus, index = encode_rows(case, rows, engine=HereEngine(), part_bytes=100)
+    assert sum(file.documents for file in index.files) == 1
+    assert str(corpus.problems) == "1 document that is not UTF-8 was left out"
+
+
 def test_resumed_run_reports_what_the_first_one_skipped(case: Case) -> None:
     rows = {"a.jsonl": b'{"other": 1}\n{"text": "one"}\n', "b.jsonl": b'{"text": "two"}\n'}
     with pytest.raises(DistributedError):  # the last part fails
