@@ -116,6 +116,32 @@ def spaces_after_tokens(source: Source, *, pieces: Sequence[ModelPiece]) -> Iter
         )
 
 
+_TAKING_SPACE = {
+    *("BarthezTokenizer", "BigBirdTokenizer", "CamembertTokenizer", "LayoutXLMTokenizer", "MBart50Tokenizer"),
+    *("MBartTokenizer", "MLukeTokenizer", "NllbTokenizer", "PLBartTokenizer", "XLMRobertaTokenizer"),
+}
+"""Classes whose mask token takes the white space before it, if no file sets its flags."""
+
+
+def space_before_mask(source: Source, *, pieces: Sequence[ModelPiece], removes_spaces: bool) -> Iterator[str]:
+    """Yield a warning if the class of a folder takes the white space before its mask token, and the model does not.
+
+    Args:
+        source: the model, and what the user named.
+        pieces: the pieces of the file, without the added ones.
+        removes_spaces: whether the model drops the space at the end of a text, which a control symbol ends.
+    """
+    name, mask = class_of_folder(source), source.config.roles.get("mask")
+    if name not in _TAKING_SPACE or any(token.content == mask for token in source.config.added_tokens):
+        return
+    kinds = [piece.type for piece in pieces if piece.text == mask]
+    if PieceType.USER_DEFINED in kinds or (kinds and not removes_spaces):
+        yield (
+            f"a {name} takes the white space before {mask!r}, though not in every version of transformers, and here "
+            "it stays: such texts have other ids there"
+        )
+
+
 def drops_prefix(source: Source) -> bool:
     """Whether the class of a folder puts no space in front of a text, or its own, regardless of its model.
 

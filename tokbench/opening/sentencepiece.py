@@ -27,6 +27,7 @@ from tokbench.opening.piece_classes import (
     class_of_folder,
     class_of_pieces,
     drops_prefix,
+    space_before_mask,
     spaces_after_tokens,
 )
 from tokbench.opening.piece_documents import document_of_class, versions_differ
@@ -218,6 +219,8 @@ def _contradicted(source: Source, model: SentencePieceFile, *, pieces: Sequence[
         yield from changed_text(source)
         if add_dummy_prefix:
             yield from spaces_after_tokens(source, pieces=pieces)
+        removes_spaces = bool(model.normalizer["remove_extra_whitespaces"])
+        yield from space_before_mask(source, pieces=pieces, removes_spaces=removes_spaces)
         if source.path.is_dir():
             yield from unsaid_begin(source.config, folder=path.parent, usual=model.trainer["bos_piece"])
         yield from contradicted_model(add_dummy_prefix=add_dummy_prefix, folder=path.parent, name=path.name)

@@ -164,6 +164,40 @@ def test_other_spaces_after_tokens_of_the_model_are_warned_of(tmp_path: Path, na
     assert said == {True: False, False: True}
 
 
+MASK = "[MASK]"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "removes_spaces", "said"),
+    [
+        ("BigBirdTokenizer", PieceType.USER_DEFINED, True, True),
+        ("BigBirdTokenizer", PieceType.CONTROL, False, True),
+        ("BigBirdTokenizer", PieceType.CONTROL, True, False),  # the model drops the space itself
+        ("RemBertTokenizer", PieceType.USER_DEFINED, True, False),
+        ("AlbertTokenizer", PieceType.USER_DEFINED, True, False),  # done as the class does it
+    ],
+)
+def test_space_before_the_mask_is_warned_of(
+    tmp_path: Path, name: str, kind: PieceType, removes_spaces: bool, said: bool
+) -> None:
+    pieces = [unknown(), ModelPiece(MASK, 0.0, kind), *scored({"▁": -2.0, "▁a": -1.0})]
+    model = written(pieces, normalizer={"remove_extra_whitespaces": removes_spaces})
+    folder = put(tmp_path, {NAME: model, "tokenizer_config.json": {"tokenizer_class": name}})
+    warnings = [warning for warning in opened(folder).warnings if "the white space before" in warning]
+    sentence = (
+        "a BigBirdTokenizer takes the white space before '[MASK]', though not in every version of transformers, "
+        "and here it stays: such texts have other ids there"
+    )
+    assert warnings == [sentence] * said
+    tokenizer: Any = opened(folder).tokenizer
+    ids = tokenizer.encode(f"a {MASK}", special=tokbench.SpecialPolicy.ENCODE)
+    stays = [tokenizer.token_bytes(id) for id in ids] == [b" a", b" ", MASK.encode()]
+    assert stays == (said or name == "RemBertTokenizer")
+    flags = {"1": {"content": MASK, "lstrip": True, "special": kind is PieceType.CONTROL}}
+    put(tmp_path, {"tokenizer_config.json": {"tokenizer_class": name, "added_tokens_decoder": flags}})
+    assert not [warning for warning in opened(folder).warnings if "the white space before" in warning]
+
+
 @pytest.mark.parametrize(
     ("name", "settings", "is_said"),
     [
