@@ -51,6 +51,21 @@ def test_training_with_a_memory_limit_gives_the_same_files(run: Callable[..., Do
     assert shown.json["distinct_pretokens"] < 9
 
 
+def test_number_of_rare_words_left_out_is_told(run: Callable[..., Done], tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("the the the the cat sat\n" * 30 + "once\n" + "twice\n" * 2)
+    # 3 occurrences of 216: 180 frequent ones, these, and 33 line ends
+    note = "2 words with a count below 3 were left out: 1.4 % of all word occurrences"
+    run("count-words", "a.txt", "--out", "words", "--option", "pattern=rustbpe")
+    counts = run("train", "--counts", "words", "--vocab-size", "260", "--out", "a", "--min-count", "3").good()
+    limited = run(
+        *("train", "a.txt", "--vocab-size", "260", "--out", "b", "--option", "pattern=rustbpe"),
+        *("--memory", "1GB", "--min-count", "3", "--json"),
+    )
+    assert f"note: {note}" in counts.stdout and limited.json["notes"] == [note]
+    everything = run("train", "--counts", "words", "--vocab-size", "260", "--out", "c", "--json")
+    assert everything.json["notes"] == []
+
+
 def test_json_has_every_field(run: Callable[..., Done], text: Path) -> None:
     document = run("count-words", text, "--out", "words", "--json", "--min-count", "41").json
     assert document["schema"] == "tokbench.count-words/1"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
+from tokbench.core.wording import counted, was_or_were
 from tokbench.errors import TrainingError
 
 if TYPE_CHECKING:
@@ -89,21 +90,52 @@ class WordArrays(NamedTuple):
         return WordArrays(data, offsets, self.counts[kept])
 
 
-def frequent_words(batches: Iterable[WordArrays], *, min_count: int) -> Iterator[WordArrays]:
-    """Yield the words that occur at least `min_count` times, without empty batches.
+@dataclass(slots=True)
+class RareWords:
+    """The words that are left out because they are rare.
+
+    Attributes:
+        min_count: the smallest count that is kept.
+        distinct: the number of words that the latest reading left out.
+        occurrences: how often they occur.
+    """
+
+    min_count: int
+    distinct: int = 0
+    occurrences: int = 0
+
+    def note(self, num_words: int) -> tuple[str, ...]:
+        """Say what was left out, given the number of word occurrences in the whole text; empty for nothing.
+
+        >>> RareWords(2, distinct=1_500, occurrences=1_500).note(10_000)
+        ('1,500 words with a count below 2 were left out: 15.0 % of all word occurrences',)
+        """
+        if not self.distinct:
+            return ()
+        share = self.occurrences / num_words * 100
+        were = f"{counted(self.distinct, 'word')} with a count below {self.min_count:,} {was_or_were(self.distinct)}"
+        return (f"{were} left out: {share:.1f} % of all word occurrences",)
+
+
+def frequent_words(batches: Iterable[WordArrays], *, rare: RareWords) -> Iterator[WordArrays]:
+    """Yield the words that occur at least `rare.min_count` times, without empty batches; count the others in `rare`.
 
     Raises:
         TrainingError: there are words, and none of them is that frequent.
     """
-    any_word = any_kept = False
+    rare.distinct = rare.occurrences = 0
+    any_kept = False
     for words in batches:
-        kept = words.at_least(min_count)
-        any_word = any_word or len(words.counts) > 0
+        kept = words.at_least(rare.min_count)
+        rare.distinct += len(words.counts) - len(kept.counts)
+        rare.occurrences += int(words.counts.sum() - kept.counts.sum())
         if len(kept.counts):
             any_kept = True
             yield kept
-    if any_word and not any_kept:
-        raise TrainingError(f"no word occurs {min_count:,} times or more", hint="give a lower --min-count")
+    if rare.distinct and not any_kept:
+        raise TrainingError(
+            f"no word occurs {rare.min_count:,} times or more", hint="give a lower --min-count"
+        )
 
 
 class WordCounter(Protocol):
@@ -222,6 +254,10 @@ class CountedWords(Protocol):
     @property
     def identify_text(self) -> Callable[[], TextIdentity] | None:
         """A function that identifies the text of the words; None where the text is not known."""
+
+    @property
+    def rare(self) -> RareWords:
+        """The words that `arrays` left out because they are rare."""
 
     @property
     def memory(self) -> int | None:

@@ -154,14 +154,16 @@ def check_room(words: Iterable[WordArrays], *, room: Room, hint: str | None) -> 
 
 
 def with_words(tokenizer: _HasTraining, words: CountedWords) -> None:
-    """Record in a tokenizer's training record, if it has one, which counted words it learned from."""
+    """Record in a tokenizer's training record, if it has one, which counted words it learned from, and leave a note."""
     if tokenizer.training is not None and words.record is not None:
+        note = words.rare.note(words.totals.words)
         whole = words.record.get("dropped") is None and words.record.get("min_count", 1) == 1
         tokenizer.training = replace(
             tokenizer.training,
             documents=words.totals.documents,
             tokens=tokenizer.training.tokens if whole else None,
             words=words.record,
+            notes=(*tokenizer.training.notes, *note),
         )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.counted_words import PART_SEED, PARTS, WordArrays, WordTotals, frequent_words
+from tokbench.core.counted_words import PART_SEED, PARTS, RareWords, WordArrays, WordTotals, frequent_words
 from tokbench.core.training import identity_of
 from tokbench.counting.joining import summing_counter
 from tokbench.counting.part_task import Spill
@@ -47,7 +47,7 @@ class SpilledWords:
         parts: the hash part of each group.
         totals: the totals of the text.
         memory: the bytes that training on the words may take.
-        min_count: rarer words are dropped.
+        rare: the words that are dropped because they are rare.
         identify_text: returns the identity of their text.
         seconds: the time that counting took.
     """
@@ -56,18 +56,18 @@ class SpilledWords:
     parts: Sequence[int]
     totals: WordTotals
     memory: int
-    min_count: int
+    rare: RareWords
     identify_text: Callable[[], TextIdentity] | None
     seconds: float
 
     @property
     def record(self) -> Mapping[str, Any] | None:
         """The words of the text that are dropped, for the training record; None where none are."""
-        return {"min_count": self.min_count} if self.min_count > 1 else None
+        return {"min_count": self.rare.min_count} if self.rare.min_count > 1 else None
 
     def arrays(self) -> Iterator[WordArrays]:
         """Yield all sufficiently frequent words, part by part. Raises `TrainingError` if there are none."""
-        return frequent_words(self._all_words(), min_count=self.min_count)
+        return frequent_words(self._all_words(), rare=self.rare)
 
     def _all_words(self) -> Iterator[WordArrays]:
         with open_words_file(place_of(self.path)) as file:
@@ -134,7 +134,7 @@ def count_within(
             parts=spill.parts,
             totals=totals,
             memory=left,
-            min_count=min_count,
+            rare=RareWords(min_count),
             identify_text=identity_of(documents),
             seconds=time.perf_counter() - started,
         )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.config import build_config
-from tokbench.core.counted_words import TrainsOnWords, WordArrays, WordTotals, frequent_words
+from tokbench.core.counted_words import RareWords, TrainsOnWords, WordArrays, WordTotals, frequent_words
 from tokbench.core.progress import no_progress
 from tokbench.corpus.text import Problems
 from tokbench.corpus.written_folder import without_folder
@@ -232,7 +232,7 @@ class TrainingWords:
         name: the place of the counts.
         settings: how the words were counted; None if unknown.
         totals: totals of the counted text.
-        min_count: rarer words are skipped.
+        rare: the words that are skipped because they are rare.
         identify_text: None, as the source text is not identified.
         memory: None, as memory is not bounded.
         seconds: 0, as the words were counted earlier.
@@ -241,7 +241,7 @@ class TrainingWords:
     name: str
     settings: Mapping[str, Any] | None
     totals: WordTotals
-    min_count: int
+    rare: RareWords
     _record: Mapping[str, Any]
     _whole: WordsFolder | _SummedWords
     identify_text: None = None
@@ -257,11 +257,11 @@ class TrainingWords:
     @property
     def record(self) -> Mapping[str, Any]:
         """The training record: which words these are, and their minimum count."""
-        return {**self._record, "min_count": self.min_count}
+        return {**self._record, "min_count": self.rare.min_count}
 
     def arrays(self) -> Iterator[WordArrays]:
         """Yield the words that are frequent enough, in batches. Raises `TrainingError` if there are none."""
-        return frequent_words(self._whole.arrays(), min_count=self.min_count)
+        return frequent_words(self._whole.arrays(), rare=self.rare)
 
 
 def training_words(name: str, *, min_count: int = 1) -> TrainingWords:
@@ -274,9 +274,9 @@ def training_words(name: str, *, min_count: int = 1) -> TrainingWords:
     Raises:
         CorpusError, StoreError, ModelFormatError: as `open_words`.
     """
-    found = open_words(name)
+    found, rare = open_words(name), RareWords(min_count)
     if isinstance(found, WordsFolder):
-        return TrainingWords(name, found.index.counting, found.totals, min_count, found.record, found)
+        return TrainingWords(name, found.index.counting, found.totals, rare, found.record, found)
     counter = summing_counter()
     for words in found.arrays():
         try:
@@ -284,7 +284,7 @@ def training_words(name: str, *, min_count: int = 1) -> TrainingWords:
         except ValueError as error:
             raise ModelFormatError(name, "words in UTF-8 with their counts", str(error)) from None
     whole = _SummedWords(counter)
-    return TrainingWords(name, None, found.totals(), min_count, whole.record, whole)
+    return TrainingWords(name, None, found.totals(), rare, whole.record, whole)
 
 
 @dataclass(frozen=True, slots=True)
