@@ -72,7 +72,12 @@ def load_preset(name: str) -> Preset:
         raise unreadable("preset", path, error) from None
     except ValueError as error:  # also raised for numbers with thousands of digits
         raise ConfigError(f"the preset {path} cannot be read: {error}") from None
-    _check_keys(table, _PRESET_KEYS, where=f"the preset {path}")
+    _check_keys(
+        table,
+        _PRESET_KEYS,
+        where=f"the preset {path}",
+        otherwise="write the options of its backend below a line [options]",
+    )
     options = table.get("options", {})
     if not isinstance(table.get("backend"), str) or not isinstance(options, dict):
         raise ConfigError(f'the preset {path} needs backend = "…" and a table [options]')
@@ -226,13 +231,13 @@ def _read(value: str, hint: Any) -> Any:
     return float(value) if hint is float else value
 
 
-def _check_keys(given: Iterable[str], known: Iterable[str], *, where: str) -> None:
+def _check_keys(
+    given: Iterable[str], known: Iterable[str], *, where: str, otherwise: str = "the options are {}"
+) -> None:
     known = list(known)
     for key in given:
         if key not in known:
-            raise ConfigError(
-                f"{where} has no option {key!r}", hint=meant(key, known, otherwise="the options are {}")
-            )
+            raise ConfigError(f"{where} has no option {key!r}", hint=meant(key, known, otherwise=otherwise))
 
 
 def _fits(value: object, hint: Any) -> bool:

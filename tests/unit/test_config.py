@@ -142,6 +142,14 @@ def test_a_wrong_option_of_a_preset_is_said_to_be_there(tmp_path: Path, option: 
     assert caught.value.message.startswith(message.format(path))
 
 
+def test_place_of_the_options_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('backend = "bpe"\nvocab_size = 300\n')
+    with pytest.raises(ConfigError, match="has no option 'vocab_size'") as caught:
+        load_preset(str(path))
+    assert "below a line [options]" in str(caught.value.hint)
+
+
 def test_the_encoding_of_a_preset(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_bytes(b'\xef\xbb\xbfbackend = "bpe"\n[options]\nvocab_size = 300\n')

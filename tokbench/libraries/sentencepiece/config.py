@@ -166,6 +166,7 @@ class SentencePieceConfig(PassesOn):
         named = {option.name for option in dataclasses.fields(self)}
         chosen: dict[str, str] = {}
         for text in self.options:
+            _check_utf8(text, "option")
             key, equals, value = text.partition("=")
             if not equals:
                 raise ConfigError(f"the option {text!r} has no value", hint="write key=value")
@@ -218,6 +219,12 @@ class SentencePieceConfig(PassesOn):
         if len({*names}) < len(names):
             raise ConfigError(f"two of the pieces {', '.join(names)} are the same", hint="rename one")
         for symbol in (*names, *symbols):
+            if "\n" in symbol or SPACE in symbol or "\0" in symbol:
+                raise ConfigError(
+                    f"the symbol {symbol!r} holds a line end, a NUL or {SPACE}",
+                    hint="SentencePiece trains on lines and writes a space as ▁",
+                )
+            _check_utf8(symbol, "symbol")
             if self.byte_fallback and _BYTE_PIECE.fullmatch(symbol):
                 raise ConfigError(
                     f"{symbol!r} is already the piece of a byte",
@@ -231,11 +238,6 @@ class SentencePieceConfig(PassesOn):
                 )
             if symbols.count(symbol) > 1:
                 raise ConfigError(f"the symbol {symbol!r} is given twice", hint="name each one once")
-            if "\n" in symbol or SPACE in symbol or "\0" in symbol:
-                raise ConfigError(
-                    f"the symbol {symbol!r} holds a line end, a NUL or {SPACE}",
-                    hint="SentencePiece trains on lines and writes a space as ▁",
-                )
 
     def _check_ids(self) -> None:
         ids = sorted(self.named_ids.values())
@@ -316,6 +318,13 @@ _REFUSED = {
     "differential_privacy_noise_level",
     "differential_privacy_clipping_threshold",
 }
+
+
+def _check_utf8(text: str, what: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ConfigError(f"the {what} {text!a} has no UTF-8 form") from None
 
 
 def _checked(key: str, value: str) -> str:
