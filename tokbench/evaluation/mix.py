@@ -67,7 +67,7 @@ def parse_mix(text: str) -> dict[str, float]:
     """Parse weights such as "en=0.6,de=0.3,code=0.1", and scale them to add up to 1.
 
     Raises:
-        ConfigError: a part is not a pair of a name and a positive number, or a name occurs twice.
+        ConfigError: a part is not a pair of a name and a positive number, a name occurs twice, or the sum overflows.
 
     >>> parse_mix("en=6, de=3, code=1")
     {'en': 0.6, 'de': 0.3, 'code': 0.1}
@@ -85,6 +85,8 @@ def parse_mix(text: str) -> dict[str, float]:
             raise ConfigError(f"--mix names {name!r} twice", hint="give it one weight")
         weights[name] = weight
     total = sum(weights.values())
+    if math.isinf(total):
+        raise ConfigError("the numbers of --mix are too large", hint="write shares, such as en=0.6,de=0.4")
     return {name: weight / total for name, weight in weights.items()}
 
 

@@ -189,7 +189,10 @@ def _finding(threshold: Threshold, evaluated: EvaluatedTokenizer, *, gap: str | 
     if value is None:
         why: str | None = "the text has nothing to divide by"
         if threshold.metric in (PREMIUM, GINI):
-            why = gap or "it is not among the aligned languages"
+            fairness = evaluated.fairness
+            is_blank = fairness is not None and threshold.group in fairness.without_text
+            missing = "has no text on its aligned lines" if is_blank else "is not among the aligned languages"
+            why = gap or f"it {missing}"
         return ThresholdResult(threshold, evaluated.name, None, passed=False, gap=why)
     passed = value >= threshold.limit if threshold.bound == "min" else value <= threshold.limit
     return ThresholdResult(threshold, evaluated.name, value, passed=passed)

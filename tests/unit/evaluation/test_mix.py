@@ -76,7 +76,20 @@ def test_weights_are_normalized_to_one(text: str, found: dict[str, float]) -> No
 
 
 @pytest.mark.parametrize(
-    "text", ["", "en", "en=", "=1", "en=0", "en=-1", "en=nan", "en=inf", "en=1,,de=2", "en=1,en=2"]
+    "text",
+    [
+        "",
+        "en",
+        "en=",
+        "=1",
+        "en=0",
+        "en=-1",
+        "en=nan",
+        "en=inf",
+        "en=1,,de=2",
+        "en=1,en=2",
+        "a=1e308,b=1e308",
+    ],
 )
 def test_malformed_mix_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="--mix"):

@@ -38,7 +38,7 @@ TEXTS = [*documents_of("ab ab", "ba", group="x"), *documents_of("aaéb", group="
 
 
 def compared(*tokenizers: Toy, documents: Sequence[Document] = TEXTS) -> Comparison:
-    alignment = align(lines_of(documents, {"en", "de"}))
+    alignment = align(lines_of(documents, {"en", "de", "sw"}))
     return compare_candidates(
         [Candidate(tokenizer) for tokenizer in tokenizers], documents, alignment=alignment, times=False
     )
@@ -141,6 +141,19 @@ def test_missing_figure_fails_with_the_reason() -> None:
     assert lines.message == (
         "letters indentation_fidelity – (limit 0 %, --min): the text has nothing to divide by"
     )
+
+
+def test_reason_of_a_missing_premium_is_that_of_its_language() -> None:
+    documents = [
+        *parallel_documents(en=["ab"] * 5, de=["bba"] * 5, sw=[" "] * 5),
+        *documents_of("ab", group="code"),
+    ]
+    comparison = compared(Toy("a", "b", " ", "\n"), documents=documents)
+    thresholds = [parse_threshold(f"{group}:premium=2", bound="max") for group in ("sw", "code")]
+    assert [check.gap for check in check_comparison(comparison, thresholds)] == [
+        "it has no text on its aligned lines",
+        "it is not among the aligned languages",
+    ]
 
 
 def test_premiums_and_gini_can_have_thresholds() -> None:
