@@ -104,7 +104,8 @@ def _json_object(
         text = decode_record(line, name, offset=offset, errors=errors, problems=problems)
         if text is None:
             return None
-        record = _lenient_json(text, name, str(error))
+        # The error counts lines within the record, of which there is one.
+        record = _lenient_json(text, name, f"{error.msg} at character {error.pos + 1}")
     if not isinstance(record, dict):
         raise CorpusError(
             f"{name}: {kind_of(record)}, not an object", hint='a record looks like {"text": "…"}, one a line'

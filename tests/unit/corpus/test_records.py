@@ -49,7 +49,7 @@ class TestJsonl:
             ('{"text": {}}', "the field 'text' is an object, not a string", "--text-field"),
             ('["text"]', "an array, not an object", "one a line"),
             ('"text"', "a string, not an object", "one a line"),
-            ('{"text": "x"', "not JSON (unexpected end", "one JSON object a line"),
+            ('{"text": "x"', "not JSON (unexpected end of data at character 13)", "one JSON object a line"),
             ("[" * 100_000, "not JSON", "one JSON object a line"),
             ("1" * 10_000, "not JSON", "one JSON object a line"),
             ('{"text": "\\ud800"}', "the text holds the lone surrogate U+D800", "--errors replace"),
