@@ -29,6 +29,8 @@ SPECIAL, BYTES, SPACE, DIGITS, SIGNS, MIXED, CONTROLS = (
 )
 _LETTER = re.compile("[A-Za-z]")
 _WORD_MARKS = str.maketrans({"▁": " "})
+_JOINERS = str.maketrans(dict.fromkeys("\u200c\u200d"))
+"""Joiners, which are part of words in many scripts, and of emoji."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +78,19 @@ def _kinds(vocabulary: Vocabulary) -> Iterator[str]:
 
 
 def kind_of(text: str) -> str:
-    """Return the kind of a token that is valid text.
+    r"""Return the kind of a token that is valid text.
 
     >>> kind_of(" the"), kind_of("  "), kind_of("2024"), kind_of("!="), kind_of("aб")
     ('Latin', 'white space', 'digits', 'punctuation and symbols', 'letters of several scripts')
+    >>> kind_of("می\u200cشود"), kind_of("\u200d")
+    ('Arabic', 'controls and unassigned')
     """
     plain = text.translate(_WORD_MARKS).strip()
     if not plain:
         return SPACE
     if plain.isascii():
         return _kind_of_ascii(plain)
+    plain = plain.translate(_JOINERS) or plain
     if any(unicodedata.category(character)[0] == "C" for character in plain):
         return CONTROLS
     scripts = {script_of_letter(character) for character in plain} - {COMMON}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 
@@ -34,6 +35,7 @@ def kind_by_definition(text: str) -> str:
     plain = text.replace("▁", " ").strip()
     if not plain:
         return vocabulary_usage.SPACE
+    plain = re.sub("[\u200c\u200d]", "", plain) or plain  # joiners, beside anything else
     if any(unicodedata.category(character).startswith("C") for character in plain):
         return vocabulary_usage.CONTROLS
     scripts = {script_of_character(character) for character in plain} - {COMMON}

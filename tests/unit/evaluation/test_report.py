@@ -191,6 +191,10 @@ def test_robustness_uses_lines_of_every_group(corpus: Corpus, tokenizer: Tokeniz
         ("1st", "Latin"),
         ("aб", "letters of several scripts"),
         ("\x00", "controls and unassigned"),
+        ("می\u200cشود", "Arabic"),
+        ("क्\u200d", "Devanagari"),
+        ("👩\u200d🚀", "punctuation and symbols"),
+        ("\u200d", "controls and unassigned"),
     ],
 )
 def test_token_kind_follows_its_characters(text: str, kind: str) -> None:
