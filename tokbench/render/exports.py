@@ -19,7 +19,7 @@ Form = Literal["terminal", "json", "csv", "markdown", "latex"]
 Forms = dict[Form, "Callable[[], bytes]"]
 """Functions that return a result in each form except the terminal's."""
 
-_MARKDOWN = r"\`*_{}[]<>()#+!|"
+_MARKDOWN = r"\`*_{}[]<>()#+!|&~"
 _LATEX = str.maketrans(
     {
         "\\": r"\textbackslash{}",
@@ -32,6 +32,10 @@ _LATEX = str.maketrans(
         "%": r"\%",
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "`": r"\textasciigrave{}",
         "±": r"$\pm$",
         "≈": r"$\approx$",
         "…": r"\ldots{}",
@@ -115,7 +119,9 @@ def _markdown(text: str) -> str:
 
 
 def _latex_row(cells: Iterable[str]) -> str:
-    return rf"{' & '.join(cells)} \\"
+    row = " & ".join(cells)
+    # After a row or a rule, LaTeX takes "*" and "[" for its star and argument.
+    return rf"{'{}' if row.startswith(('*', '[')) else ''}{row} \\"
 
 
 def _latex_cell(cell: Cell) -> str:

@@ -120,6 +120,28 @@ def test_markdown_and_latex_have_all_columns_and_bold_best_values() -> None:
     assert r"second\_one & 5 & \textbf{20 \%*} & 8 \\" in latex
 
 
+def test_names_keep_their_characters_in_markdown_and_latex() -> None:
+    names = ["*bold*", "[10pt]", "<b>&lt;", "a|b", "~~x~~", "`x`"]
+    table = table_of_rows("", [text_column("group")], [(text_cell(name),) for name in names])
+    assert markdown_table(table).splitlines()[2:] == [
+        r"| \*bold\* |",
+        r"| \[10pt\] |",
+        r"| \<b\>\&lt; |",
+        r"| a\|b |",
+        r"| \~\~x\~\~ |",
+        r"| \`x\` |",
+    ]
+    # `\\ *` and `\\ [10pt]` are forms of the command that ends a row.
+    assert latex_table(table).splitlines()[4:-2] == [
+        r"{}*bold* \\",
+        r"{}[10pt] \\",
+        r"\textless{}b\textgreater{}\&lt; \\",
+        r"a\textbar{}b \\",
+        r"\textasciitilde{}\textasciitilde{}x\textasciitilde{}\textasciitilde{} \\",
+        r"\textasciigrave{}x\textasciigrave{} \\",
+    ]
+
+
 def test_only_the_requested_format_is_built() -> None:
     def unwanted() -> list[str]:
         raise AssertionError
