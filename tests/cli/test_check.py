@@ -239,7 +239,7 @@ def test_baseline_without_a_checkable_figure_is_refused(run, trained, files):
 def test_unwritable_junit_file_is_refused(run, trained, files, tmp_path):
     (tmp_path / "file").touch()
     run("check", "-t", trained, *files, "--min", "bytes_per_token=1", "--junit", "file/x.xml").refused(
-        1, "was not written"
+        1, "cannot be written"
     )
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 
@@ -42,6 +44,31 @@ def test_input_file_is_not_overwritten(run, texts, command):
     before = {path: path.read_bytes() for path in texts.iterdir()}
     run(*command.split()).refused(2, "would write over", "which is read", "name another file")
     assert {path: path.read_bytes() for path in texts.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "compare -t default no.txt --html {}",
+        "report no.txt --plot {}",
+        "check -t default no.txt --min unk_rate=0 --junit {}",
+        "count no.txt --json --out {}",
+        "lint no.txt --sarif {}",
+    ],
+)
+def test_file_that_cannot_be_written_is_refused_before_any_work(run, texts, monkeypatch, command):
+    refused = run(*command.format("notes.txt/result.svg").split())
+    refused.refused(1, "notes.txt/result.svg cannot be written: notes.txt is a file", "name another file")
+    monkeypatch.setattr("os.access", lambda path, _: Path(path) != texts)
+    refused = run(*command.format("new/result.svg").split())
+    refused.refused(1, f"new/result.svg cannot be written: no permission to write to {texts}", "another")
+    assert not (texts / "new").exists()
+
+
+def test_devices_and_urls_are_not_checked(run, texts, monkeypatch):
+    monkeypatch.setattr("os.access", lambda _, mode: mode != os.W_OK | os.X_OK)
+    run("count", "notes.txt", "--json", "--out", "/dev/null").good()
+    run("shards", "write", "notes.txt", "--out", "memory://shards").refused(2, "is written in parts")
 
 
 @pytest.mark.parametrize(

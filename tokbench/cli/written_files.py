@@ -1,11 +1,12 @@
-"""Finds files that a run would lose, because it both reads and writes them, or writes them twice."""
+"""Finds files that a run would lose, because it both reads and writes them, or writes them twice, or cannot write."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokbench.errors import ConfigError, CorpusError
+from tokbench.errors import ConfigError, CorpusError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -52,6 +53,31 @@ def refuse_lost_files(options: Mapping[str, Any]) -> None:
                     f"{option} would write over {path}, which is read as a part of {folder}",
                     hint="name a file outside, or remove it where an earlier run wrote it",
                 )
+
+
+def refuse_unwritable_files(options: Mapping[str, Any]) -> None:
+    """Raise `StoreError`, before any work, if an output file cannot be created where it is to be.
+
+    Commands with `--force` check the place of `--out` themselves.
+
+    Args:
+        options: the parameters of a command by their names, with their values.
+    """
+    for name in _WRITTEN:
+        if name == "out" and "force" in options:
+            continue
+        for text in _texts(options.get(name)):
+            path = Path(text)
+            if "://" in text or (path.exists() and not path.is_file()):
+                continue
+            parent = next(parent for parent in path.absolute().parents if parent.exists())
+            if not parent.is_dir():
+                problem = f"{parent.name} is a file"
+            elif not os.access(parent, os.W_OK | os.X_OK):
+                problem = f"no permission to write to {parent}"
+            else:
+                continue
+            raise StoreError(f"{text} cannot be written: {problem}", hint="name another file to write")
 
 
 def _read(options: Mapping[str, Any]) -> Iterator[str]:

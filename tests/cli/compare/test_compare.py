@@ -324,7 +324,7 @@ def test_out_writes_what_would_be_printed(run, trained, texts, tmp_path):
 def test_unwritable_output_file_is_refused(run, trained, texts, tmp_path):
     (tmp_path / "file").write_text("older")
     run("compare", texts, "-t", trained, "--no-times", "--out", "file/found.txt").refused(
-        1, "was not written"
+        1, "cannot be written"
     )
     assert (tmp_path / "file").read_text() == "older"
 
