@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tokbench.backends.bpe.split_patterns import PATTERN_NAMES
+from tokbench.chat.formats.catalogue import all_formats
 from tokbench.cli.app import main
 from tokbench.config import preset_names
 from tokbench.convert.target import TARGETS
@@ -58,6 +59,11 @@ def completed(tmp_path, monkeypatch, capsysbinary) -> Callable[[str], list[str]]
         ("tokbench check --min bytes_per", ["bytes_per_token="]),
         ("tokbench compare --group-by ", ["auto", "path", "script", "extension", "field:"]),
         ("tokbench compare --aggregate m", ["macro"]),
+        ("tokbench chat --template qwen2", ["qwen2.5", "qwen2"]),
+        ("tokbench lint --template au", ["auto"]),
+        ("tokbench shards write --chat llama3", ["llama3.1", "llama3.2", "llama3"]),
+        ("tokbench shards verify --chat harm", ["harmony"]),
+        ("tokbench play --template gem", ["gemma"]),
         ("tokbench count --engine ", ["auto", "native", "library"]),
     ],
 )
@@ -88,6 +94,16 @@ def test_saved_tokenizers_and_paths_are_completed(completed, tmp_path, option):
     assert completed(f"tokbench {option} mi") == ["mine", "mine.json"]
     assert completed(f"tokbench {option} tokenizers/o") == ["tokenizers/other/"]
     assert completed(f"tokbench {option} de") == ["default"]
+
+
+def test_built_in_chat_templates_and_files_are_completed(completed, tmp_path):
+    (tmp_path / "mine.jinja").write_text("")
+    assert completed("tokbench chat --template mi")[-1] == "mine.jinja"
+    assert completed("tokbench chat --template ") == [
+        "auto",
+        *(template.name for template in all_formats()),
+        "mine.jinja",
+    ]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

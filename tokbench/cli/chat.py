@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from tokbench.cli.chat_options import TemplateInputs
+from tokbench.cli.completion import chat_templates
 from tokbench.cli.options import taking_groups
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption, refuse_folder
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, TokenizerOption
@@ -31,6 +32,7 @@ _TOGETHER = 64
 TemplateOption = Annotated[
     str,
     typer.Option(
+        autocompletion=chat_templates,
         metavar="NAME|FILE",
         help="The chat template: a built-in name, a Jinja file, or auto: the tokenizer's own, else the built-in one "
         "that its special tokens are made for.",

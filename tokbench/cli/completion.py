@@ -73,6 +73,14 @@ def formats(incomplete: str) -> list[str]:
     return _beginning(incomplete, TARGETS)
 
 
+def chat_templates(incomplete: str) -> list[str]:
+    """The tokenizer's own chat template, the built-in ones, and files."""
+    from tokbench.chat.formats.catalogue import all_formats
+
+    names = ["auto", *(template.name for template in all_formats())]
+    return _beginning(incomplete, [*names, *_paths(incomplete)])
+
+
 def groupings(incomplete: str) -> list[str]:
     """The values of --group-by."""
     from tokbench.corpus.groups import WAYS

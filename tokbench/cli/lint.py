@@ -81,6 +81,7 @@ def lint(
     template: Annotated[
         str | None,
         typer.Option(
+            autocompletion=completion.chat_templates,
             metavar="NAME|FILE",
             help="Check this chat template, and nothing else without --select: a built-in name, a Jinja file, or "
             "auto, the tokenizer's own.",

@@ -67,6 +67,7 @@ def write(
     chat: Annotated[
         str | None,
         typer.Option(
+            autocompletion=completion.chat_templates,
             metavar="NAME|FILE",
             help="Read conversations, JSON lines or one JSON list, and write a loss mask beside the ids: the chat "
             "template, auto for the tokenizer's own.",
@@ -280,6 +281,7 @@ def verify(
     chat: Annotated[
         str | None,
         typer.Option(
+            autocompletion=completion.chat_templates,
             metavar="NAME|FILE",
             help="The chat template of conversations, if it is neither built in nor the tokenizer's own.",
         ),
