@@ -119,12 +119,7 @@ def start(environment: dict[str, str]) -> Callable[..., subprocess.Popen[bytes]]
         command = [sys.executable, "-W", "error", "-m", "tokbench", *arguments]
         if through is not None:
             command = ["sh", "-c", through, "sh", *command]
-        return subprocess.Popen(
-            command,
-            cwd=folder,
-            env=environment | dict(env or {}),
-            **(pipes | options),
-        )
+        return subprocess.Popen(command, cwd=folder, env=environment | dict(env or {}), **(pipes | options))
 
     return start
 

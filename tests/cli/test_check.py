@@ -26,14 +26,8 @@ def saved(run, trained, files, tmp_path):
 
 def test_satisfied_thresholds_pass(run, trained, files):
     thresholds = [
-        "--min",
-        "bytes_per_token=1.5",
-        "--max",
-        "premium=3",
-        "--max",
-        "unk_rate=0",
-        "--min",
-        "en:roundtrip_rate=100%",
+        *["--min", "bytes_per_token=1.5", "--min", "en:roundtrip_rate=100%"],
+        *["--max", "premium=3", "--max", "unk_rate=0"],
     ]
     done = run("check", "-t", trained, *files, *thresholds).good()
     assert done.lines[-1] == "all 4 passed"
@@ -41,18 +35,8 @@ def test_satisfied_thresholds_pass(run, trained, files):
 
 
 def test_failed_thresholds_are_listed(run, trained, files):
-    done = run(
-        "check",
-        "-t",
-        trained,
-        *files,
-        "--min",
-        "bytes_per_token=99",
-        "--max",
-        "unk_rate=0",
-        "--max",
-        "gini=0",
-    )
+    thresholds = ["--min", "bytes_per_token=99", "--max", "unk_rate=0", "--max", "gini=0"]
+    done = run("check", "-t", trained, *files, *thresholds)
     assert done.code == 3
     assert done.stderr == ""
     assert done.lines[0] == "✓ mine unk_rate 0 % (limit 0 %, --max)"
@@ -113,9 +97,8 @@ def test_different_text_is_refused_without_other_text(run, trained, small):
 def test_text_and_options_are_taken_from_the_baseline(run, trained):
     """The options are those of the baseline: each one left out would change the figures."""
     asked = ["--documents", "lines", "--aggregate", "macro", "--reference", "de", "--group-by", "path"]
-    run(
-        "compare", "parallel", "code", "-t", trained, *asked, "--no-times", "--json", "--out", "macro.json"
-    ).good()
+    asked += ["--no-times", "--json", "--out", "macro.json"]
+    run("compare", "parallel", "code", "-t", trained, *asked).good()
     document = run("check", "-t", trained, "--baseline", "macro.json", "--json").good().json
     assert document["aggregation"] == "macro"
     assert all(finding["value"] == finding["was"] == finding["limit"] for finding in document["findings"])
@@ -138,18 +121,8 @@ def test_malformed_arguments_of_a_baseline_are_refused(run, trained, small, tmp_
 
 
 def test_baseline_on_held_out_text_is_refused_without_a_text(run, trained, files, tmp_path):
-    run(
-        "compare",
-        files[1],
-        "--backend",
-        "bpe",
-        "--vocab-size",
-        "300",
-        "--no-times",
-        "--json",
-        "--out",
-        "t.json",
-    ).good()
+    options = ["--backend", "bpe", "--vocab-size", "300", "--no-times", "--json", "--out", "t.json"]
+    run("compare", files[1], *options).good()
     path = tmp_path / "t.json"
     document = json.loads(path.read_text())
     document["tokenizers"] = document["tokenizers"][:1]

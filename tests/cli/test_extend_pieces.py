@@ -230,19 +230,8 @@ def test_piece_that_would_make_words_unknown_is_refused(run: Callable[..., Done]
     (tmp_path / "words.txt").write_text("ab\n")
     done = run("extend", "vocab.txt", "text.txt", "--tokens", "5", "--out", "new", "--json").good()
     assert [piece["bytes"] for piece in done.json["last_learned"]] == ["616278", "6162"]
-    run(
-        "extend",
-        "vocab.txt",
-        "text.txt",
-        "--tokens",
-        "1",
-        "--min-frequency",
-        "99",
-        "--words",
-        "words.txt",
-        "--out",
-        "other",
-    ).refused(1, "would become unknown")
+    options = ["--tokens", "1", "--min-frequency", "99", "--words", "words.txt", "--out", "other"]
+    run("extend", "vocab.txt", "text.txt", *options).refused(1, "would become unknown")
 
 
 def test_existing_pieces_are_not_learned_again(run: Callable[..., Done], tmp_path: Path) -> None:
@@ -316,13 +305,7 @@ def test_words_that_are_split_are_refused(
 @pytest.mark.real
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name",
-    [
-        "mistral/tokenizer.model.v1",
-        "t5-base/spiece.model",
-        "t5-small",
-        "bert-base-uncased",
-    ],
+    "name", ["mistral/tokenizer.model.v1", "t5-base/spiece.model", "t5-small", "bert-base-uncased"]
 )
 def test_real_vocabularies_are_extended(
     run: Callable[..., Done], shared: Path, tmp_path: Path, name: str

@@ -15,10 +15,7 @@ import pytest
 import tokbench
 from tokbench.backends.bpe.kernel import current_kernel
 
-pytestmark = [
-    pytest.mark.timed,
-    pytest.mark.skipif(os.name == "nt", reason="sends POSIX signals"),
-]
+pytestmark = [pytest.mark.timed, pytest.mark.skipif(os.name == "nt", reason="sends POSIX signals")]
 
 PHASES = ["reading", "counting", "merging", "saving"]
 MESSAGE = "error: interrupted\nhint:  nothing half-written was left behind\n"

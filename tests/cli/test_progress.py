@@ -278,16 +278,8 @@ def test_training_in_a_library_reports_progress_with_a_total(run, tmp_path):
     (tmp_path / "a.txt").write_text("".join(f"line {number} of some text\n" for number in range(100_000)))
     told = phases_of(
         run(
-            "train",
-            "a.txt",
-            "--backend",
-            "sentencepiece",
-            "--option",
-            "trainer=sentencepiece",
-            "--vocab-size",
-            "400",
-            "--progress",
-            "json",
+            *("train", "a.txt", "--backend", "sentencepiece", "--option", "trainer=sentencepiece"),
+            *("--vocab-size", "400", "--progress", "json"),
         ).good()
     )
     size = (tmp_path / "a.txt").stat().st_size

@@ -38,26 +38,12 @@ def test_json_has_every_figure(run, trained, files):
 
 def test_output_fits_the_terminal_width(run, trained, files, columns):
     arguments = [
-        "--model-dim",
-        "64",
-        "--layers",
-        "2",
-        "--kv-heads",
-        "2",
-        "--head-dim",
-        "8",
-        "--context",
-        "512",
+        *["--model-dim", "64", "--layers", "2", "--kv-heads", "2", "--head-dim", "8"],
+        *["--context", "512"],
     ]
     done = run("report", *files, "-t", trained, *arguments, "--price", "0.5").good()
     assert max(map(cell_len, done.lines)) <= columns
-    for part in (
-        "Compression",
-        "Groups",
-        "Gini",
-        "Model cost",
-        "KV cache",
-    ):
+    for part in ("Compression", "Groups", "Gini", "Model cost", "KV cache"):
         assert part in done.stdout
 
 

@@ -124,17 +124,8 @@ def test_existing_shards_are_kept_without_force(write, tmp_path):
 def test_ctrl_c_suggests_resume(start, run, trained, tmp_path):
     lines = "\n".join(f"{number} and some words {number * 7}" for number in range(300_000))
     (tmp_path / "lines.txt").write_text(lines, encoding="utf-8")
-    arguments = [
-        "shards",
-        "write",
-        "lines.txt",
-        "-t",
-        trained,
-        "--documents",
-        "lines",
-        "--shard-tokens",
-        "500000",
-    ]
+    options = ["--documents", "lines", "--shard-tokens", "500000"]
+    arguments = ["shards", "write", "lines.txt", "-t", trained, *options]
     with start(*arguments, "--out", "shards", "--progress", "json", folder=tmp_path) as running:
         for line in running.stderr:
             if b'"encoding"' in line:

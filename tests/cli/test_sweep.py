@@ -118,10 +118,7 @@ def test_output_file_is_written_completely(run, files, tmp_path):
 def test_mix_adds_costs_and_names_the_cheapest_size(run, files):
     arguments = ["sweep", *files, "--sizes", "300,600", "--mix", "en=0.5,code=0.5", "--price", "2"]
     data = run(*arguments, "--json").good().json
-    assert set(data["mix"]["groups"]["code"]) == set(data["points"][0]["groups"]) - {
-        "en",
-        "de",
-    }
+    assert set(data["mix"]["groups"]["code"]) == set(data["points"][0]["groups"]) - {"en", "de"}
     first, second = (point["mix"]["value"] for point in data["points"])
     assert data["points"][1]["mix"]["difference"] == pytest.approx(second / first - 1)
     [sentence] = data["mix"]["summary"]

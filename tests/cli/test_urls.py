@@ -93,13 +93,7 @@ def test_words_are_counted_merged_and_trained_on_by_url(
         run("count-words", corpus, "--out", words, "--part-bytes", "5kB").good()
         run("merge-words", words, words, "--out", f"{words}-twice").good()
         run(
-            "train",
-            "--counts",
-            f"{words}-twice",
-            "--vocab-size",
-            "400",
-            "--out",
-            tmp_path / "mine",
+            *("train", "--counts", f"{words}-twice", "--vocab-size", "400", "--out", tmp_path / "mine"),
             "--force",
         ).good()
         done = run("lint", "-t", tmp_path / "mine", "--word-counts", f"{words}-twice")

@@ -40,9 +40,7 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Subject], Toke
 
 @pytest.fixture(scope="session", params=["opened", pytest.param("trained", marks=pytest.mark.slow)])
 def tokenizer(
-    request: pytest.FixtureRequest,
-    subject: Subject,
-    opened: Callable[[Subject], Tokenizer],
+    request: pytest.FixtureRequest, subject: Subject, opened: Callable[[Subject], Tokenizer]
 ) -> Tokenizer:
     """Return the subject as opened from its folder, and as trained."""
     return subject.trained if request.param == "trained" else opened(subject)

@@ -17,14 +17,8 @@ if TYPE_CHECKING:
 CONTROL_TOKENS = (
     *("<s>", "</s>", "<bos>", "<eos>", "<|endoftext|>", "<unk>"),
     *("<|im_start|>", "<|im_end|>", "<think>", "</think>", "<tool_call>", "</tool_call>"),
-    *(
-        "<|begin_of_text|>",
-        "<|start_header_id|>",
-        "<|end_header_id|>",
-        "<|eot_id|>",
-        "<|eom_id|>",
-        "<|python_tag|>",
-    ),
+    *("<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>"),
+    *("<|eot_id|>", "<|eom_id|>", "<|python_tag|>"),
     *("[INST]", "[/INST]", "<<SYS>>", "<</SYS>>", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]", "[TOOL_CALLS]"),
     *("[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]", "[TOOL_CONTENT]"),
     *("<start_of_turn>", "<end_of_turn>"),
@@ -44,15 +38,8 @@ INJECTIONS = (
 """Texts with which a user pretends to be another role."""
 
 TURN_WORDS = (
-    "user",
-    "assistant",
-    "system",
-    "\nuser\n",
-    "model",
-    "final",
-    "analysis",
-    "ipython",
-    "functions.x",
+    *("user", "assistant", "system", "\nuser\n", "model"),
+    *("final", "analysis", "ipython", "functions.x"),
 )
 
 _SHORT = st.sampled_from(

@@ -122,11 +122,7 @@ def word_level() -> bytes:
     words = [*SPECIALS, "one", "two"]
     return dump(
         document(
-            {
-                "type": "WordLevel",
-                "unk_token": "<unk>",
-                "vocab": {word: id for id, word in enumerate(words)},
-            },
+            {"type": "WordLevel", "unk_token": "<unk>", "vocab": {word: id for id, word in enumerate(words)}},
             added_tokens=[added(text, id) for id, text in enumerate(SPECIALS)],
             pre_tokenizer={"type": "WhitespaceSplit"},
         )
@@ -142,8 +138,7 @@ def wordpiece() -> bytes:
     library.decoder = decoders.WordPiece()
     specials = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
     library.train_from_iterator(
-        _few_texts(),
-        trainers.WordPieceTrainer(vocab_size=600, special_tokens=specials, show_progress=False),
+        _few_texts(), trainers.WordPieceTrainer(vocab_size=600, special_tokens=specials, show_progress=False)
     )
     return library.to_str().encode()
 

@@ -165,11 +165,7 @@ def mistral(folder: Path) -> Path:
                 pieces, trainer={"model_type": 2, "bos_id": 1, "eos_id": 2, "unk_id": 0}
             ),
             "added_tokens.json": {"<|im_end|>": len(pieces) + 1, "<|im_start|>": len(pieces)},
-            "special_tokens_map.json": {
-                "bos_token": entry("<s>"),
-                "eos_token": "</s>",
-                "unk_token": "<unk>",
-            },
+            "special_tokens_map.json": {"bos_token": entry("<s>"), "eos_token": "</s>", "unk_token": "<unk>"},
             "tokenizer_config.json": {
                 "add_bos_token": True,
                 "add_eos_token": False,
@@ -223,7 +219,7 @@ def bert(folder: Path) -> Path:
             "vocab.txt": "".join(f"{word}\n" for word in words),
             "added_tokens.json": {"[URL]": len(words)},
             "special_tokens_map.json": {
-                **{f"{role}_token": f"[{role.upper()}]" for role in ("unk", "sep", "pad", "cls", "mask")},
+                **{f"{role}_token": f"[{role.upper()}]" for role in ("unk", "sep", "pad", "cls", "mask")}
             },
             "tokenizer_config.json": {"do_lower_case": True, "tokenizer_class": "BertTokenizer"},
         },

@@ -30,13 +30,8 @@ README = ROOT / "README.md"
 DOCS = ROOT / "docs"
 NEEDS_MINE = "<!-- run after the README's session -->"
 _KEPT = (
-    "HOME",
-    "OPENBLAS_NUM_THREADS",
-    "PATH",
-    "PYTHONPATH",
-    "PYTHONPYCACHEPREFIX",
-    "TOKBENCH_KERNEL",
-    "VIRTUAL_ENV",
+    *("HOME", "PATH", "PYTHONPATH", "PYTHONPYCACHEPREFIX", "VIRTUAL_ENV"),
+    *("OPENBLAS_NUM_THREADS", "TOKBENCH_KERNEL"),
 )
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"# (\S+\.(?:py|toml))\n")

@@ -188,18 +188,8 @@ def _documents(
 mixed_texts = st.lists(
     st.sampled_from(
         [
-            *TOKENS,
-            *LETTERS,
-            " ",
-            "\t",
-            "\r\n",
-            "\u3000",
-            "\x85",
-            "the abc, the É",
-            "ſ",
-            "e\u0301",
-            "\x00",
-            "a b c the",
+            *(*TOKENS, *LETTERS),
+            *[" ", "\t", "\r\n", "\u3000", "\x85", "the abc, the É", "ſ", "e\u0301", "\x00", "a b c the"],
         ]
     )
     | texts,

@@ -75,19 +75,8 @@ def test_parity_reduces_the_differences_between_languages(train, parallel):
 
 def test_window_limits_the_merges_of_one_language(train, parallel):
     train("text", "--parity", "dev", "--vocab-size", "300", "--out", "free")
-    train(
-        "text",
-        "--parity",
-        "dev",
-        "--vocab-size",
-        "300",
-        "--out",
-        "even",
-        "--parity-window",
-        "10",
-        "--parity-alpha",
-        "1",
-    )
+    turns = ("--parity-window", "10", "--parity-alpha", "1")
+    train("text", "--parity", "dev", "--vocab-size", "300", "--out", "even", *turns)
 
     def merges(name):
         config = json.loads((parallel / name / "tokbench.json").read_text("utf-8"))["config"]

@@ -18,31 +18,10 @@ from tokbench.backends.bpe.split_patterns import PATTERN_NAMES, resolve_pattern,
 from tokbench.files.bundled import bundled_files
 
 KEYS = [
-    "schema",
-    "name",
-    "backend",
-    "vocab_size",
-    "kernel",
-    "directory",
-    "unchanged",
-    "left_out",
-    "special_tokens",
-    "requested_vocab_size",
-    "merges",
-    "stopped_early",
-    "notes",
-    "documents",
-    "bytes",
-    "pretokens",
-    "distinct_pretokens",
-    "tokens",
-    "bytes_per_token",
-    "fingerprint",
-    "threads",
-    "seconds",
-    "megabytes_per_second",
-    "first_learned",
-    "last_learned",
+    *["schema", "name", "backend", "vocab_size", "kernel", "directory", "unchanged", "left_out"],
+    *["special_tokens", "requested_vocab_size", "merges", "stopped_early", "notes", "documents", "bytes"],
+    *["pretokens", "distinct_pretokens", "tokens", "bytes_per_token", "fingerprint", "threads", "seconds"],
+    *["megabytes_per_second", "first_learned", "last_learned"],
 ]
 
 
@@ -61,16 +40,8 @@ def test_default_text_is_the_bundled_one(process, tmp_path):
     done = process("train").good()
     assert done.stderr == ""
     rows = dict(re.split(r"  +", line, maxsplit=1) for line in done.lines[:8])
-    assert list(rows) == [
-        "vocabulary",
-        "text",
-        "pre-tokens",
-        "compression",
-        "time",
-        "first",
-        "last",
-        "saved in",
-    ]
+    names = ["vocabulary", "text", "pre-tokens", "compression", "time", "first", "last", "saved in"]
+    assert list(rows) == names
     size = sum(file.bytes for file in bundled_files() if file.kind != "edge")
     assert rows["vocabulary"] == "4,096 tokens (chosen to fit the text): 3,840 merges"
     assert rows["text"] == f"{size:,} bytes in 41 documents"

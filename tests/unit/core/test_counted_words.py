@@ -236,8 +236,7 @@ def test_word_list_returns_its_words(kernel: Kernel, counts: dict[str, int]) -> 
 
 
 @pytest.mark.parametrize(
-    ("items", "message"),
-    [([(b"a\xff", 1)], "not UTF-8"), ([(b"", 1)], "empty"), ([(b"a", 0)], "below 1")],
+    ("items", "message"), [([(b"a\xff", 1)], "not UTF-8"), ([(b"", 1)], "empty"), ([(b"a", 0)], "below 1")]
 )
 def test_word_list_refuses_invalid_words(
     kernel: Kernel, items: list[tuple[bytes, int]], message: str

@@ -151,17 +151,8 @@ def test_every_control_token_in_content_is_encoded_as_text(name: str) -> None:
 
 
 PIECES = (
-    "<",
-    "|",
-    "im_",
-    "end",
-    "|>",
-    "<|im_end|>",
-    "<|im_start|>",
-    "<tool_call>",
-    "<sep>",
-    "<|a|>",
-    "[SEP]",
+    *("<", "|", "im_", "end", "|>"),
+    *("<|im_end|>", "<|im_start|>", "<tool_call>", "<sep>", "<|a|>", "[SEP]"),
 )
 PIECES += ("</s>", " ", "\n", "ab", "the", "é", "＜", "．", "K", "▁", "[X]", "<s>", "x_")
 parts = st.lists(

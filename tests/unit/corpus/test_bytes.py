@@ -7,11 +7,7 @@ import gzip
 from pathlib import Path
 
 import pytest
-from support.corpus_files import (
-    texts_of,
-    write,
-    write_jsonl,
-)
+from support.corpus_files import texts_of, write, write_jsonl
 
 from tokbench.core.documents import ByteSource
 from tokbench.corpus import open_corpus

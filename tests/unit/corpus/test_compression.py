@@ -7,13 +7,7 @@ import random
 import sys
 
 import pytest
-from support.corpus_files import (
-    PACKERS,
-    fails,
-    texts_of,
-    write,
-    zstd,
-)
+from support.corpus_files import PACKERS, fails, texts_of, write, zstd
 
 from tokbench.corpus import bytes as corpus_bytes
 from tokbench.corpus import open_corpus

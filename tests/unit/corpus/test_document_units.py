@@ -6,11 +6,7 @@ import codecs
 import gzip
 
 import pytest
-from support.corpus_files import (
-    texts_of,
-    write,
-    write_jsonl,
-)
+from support.corpus_files import texts_of, write, write_jsonl
 
 from tokbench.core.documents import ByteDocuments
 from tokbench.corpus import Corpus, Document, open_corpus

@@ -9,11 +9,7 @@ from dataclasses import FrozenInstanceError
 from pathlib import Path
 
 import pytest
-from support.corpus_files import (
-    fails,
-    names,
-    write,
-)
+from support.corpus_files import fails, names, write
 
 from tokbench.corpus import Corpus, CorpusFile, LeftOut, open_corpus
 from tokbench.errors import CorpusError

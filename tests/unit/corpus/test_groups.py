@@ -6,12 +6,7 @@ import gzip
 from pathlib import Path
 
 import pytest
-from support.corpus_files import (
-    fails,
-    groups,
-    write,
-    write_jsonl,
-)
+from support.corpus_files import fails, groups, write, write_jsonl
 
 from tokbench.corpus import open_corpus
 

@@ -9,13 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.corpus_files import (
-    fails,
-    groups,
-    texts_of,
-    write,
-    write_jsonl,
-)
+from support.corpus_files import fails, groups, texts_of, write, write_jsonl
 
 from tokbench.corpus import Problems, open_corpus
 from tokbench.errors import BackendUnavailableError
@@ -87,17 +81,8 @@ class TestJsonl:
 
     def test_byte_sources_join_records_and_give_the_same_documents(self):
         texts = [
-            "one",
-            " ",
-            "two\nlines",
-            "\n",
-            "end\r",
-            "\r",
-            "three",
-            "four\u2028",
-            "\0",
-            "é" * 2**20,
-            "five",
+            *["one", " ", "two\nlines", "\n", "end\r", "\r"],
+            *["three", "four\u2028", "\0", "é" * 2**20, "five"],
         ] * 3
         write_jsonl("a.jsonl", *({"text": text} for text in texts))
         corpus = open_corpus("a.jsonl")

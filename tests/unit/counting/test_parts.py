@@ -78,13 +78,7 @@ def check_parts(
     part_bytes=st.integers(1, 40),
 )
 def test_text_in_parts_equals_the_whole(
-    tmp_path: Path,
-    *,
-    texts: list[str],
-    unit: Any,
-    pattern: str,
-    special: tuple[str, ...],
-    part_bytes: int,
+    tmp_path: Path, *, texts: list[str], unit: Any, pattern: str, special: tuple[str, ...], part_bytes: int
 ) -> None:
     for number, text in enumerate(texts):
         (tmp_path / f"{number}.txt").write_bytes(text.encode())

@@ -12,21 +12,10 @@ from support.counted_words import counted, files_of
 from tokbench.corpus import open_corpus
 from tokbench.distributed.engines.in_process import InProcessEngine
 from tokbench.distributed.plan_folder import Share
-from tokbench.errors import (
-    ConfigError,
-    CorpusError,
-    DistributedError,
-    StoreError,
-    TokbenchError,
-)
+from tokbench.errors import ConfigError, CorpusError, DistributedError, StoreError, TokbenchError
 from tokbench.files.storage.folder_lock import locked
 from tokbench.files.storage.open import place_of
-from tokbench.workbench.count_words import (
-    count_words,
-    count_words_share,
-    merge_words,
-    training_words,
-)
+from tokbench.workbench.count_words import count_words, count_words_share, merge_words, training_words
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -193,11 +182,7 @@ def test_cause_of_an_empty_corpus_is_reported(tmp_path: Path) -> None:
     corpus = open_corpus(tmp_path / "rows.jsonl", errors="skip")
     with pytest.raises(CorpusError, match=r"no record of .*rows\.jsonl, bytes 0 to 20 has a text"):
         count_words(
-            corpus,
-            out=str(tmp_path / "words"),
-            options={},
-            engine=InProcessEngine(threads=1),
-            part_bytes=20,
+            corpus, out=str(tmp_path / "words"), options={}, engine=InProcessEngine(threads=1), part_bytes=20
         )
 
 

@@ -71,9 +71,7 @@ def test_abandoned_scan_is_repeated() -> None:
     assert scan.beginning == ("one", "two")
 
 
-def test_beginnings_and_lines_are_truncated(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_beginnings_and_lines_are_truncated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading_module, "BEGINNING_CHARACTERS", 5)
     monkeypatch.setattr(reading_module, "LINES_OF_GROUP", 3)
     monkeypatch.setattr(reading_module, "_LONGEST_LINE", 4)

@@ -186,9 +186,7 @@ def test_array_longer_than_its_header_says_is_refused() -> None:
     with zipfile.ZipFile(target, "w") as archive:
         for name in source.namelist():
             archive.writestr(
-                name,
-                source.read(name) + (b"\0" if name == "0/frequencies" else b""),
-                zipfile.ZIP_DEFLATED,
+                name, source.read(name) + (b"\0" if name == "0/frequencies" else b""), zipfile.ZIP_DEFLATED
             )
     with pytest.raises(ModelFormatError, match="numbers as 0/frequencies"):
         read(target.getvalue())

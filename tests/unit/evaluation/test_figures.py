@@ -24,31 +24,12 @@ if TYPE_CHECKING:
     from tokbench.evaluation.counting_pass import Evaluation
 
 BY_DOCUMENT = {
-    "bytes_per_token",
-    "chars_per_token",
-    "tokens_per_word",
-    "tokens_per_line",
-    "split_word_rate",
-    "character_coverage",
-    "vocab_coverage",
-    "unk_rate",
-    "byte_fallback_rate",
-    "byte_token_rate",
-    "roundtrip_rate",
-    "character_error_rate",
-    "id_stability",
-    "whitespace_fidelity",
-    "indentation_fidelity",
-    "incomplete_utf8_token_rate",
-    "split_char_rate",
-    "digit_boundary_f1",
-    "whole_number_rate",
-    "tokens_per_number",
-    "identifier_precision",
-    "identifier_recall",
-    "identifier_alignment",
-    "operator_isolation",
-    "indentation_tokens_per_line",
+    *("bytes_per_token", "chars_per_token", "tokens_per_word", "tokens_per_line", "split_word_rate"),
+    *("character_coverage", "vocab_coverage", "unk_rate", "byte_fallback_rate", "byte_token_rate"),
+    *("roundtrip_rate", "character_error_rate", "id_stability", "whitespace_fidelity"),
+    *("indentation_fidelity", "incomplete_utf8_token_rate", "split_char_rate", "digit_boundary_f1"),
+    *("whole_number_rate", "tokens_per_number", "identifier_precision", "identifier_recall"),
+    *("identifier_alignment", "operator_isolation", "indentation_tokens_per_line"),
 }
 OF_FREQUENCIES = {"shannon_efficiency", "renyi_efficiency"}
 TOKENS = METRICS["bytes_per_token"]

@@ -223,10 +223,7 @@ def test_held_out_code_is_marked_as_code(tmp_path: Path) -> None:
     assert {
         document.source.rpartition("/")[2].partition(":")[0]: document.is_code
         for document in holdout.held_out
-    } == {
-        "c.txt": True,
-        "a.txt": False,
-    }
+    } == {"c.txt": True, "a.txt": False}
 
 
 # --- translations -----------------------------------------------------------------------------

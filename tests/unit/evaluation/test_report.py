@@ -230,15 +230,8 @@ def test_json_extends_that_of_a_comparison(found: Report) -> None:
 def test_output_fits_the_terminal_width(found: Report, width: int) -> None:
     lines = shown(found, width=width).splitlines()
     assert max(map(cell_len, lines)) <= width
-    for title in (
-        "Compression",
-        "Vocabulary",
-        "Fidelity",
-        "Numbers",
-        "Code",
-        "Groups",
-        "Model cost",
-    ):
+    titles = ["Compression", "Vocabulary", "Fidelity", "Numbers", "Code", "Groups", "Model cost"]
+    for title in titles:
         assert any(line.startswith(title) for line in lines), title
 
 

@@ -161,16 +161,10 @@ def test_premiums_and_gini_can_have_thresholds() -> None:
     comparison = compared(Toy("a", "b", "\n"), documents=documents)
     assert passed(
         comparison, *(parse_threshold(text, bound="max") for text in ("premium=1.51", "gini=0.11"))
-    ) == [
-        True,
-        True,
-    ]
+    ) == [True, True]
     assert passed(
         comparison, *(parse_threshold(text, bound="max") for text in ("premium=1.49", "gini=0.09"))
-    ) == [
-        False,
-        False,
-    ]
+    ) == [False, False]
 
 
 def test_narrow_failure_is_shown_with_enough_digits() -> None:
@@ -186,10 +180,7 @@ def saved_thresholds(document: Any, *names: str, **policy: Sequence[str]) -> lis
     return list(read_saved(document).thresholds(names, parse_policy(**policy)))
 
 
-PARALLEL = [
-    *parallel_documents(en=["ab"] * 5, de=["bba"] * 5),
-    *documents_of("ab ab", "ba", group="x"),
-]
+PARALLEL = [*parallel_documents(en=["ab"] * 5, de=["bba"] * 5), *documents_of("ab ab", "ba", group="x")]
 
 
 def test_unchanged_tokenizer_passes_without_tolerance() -> None:

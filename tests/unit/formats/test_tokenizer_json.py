@@ -15,11 +15,7 @@ from tokbench.errors import ConversionError
 from tokbench.formats.tiktoken import to_encoding
 from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 from tokbench.formats.tokenizer_config.files import dump_tokenizer_config, with_special_tokens
-from tokbench.formats.tokenizer_json import (
-    dump_byte_level_bpe,
-    from_byte_level,
-    to_byte_level,
-)
+from tokbench.formats.tokenizer_json import dump_byte_level_bpe, from_byte_level, to_byte_level
 from tokbench.store.saveable import self_test_texts
 
 if TYPE_CHECKING:
@@ -40,15 +36,8 @@ FIRST_SPECIAL = 256 + MERGES
 SPECIALS = ("<|end|>", " <s>", "｜▁｜", "[MASK]")
 TEXTS = (
     *self_test_texts(seed=3),
-    "",
-    TRAINING_TEXT,
-    "a\n  ",
-    "a  b\u3000\u3000c",
-    "1234567 ¾x",
-    "'THE the'sThe",
-    "aaaaaaa",
-    "\x00\x7f\ufeff",
-    "<|end|",
+    *("", TRAINING_TEXT, "a\n  ", "a  b\u3000\u3000c", "1234567 ¾x"),
+    *("'THE the'sThe", "aaaaaaa", "\x00\x7f\ufeff", "<|end|"),
 )
 
 
@@ -141,12 +130,7 @@ def test_special_tokens_keep_their_ids() -> None:
     assert tokenizer.get_vocab_size() == FIRST_SPECIAL + 4
     for text, id in specials().items():
         assert tokenizer.token_to_id(text) == id
-        assert ids_of(tokenizer, f"a {text}  b{text}") == [
-            *encode(GPT2, "a "),
-            id,
-            *encode(GPT2, "  b"),
-            id,
-        ]
+        assert ids_of(tokenizer, f"a {text}  b{text}") == [*encode(GPT2, "a "), id, *encode(GPT2, "  b"), id]
         assert tokenizer.decode([97, id], skip_special_tokens=False) == f"a{text}"
         assert tokenizer.decode([97, id]) == "a"
     tokenizer.encode_special_tokens = True

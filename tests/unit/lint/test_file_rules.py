@@ -25,12 +25,8 @@ DOCUMENT = byte_level(("a", "b"), ("ab", "c"))
 VOCAB = DOCUMENT["model"]["vocab"]
 MERGES = "#version: 0.2\na b\nab c\n"
 RULES = (
-    "class-disagrees",
-    "vocabulary-files-disagree",
-    "pattern-as-string",
-    "almost-known-pattern",
-    "clean-up-spaces",
-    "program-beside",
+    *("class-disagrees", "vocabulary-files-disagree", "pattern-as-string", "almost-known-pattern"),
+    *("clean-up-spaces", "program-beside"),
 )
 REAL = SHARED / "vocab"
 
@@ -86,10 +82,7 @@ def test_class_with_another_pattern_or_normalizer_is_found_with_a_text(
 
 @pytest.mark.parametrize(
     ("name", "document"),
-    [
-        ("BertTokenizer", huggingface.wordpiece),
-        ("RobertaTokenizer", huggingface.byte_level),
-    ],
+    [("BertTokenizer", huggingface.wordpiece), ("RobertaTokenizer", huggingface.byte_level)],
 )
 def test_class_of_the_same_pipeline_has_no_findings(tmp_path: Path, name: str, document: Any) -> None:
     beside = {"tokenizer_config.json": {"tokenizer_class": name}}

@@ -208,10 +208,7 @@ def quadratic(tokenizer: Tokenizer, character: str) -> tuple[int, float, float]:
 
 
 def test_valid_folder_has_no_errors_or_warnings(tmp_path: Path) -> None:
-    beside = {
-        "generation_config.json": {"eos_token_id": 257},
-        "config.json": {"vocab_size": 260},
-    }
+    beside = {"generation_config.json": {"eos_token_id": 257}, "config.json": {"vocab_size": 260}}
     plant = chat(CHATML, beside=beside, tokenizer_class="PreTrainedTokenizerFast")
     result = lint_target(target_of(plant.document, tmp_path, **plant.options), tuple(all_rules().values()))
     grave = [finding for finding in result.findings if finding.severity is not Severity.NOTE]

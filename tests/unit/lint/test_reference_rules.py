@@ -95,10 +95,7 @@ def outcomes(target: LintTarget) -> dict[str, tuple[str, ...]]:
         ({"normalizer": {"type": "NFC"}}, "the normalizer"),
         ({"normalizer": {"type": "Lowercase"}}, "the normalizer.type"),
         ({"post_processor": TEMPLATE}, "the template"),
-        (
-            {"added_tokens": [huggingface.added("<s>", 259, lstrip=True)]},
-            'the special token "<s>".lstrip',
-        ),
+        ({"added_tokens": [huggingface.added("<s>", 259, lstrip=True)]}, 'the special token "<s>".lstrip'),
     ],
     ids=["pattern", "nfc", "lowercase", "template", "flag"],
 )

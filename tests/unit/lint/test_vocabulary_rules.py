@@ -56,11 +56,7 @@ JUNK = {
     " Leave a comment below or subscribe to our newsletter": "boilerplate",
 }
 CLEAN = (
-    "understanding",
-    "        ",
-    "-" * 8,
-    "internationalization",
-    "0000000000000000",
+    *("understanding", "        ", "-" * 8, "internationalization", "0000000000000000"),
     "isEqualToIgnoringCase",
 )
 

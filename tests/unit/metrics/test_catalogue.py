@@ -114,10 +114,7 @@ def test_metric_without_kept_frequencies_is_none() -> None:
     tally = Tally(sums, None, (1, 1), np.zeros((17, 2), np.int64))
     none = {name for name, metric in METRICS.items() if metric.value(tally, vocabulary_from([b"a"])) is None}
     assert none == {
-        "vocab_utilization",
-        "reachable_utilization",
-        "shannon_efficiency",
-        "renyi_efficiency",
+        *("vocab_utilization", "reachable_utilization", "shannon_efficiency", "renyi_efficiency"),
         "average_rank",
     }
 

@@ -48,8 +48,7 @@ def test_empty_document_has_no_counts(measurer: Measurer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "lines"),
-    [("a", 1), ("a\n", 1), ("a\nb", 2), ("\n\n", 2), ("a\r\nb\r\n", 2), ("a\rb\u2028c", 1)],
+    ("text", "lines"), [("a", 1), ("a\n", 1), ("a\nb", 2), ("\n\n", 2), ("a\r\nb\r\n", 2), ("a\rb\u2028c", 1)]
 )
 def test_lines_end_with_a_line_feed(measurer: Measurer, text: str, lines: int) -> None:
     assert counted(measurer, tokens_of(text), "lines") == (lines,)

@@ -36,12 +36,7 @@ def asked(code: str, *, choice: str | None, folder: Path | None = None) -> subpr
     if choice is not None:
         environment["TOKBENCH_KERNEL"] = choice
     return subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
+        [sys.executable, "-c", code], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
 
 

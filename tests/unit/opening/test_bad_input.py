@@ -160,10 +160,7 @@ def test_vocabulary_without_a_byte_leaves_such_texts_to_the_library(tmp_path: Pa
         (rank_file(BYTES) + b"YWI= 255\n", r"line 257: expected each rank once"),
         (rank_file(BYTES) + b"YQ== 256\n", r"line 257: expected each token once"),
         (rank_file(BYTES[:-1]), "a token for each of the 256 bytes, found none for byte 0xFF"),
-        (
-            rank_file(BYTES) + b"YWI= 4000000000\n",
-            "ids below 262144 for 257 tokens, found the id 4000000000",
-        ),
+        (rank_file(BYTES) + b"YWI= 4000000000\n", "ids below 262144 for 257 tokens, found the id 4000000000"),
         (b"\x00\x01\x02", "line 1: expected a token in base64"),
         (b"QUJD\n", "line 1: expected a token in base64"),
     ],

@@ -137,8 +137,7 @@ def test_gguf_splits_as_its_named_pre_tokenizer(
 ) -> None:
     """Every pair of adjacent bytes of the text is a token here, so pairs merge everywhere but across pre-tokens."""
     pairs = sorted(
-        {bytes(pair) for pair in pairwise(text.encode())},
-        key=lambda pair: text.encode().index(pair),
+        {bytes(pair) for pair in pairwise(text.encode())}, key=lambda pair: text.encode().index(pair)
     )
     made = gguf_bpe(
         pre=name.encode(),

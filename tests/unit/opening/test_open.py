@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from tokbench.core.manifest import Manifest
 
 
-def test_load_builds_the_encoder_at_once_and_a_command_at_the_first_text(
-    tmp_path: Path,
-) -> None:
+def test_load_builds_the_encoder_at_once_and_a_command_at_the_first_text(tmp_path: Path) -> None:
     library = tokenizers.Tokenizer(tokenizers.models.BPE({"l": 0, "o": 1, "lo": 2}, [("l", "o")]))
     library.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
     library.save(str(tmp_path / "tokenizer.json"))

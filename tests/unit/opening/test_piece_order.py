@@ -34,15 +34,7 @@ def test_ids_follow_fairseqs_rule(tmp_path: Path) -> None:
     assert tokenizer.with_template("hi", "h") == [0, 4, 5, 2, 2, 4, 6, 2]
     assert tokenizer.encode("hi<mask>", special=SpecialPolicy.ENCODE) == [4, 5, 7]
     assert tokenizer.info.vocab_size == 8
-    assert tokenizer.role_ids == {
-        "bos": 0,
-        "eos": 2,
-        "pad": 1,
-        "unk": 3,
-        "mask": 7,
-        "cls": 0,
-        "sep": 2,
-    }
+    assert tokenizer.role_ids == {"bos": 0, "eos": 2, "pad": 1, "unk": 3, "mask": 7, "cls": 0, "sep": 2}
     assert tokenizer.info.kernel == "native"
 
 

@@ -113,9 +113,7 @@ def test_last_of_repeated_lines_counts(tmp_path: Path) -> None:
     )
 
 
-def test_lines_are_stripped_and_empty_lines_never_occur_in_a_text(
-    tmp_path: Path,
-) -> None:
+def test_lines_are_stripped_and_empty_lines_never_occur_in_a_text(tmp_path: Path) -> None:
     path = tmp_path / "vocab.txt"
     path.write_bytes("[UNK]\n[CLS]\n[SEP]\n\nthe\n##s \n \u3000\r\ncat\r\ncats\u2028\n\n".encode())
     tokenizer, library = tokbench.load(path), BertWordPieceTokenizer(str(path))

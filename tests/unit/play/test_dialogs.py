@@ -127,10 +127,7 @@ def test_text_is_saved_as_a_case_for_check(
     session(drive, lower, text="low\n日本 \x1b")
     lines = (tmp_path / "cases.jsonl").read_text().splitlines()
     assert [json.loads(line) for line in lines] == [{"text": "low\n日本 \x1b"}, {"text": "low\n日本 \x1b!"}]
-    assert list(open_corpus(tmp_path / "cases.jsonl")) == [
-        "low\n日本 \x1b",
-        "low\n日本 \x1b!",
-    ]
+    assert list(open_corpus(tmp_path / "cases.jsonl")) == ["low\n日本 \x1b", "low\n日本 \x1b!"]
 
 
 def test_conversation_is_shown_with_its_loss_mask(chatty: OpenTokenizer) -> None:

@@ -25,17 +25,8 @@ if TYPE_CHECKING:
 FORMATS = {format.name: format for format in all_formats()}
 contents = hostile_texts | st.sampled_from(["Hi", " a ", "\n\n", "", "  ", "x\n", "\x1cé\u2003", "你好"])
 SHAPES = (
-    "chatml",
-    "qwen3",
-    "qwen2.5",
-    "llama3.1",
-    "llama2",
-    "mistral-v7",
-    "mistral-v3",
-    "mistral-v1",
-    "gemma",
-    "nanochat",
-    "harmony",
+    *("chatml", "qwen3", "qwen2.5", "llama3.1", "llama2", "mistral-v7", "mistral-v3", "mistral-v1"),
+    *("gemma", "nanochat", "harmony"),
 )
 """One format of each group of formats that differ only in their texts."""
 TAGS = ["<think>", "</think>", "<tool_response>", "[INST]"]

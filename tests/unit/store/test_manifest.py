@@ -52,19 +52,8 @@ def test_layout_is_fixed_and_readable() -> None:
     ]
     assert '      "ids": [104,195,169,10]' in lines
     assert list(json.loads(dump_manifest(MANIFEST))) == [
-        "schema",
-        "format_version",
-        "name",
-        "backend",
-        "kernel",
-        "vocab_size",
-        "special_tokens",
-        "roles",
-        "config",
-        "training",
-        "versions",
-        "files",
-        "self_test",
+        *["schema", "format_version", "name", "backend", "kernel", "vocab_size", "special_tokens", "roles"],
+        *["config", "training", "versions", "files", "self_test"],
     ]
 
 
@@ -219,20 +208,8 @@ def test_long_value_is_truncated_in_the_message() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "",
-        ".",
-        "..",
-        ".hidden",
-        "a/b",
-        "a\\b",
-        "/a",
-        "a\0b",
-        "a b",
-        "ä",
-        "-a",
-        "a" * 200,
-        "tokbench.json",
-        "a\n",
+        *["", ".", "..", ".hidden", "a/b", "a\\b", "/a"],
+        *["a\0b", "a b", "ä", "-a", "a" * 200, "tokbench.json", "a\n"],
     ],
 )
 def test_unsafe_file_names_are_recognized(name: str) -> None:

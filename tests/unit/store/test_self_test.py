@@ -11,10 +11,7 @@ from support.byte_tokenizer import MANIFEST, ByteTokenizer
 
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import SelfTestError, TextError
-from tokbench.store import (
-    SelfTestSample,
-    read_manifest,
-)
+from tokbench.store import SelfTestSample, read_manifest
 from tokbench.store.saveable import self_test, self_test_texts
 
 if TYPE_CHECKING:

@@ -115,10 +115,7 @@ def test_a_format_without_tools_refuses_them(name):
     answer = {"role": "assistant", "content": "So:", "tool_calls": [call]}
     for conversation, problem in [
         (Conversation((question,), ({"type": "function"},)), "tools: this format does not support tools"),
-        (
-            Conversation((question, answer)),
-            "messages[1].tool_calls: this format does not support tool calls",
-        ),
+        (Conversation((question, answer)), "messages[1].tool_calls: this format does not support tool calls"),
     ]:
         (rendered,) = named(name).render([conversation])
         assert isinstance(rendered, TemplateError)
@@ -140,9 +137,6 @@ def test_circular_arguments_are_refused(name):
     value: dict[str, object] = {}
     value["again"] = value
     call = {"id": "abcdefghi", "type": "function", "function": {"name": "f", "arguments": value}}
-    messages = (
-        {"role": "user", "content": "Hi"},
-        {"role": "assistant", "content": "", "tool_calls": [call]},
-    )
+    messages = ({"role": "user", "content": "Hi"}, {"role": "assistant", "content": "", "tool_calls": [call]})
     (rendered,) = named(name).render([Conversation(messages)])
     assert isinstance(rendered, TemplateError) or "again" not in rendered.text

@@ -50,12 +50,7 @@ def test_conversation_renders_in_each_version(format, text):
 
 def test_turns_belong_to_their_messages():
     first = write("mistral-v1", TALK)
-    assert turns(first) == [
-        (0, " Be brief.\n\n"),
-        (1, "Hi [/INST]"),
-        (2, " Hello </s>"),
-        (3, " Bye [/INST]"),
-    ]
+    assert turns(first) == [(0, " Be brief.\n\n"), (1, "Hi [/INST]"), (2, " Hello </s>"), (3, " Bye [/INST]")]
     third = write("mistral-v3-tekken", TALK)
     assert turns(third) == [(1, "Hi[/INST]"), (2, "Hello</s>"), (0, "Be brief.\n\n"), (3, "Bye[/INST]")]
     assert contents(third) == [
@@ -146,11 +141,7 @@ def test_answer_without_a_question_gets_an_empty_one():
         ("mistral-v3", [*SUM[:2], result("2", "short")], "nine letters"),
         ("mistral-v3", [*SUM[:2], result("2", "longer1234")], "nine letters"),
         ("mistral-v3", [*SUM[:2], {"role": "tool", "content": "2"}], "tool_call_id: expected nine letters"),
-        (
-            "mistral-v3",
-            [*SUM[:2], *said(("assistant", "Two."))],
-            "tool calls and tool results differ",
-        ),
+        ("mistral-v3", [*SUM[:2], *said(("assistant", "Two."))], "tool calls and tool results differ"),
         (
             "mistral-v3",
             [*SUM, result("2"), *said(("assistant", "Two."))],

@@ -127,11 +127,7 @@ REFUSED = [
         {},
         "'<x>' is found in every text and has the flag lstrip",
     ),
-    (
-        [added("  ", 0, special=False), added("    ", 0, special=False)],
-        {},
-        "'  ' and '    ' can overlap",
-    ),
+    ([added("  ", 0, special=False), added("    ", 0, special=False)], {}, "'  ' and '    ' can overlap"),
     ([], {"normalizer": {"type": "Lowercase"}}, r"it normalizes the text \(Lowercase\)"),
     (
         [],

@@ -99,10 +99,7 @@ def made(decoder: Any, *, normalizer: Any) -> bytes:
 
 @cache
 def opened(data: bytes) -> tuple[HuggingFaceTokenizer, tokenizers.Tokenizer]:
-    return (
-        HuggingFaceTokenizer(data, name="mine", backend="bpe"),
-        tokenizers.Tokenizer.from_buffer(data),
-    )
+    return (HuggingFaceTokenizer(data, name="mine", backend="bpe"), tokenizers.Tokenizer.from_buffer(data))
 
 
 @pytest.mark.parametrize("decoder", DECODERS)

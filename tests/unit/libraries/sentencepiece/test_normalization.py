@@ -93,8 +93,7 @@ def test_any_bytes_are_normalized_as_by_the_library(
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize(
-    "text",
-    ["", " ", "\t \u3000", " a  b ", "a \u200b b", "\u200b", "¨", "a¨ ¨", "x ▁ ", " x", "y  y "],
+    "text", ["", " ", "\t \u3000", " a  b ", "a \u200b b", "\u200b", "¨", "a¨ ¨", "x ▁ ", " x", "y  y "]
 )
 def test_spaces_are_normalized_as_by_the_library(kernel: str, text: str) -> None:
     for rule, suffix, symbols, *flags in product(

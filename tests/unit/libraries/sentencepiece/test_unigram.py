@@ -64,21 +64,8 @@ CUTS = {
     "no prefix": "nowhere",
 }
 FRAGMENTS = [
-    "the",
-    "  ",
-    "▁",
-    "▁▁",
-    "\n",
-    "\t",
-    "\u3000",
-    "\u00a0",
-    "\u200b",
-    "<sep>",
-    "ab",
-    "日本",
-    "ﷺ",
-    "é",
-    "e\u0301",
+    *["the", "  ", "▁", "▁▁", "\n", "\t", "\u3000", "\u00a0", "\u200b"],
+    *["<sep>", "ab", "日本", "ﷺ", "é", "e\u0301"],
 ]
 any_text = st.one_of(texts, st.lists(st.sampled_from(FRAGMENTS) | texts, max_size=8).map("".join))
 
