@@ -53,16 +53,16 @@ def page(browser: Browser, folder: Path) -> Browser:
 
 def column(page: Browser, number: int) -> list[str]:
     """Return a column of the summary from top to bottom."""
-    found: list[str] = page.ask(
+    cells: list[str] = page.ask(
         f"[...document.querySelectorAll('#summary tbody tr')].map(row => row.cells[{number}].textContent)"
     )
-    return found
+    return cells
 
 
 def focused(page: Browser) -> str:
     """Return the text of the focused element."""
-    found: str = page.ask("document.activeElement.textContent")
-    return found
+    text: str = page.ask("document.activeElement.textContent")
+    return text
 
 
 @pytest.mark.parametrize("name", ["report.html", "hostile.html"])
@@ -98,10 +98,10 @@ def test_page_fits_every_window_width(browser: Browser, folder: Path, name: str,
 
 def test_charts_fit_the_window(page: Browser) -> None:
     def widths(kind: str) -> list[float]:
-        found: list[float] = page.ask(
+        measured: list[float] = page.ask(
             f"[...document.querySelectorAll('.{kind} svg')].map(one => one.getBoundingClientRect().width)"
         )
-        return found
+        return measured
 
     assert all(width > 500 for width in widths("wide"))
     assert not any(widths("narrow"))
@@ -222,10 +222,10 @@ def test_boundaries_missing_in_other_tokenizers_are_marked(
         page.ask(f"{LINE}.selectedIndex = {number}; {LINE}.dispatchEvent(new Event('change'))")
         ours, words, _ = map(boundaries, sample.segmentations)
         alone = (ours ^ words) - {0, len(sample.text.encode())}
-        found = page.ask(
+        marks = page.ask(
             "[...document.querySelectorAll('.row')].map(row => row.querySelectorAll('.differs').length)"
         )
-        assert found == [len(alone & ours), len(alone & words), 0]
+        assert marks == [len(alone & ours), len(alone & words), 0]
 
 
 def test_only_shown_tokenizers_are_compared(page: Browser) -> None:

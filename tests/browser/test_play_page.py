@@ -63,8 +63,8 @@ def shown(browser: Browser, path: Path) -> Browser:
 
 
 def ids(page: Browser, number: int) -> list[int]:
-    found: list[int] = page.ask(f"results[{number}].ids")
-    return found
+    listed: list[int] = page.ask(f"results[{number}].ids")
+    return listed
 
 
 def enter(page: Browser, control: str, value: Any) -> None:
@@ -91,10 +91,10 @@ def test_encoders_give_the_tokenizers_ids_in_a_browser(page: Browser, opened: li
     texts = list(generated_texts(["<|end|>"], seed=7))
     for number, each in enumerate(opened):
         for policy in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
-            found = page.ask(
+            ids_given = page.ask(
                 f"{json.dumps(texts)}.map((text) => lists[{number}].tokenizer.encode(text, '{policy.value}').ids)"
             )
-            assert found == [each.tokenizer.encode(text, special=policy) for text in texts]
+            assert ids_given == [each.tokenizer.encode(text, special=policy) for text in texts]
 
 
 def test_typed_text_is_encoded_and_special_tokens_if_requested(page: Browser, opened: list[Opened]) -> None:

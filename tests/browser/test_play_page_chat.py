@@ -46,8 +46,8 @@ def path(tmp_path_factory: pytest.TempPathFactory, talk: Opened) -> Path:
     pairs = []
     for opened, name in ((talk, "talk"), (ranks(tmp_path_factory.mktemp("ranks")), "ranks")):
         data = tokenizer_data(opened, name=name)
-        found = [entry[0] for entry in data.fields["special"]]
-        chat = chat_data(opened.tokenizer, found, date=datetime(2026, 2, 3, tzinfo=UTC))
+        special = [entry[0] for entry in data.fields["special"]]
+        chat = chat_data(opened.tokenizer, special, date=datetime(2026, 2, 3, tzinfo=UTC))
         pairs.append((replace(data, chat=chat), Check(texts=1, num_bytes=1, characters=1)))
     path = tmp_path_factory.mktemp("pages") / "talk.html"
     path.write_bytes(play_page(pairs, text="cat"))
@@ -83,10 +83,10 @@ def wanted(talk: Opened) -> EncodedChat:
 
 
 def marked(page: Browser, name: str) -> list[int]:
-    found: list[int] = page.ask(
+    places: list[int] = page.ask(
         f"[...document.querySelectorAll('.tokens .{name}[role=option]')].map((e) => Number(e.dataset.at))"
     )
-    return found
+    return places
 
 
 def test_tokens_and_marks_equal_those_of_the_chat_command(page: Browser, talk: Opened) -> None:

@@ -70,8 +70,8 @@ def page(
 def test_ids_equal_the_tokenizers(page: Browser, tokenizer: tuple[Opened, str]) -> None:
     mine = tokenizer[0].tokenizer
     texts = list(generated_texts(sorted(mine.info.special_tokens), seed=7))[:1000]
-    found = page.ask(f"{json.dumps(texts)}.map((text) => lists[0].tokenizer.encode(text, 'encode').ids)")
-    assert found == [mine.encode(text, special=SpecialPolicy.ENCODE) for text in texts]
+    given = page.ask(f"{json.dumps(texts)}.map((text) => lists[0].tokenizer.encode(text, 'encode').ids)")
+    assert given == [mine.encode(text, special=SpecialPolicy.ENCODE) for text in texts]
     assert page.complaints == []
 
 

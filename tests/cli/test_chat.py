@@ -117,17 +117,17 @@ def test_parts_left_out_by_a_template_are_reported(chat: Callable[..., Any]) -> 
     done = chat("talk.json", "--template", "mine.jinja", "--completion")
     assert "! the template leaves out the content of message 0 (user)\n" in done.stdout
     assert "! the template has no generation prompt: --completion changes nothing\n" in done.stdout
-    found = json.loads(chat("talk.json", "--template", "mine.jinja", "--json").stdout)
-    assert (found["left_out"], found["has_prompt"]) == (["messages[0].content"], None)
+    document = json.loads(chat("talk.json", "--template", "mine.jinja", "--json").stdout)
+    assert (document["left_out"], document["has_prompt"]) == (["messages[0].content"], None)
 
 
 def test_jsonl_has_one_conversation_per_line(chat: Callable[..., Any]) -> None:
     Path("many.jsonl").write_text(
         "\n".join(json.dumps(conversation) for conversation in (TALK, {"messages": EVIL})), encoding="utf-8"
     )
-    found = [json.loads(line) for line in chat("many.jsonl", "--json").stdout.splitlines()]
-    assert [result["source"] for result in found] == ["many.jsonl, line 1", "many.jsonl, line 2"]
-    assert [len(result["findings"]) for result in found] == [0, 2]
+    results = [json.loads(line) for line in chat("many.jsonl", "--json").stdout.splitlines()]
+    assert [result["source"] for result in results] == ["many.jsonl, line 1", "many.jsonl, line 2"]
+    assert [len(result["findings"]) for result in results] == [0, 2]
 
 
 class Pipe:
@@ -182,9 +182,9 @@ def test_parquet_rows_are_conversations(chat: Callable[..., Any]) -> None:
     pyarrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
     parquet.write_table(pyarrow.Table.from_pylist([{"messages": TALK}, {"messages": EVIL}]), "rows")
-    found = [json.loads(line) for line in chat("rows", "--json").good().stdout.splitlines()]
-    assert [result["source"] for result in found] == ["rows, row 1", "rows, row 2"]
-    assert found[0]["ids"] == chat("talk.json", "--json").json["ids"]
+    results = [json.loads(line) for line in chat("rows", "--json").good().stdout.splitlines()]
+    assert [result["source"] for result in results] == ["rows, row 1", "rows, row 2"]
+    assert results[0]["ids"] == chat("talk.json", "--json").json["ids"]
     parquet.write_table(pyarrow.Table.from_pylist([{"messages": TALK}]).slice(1), "none")
     assert "none: expected a conversation, found a file without rows" in chat("none").stderr
     assert "read from plain files" in chat("-", stdin=Path("rows").read_bytes()).stderr

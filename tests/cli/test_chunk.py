@@ -20,12 +20,12 @@ def test_chunks_of_files_and_stdin(run: Callable[..., Done], trained: Path, tmp_
     (tmp_path / "a.txt").write_text(TEXT, encoding="utf-8")
     (tmp_path / "b.jsonl").write_text('{"text": "first"}\n{"text": ""}\n{"text": "third one"}\n')
     options = ("chunk", "-t", trained, "--max-tokens", "20", "--overlap", "5", "--respect", "sentences")
-    found = run(*options, "a.txt", "b.jsonl").good().documents
-    own = [chunk for chunk in found if chunk["source"] == "a.txt"]
+    chunks = run(*options, "a.txt", "b.jsonl").good().documents
+    own = [chunk for chunk in chunks if chunk["source"] == "a.txt"]
     assert b"".join(chunk["text"].encode()[chunk["overlap"] :] for chunk in own).decode() == TEXT
-    assert all(chunk["num_tokens"] <= 20 for chunk in found)
+    assert all(chunk["num_tokens"] <= 20 for chunk in chunks)
     assert [chunk["chunk"] for chunk in own] == list(range(len(own)))
-    assert [(chunk["source"], chunk["document"]) for chunk in found[len(own) :]] == [
+    assert [(chunk["source"], chunk["document"]) for chunk in chunks[len(own) :]] == [
         ("b.jsonl:1", 1),
         ("b.jsonl:3", 2),
     ]

@@ -34,14 +34,14 @@ class Colour(Enum):
 
 def called(cls: Callable[..., Any] | None, group: Callable[..., Any] | None, arguments: list[str]) -> Any:
     """Return the arguments that a command is called with, or the message that refuses them."""
-    made = typer.Typer(cls=group, rich_markup_mode=None) if group else typer.Typer(rich_markup_mode=None)
+    app = typer.Typer(cls=group, rich_markup_mode=None) if group else typer.Typer(rich_markup_mode=None)
     given: list[Any] = []
 
-    @made.callback()
+    @app.callback()
     def root(*, loud: bool = False) -> None:
         given.append(loud)
 
-    @made.command(**({"cls": cls} if cls else {}))
+    @app.command(**({"cls": cls} if cls else {}))
     def command(
         text: str,
         more: Annotated[list[str] | None, typer.Argument()] = None,
@@ -57,7 +57,7 @@ def called(cls: Callable[..., Any] | None, group: Callable[..., Any] | None, arg
     ) -> None:
         given.append([text, more, name, names, size, some, share, colour, path, flag])
 
-    result = CliRunner().invoke(made, arguments)
+    result = CliRunner().invoke(app, arguments)
     return given, result.exit_code, result.output
 
 

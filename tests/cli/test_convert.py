@@ -230,10 +230,10 @@ def test_check_of_different_tokenizers_shows_the_smallest_text(
     assert (done.code, done.stderr) == (3, "")
     assert any(line.startswith("differ") and "the ids differ" in line for line in done.lines)
     done = run("convert", "--check", trained, ranks, "--pattern", "gpt4", *special, "--json")
-    found = done.json["proof"]["disagreement"]
-    assert len(found["text"]) <= 4
+    disagreement = done.json["proof"]["disagreement"]
+    assert len(disagreement["text"]) <= 4
     for side in ("expected_bytes", "found_bytes"):  # each side in the pieces of its own vocabulary
-        assert b"".join(map(bytes.fromhex, found[side])) == found["text"].encode()
+        assert b"".join(map(bytes.fromhex, disagreement[side])) == disagreement["text"].encode()
 
 
 def test_long_results_are_abbreviated_around_the_difference() -> None:

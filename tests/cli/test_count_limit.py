@@ -72,17 +72,17 @@ def test_reading_stops_once_the_limit_is_exceeded(block: str) -> None:
 
 
 def test_encoded_characters_are_linear_in_the_text() -> None:
-    made, encoded = tokbench.train([], backend="byte"), 0
-    encode = made.encode
+    tokenizer, encoded = tokbench.train([], backend="byte"), 0
+    encode = tokenizer.encode
 
     def counted(text: str, **options: Any) -> list[int]:
         nonlocal encoded
         encoded += len(text)
         return encode(text, **options)[: len(text) // 100]  # few tokens, so that the limit is far away
 
-    made.encode = counted
+    tokenizer.encode = counted
     blocks = ["x" * 1000] * 400
-    hold_to_limit([made], [TextBlocks("long", iter(blocks), is_joined=True)], limit=10_000)
+    hold_to_limit([tokenizer], [TextBlocks("long", iter(blocks), is_joined=True)], limit=10_000)
     assert encoded < 4 * 400_000
 
 

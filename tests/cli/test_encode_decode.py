@@ -159,8 +159,8 @@ def test_special_policy_is_applied(run, trained, special_ids):
     assert not wanted & set(ids["text"])
     assert [id for id in ids["encode"] if id in wanted] == [*map(str, special_ids.values())]
     assert run("encode", "-t", trained, text).good().stdout.split() == ids["text"]
-    for found in ids.values():
-        assert run("decode", "-t", trained, *found).good().stdout == text
+    for given in ids.values():
+        assert run("decode", "-t", trained, *given).good().stdout == text
     refused = run("encode", "-t", trained, "--special-policy", "raise", text)
     refused.refused(1, "'<|endoftext|>' at bytes 1-14", "--special-policy text", "--special-policy encode")
     assert run("encode", "-t", trained, "--special-policy", "raise", "plain").good().out

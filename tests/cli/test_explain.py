@@ -96,12 +96,12 @@ def test_unknown_word_is_not_called_one_token(run, tmp_path):
 def test_named_merges_make_the_word_one_token(run, trained):
     document = run("explain", "--word", "qzxqzx", "-t", trained, "--json").good().json
     [word] = document["words"]
-    made = {bytes.fromhex(token["bytes"]) for token in word["tokens"]}
+    tokens = {bytes.fromhex(token["bytes"]) for token in word["tokens"]}
     for left, right in word["merges"]:
-        assert bytes.fromhex(left["bytes"]) in made
-        assert bytes.fromhex(right["bytes"]) in made
-        made.add(bytes.fromhex(left["bytes"]) + bytes.fromhex(right["bytes"]))
-    assert b"qzxqzx" in made
+        assert bytes.fromhex(left["bytes"]) in tokens
+        assert bytes.fromhex(right["bytes"]) in tokens
+        tokens.add(bytes.fromhex(left["bytes"]) + bytes.fromhex(right["bytes"]))
+    assert b"qzxqzx" in tokens
 
 
 @pytest.mark.parametrize("backend", ["byte", "char", "word"])

@@ -49,9 +49,9 @@ def test_tokens_are_learned_after_the_old_ones(
     assert [piece["bytes"] for piece in done.json["last_learned"]] == ["746865", "20746865"]
     assert done.json["new_tokens"] < done.json["old_tokens"]
     assert done.json["proofs"]["segmentations"]["texts"] == 1
-    found = written(tmp_path / "new", "id_map.json")
-    assert found["old_to_new"] == list(range(259))
-    assert found["new_to_old"][256:] == [256, 257, 258, -1, -1]
+    id_map = written(tmp_path / "new", "id_map.json")
+    assert id_map["old_to_new"] == list(range(259))
+    assert id_map["new_to_old"][256:] == [256, 257, 258, -1, -1]
     rows = written(tmp_path / "new", "init.json")
     assert rows["ids"][258:] == [[258], [256, 101], [257, 101]]
     assert written(tmp_path / "new", "config_patch.json") == {"vocab_size": 320, "eos_token_id": 258}

@@ -46,13 +46,13 @@ def swapped_by_definition(budget: int) -> list[bytes]:
     old = reference.train(counted_by_definition([OLD_TEXT]), num_merges=270 - 256 - 1)
     pretokens = counted_by_definition([NEW_TEXT])
     merges = [*old, *reference.continue_training(pretokens, old, num_merges=budget)]
-    ids = {(left, right): made for made, (left, right, _) in enumerate(merges, 256)}
+    ids = {(left, right): id for id, (left, right, _) in enumerate(merges, 256)}
     frequencies: Counter[int] = Counter()
     for word, count in pretokens.items():
         frequencies.update(reference.encode(word, ids) * count)
-    left = surgery.prune([(*pair, made) for pair, made in ids.items()], frequencies, most=len(old))
+    left = surgery.prune([(*pair, id) for pair, id in ids.items()], frequencies, most=len(old))
     tokens = reference.vocabulary(merges)
-    return [tokens[made] for _, _, made in left.merges]
+    return [tokens[id] for _, _, id in left.merges]
 
 
 @pytest.mark.parametrize(

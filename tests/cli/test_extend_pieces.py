@@ -92,9 +92,9 @@ def test_character_is_learned_from_its_byte_tokens(
     run("extend", "it.model", text, "--tokens", "9", "--out", "new").good()
     new = tokbench.load(tmp_path / "new" / "it.model")
     [id] = [id for id in range(600, 609) if new.token_bytes(id).decode() == "日"]
-    found = read(tmp_path / "new", "init.json")["ids"][id]
-    assert b"".join(map(new.token_bytes, found)).decode() == "日"
-    assert len(found) == 3
+    sources = read(tmp_path / "new", "init.json")["ids"][id]
+    assert b"".join(map(new.token_bytes, sources)).decode() == "日"
+    assert len(sources) == 3
 
 
 @pytest.mark.slow
@@ -111,8 +111,8 @@ def test_character_bpe_tokenizer_json_learns_the_same(
         other.token_bytes(id) for id in range(259, 615)
     ]
     old = read(tmp_path / "document", "tokenizer.json")["model"]
-    made = read(tmp_path / "new", "tokenizer.json")["model"]
-    assert made["merges"][: len(old["merges"])] == old["merges"]
+    model = read(tmp_path / "new", "tokenizer.json")["model"]
+    assert model["merges"][: len(old["merges"])] == old["merges"]
 
 
 @pytest.mark.parametrize("name", ["unigram", "unigram as t5", "unigram with symbols"])
@@ -182,8 +182,8 @@ def test_saved_wordpiece_changes_by_new_pieces_only(
     assert proofs(done) == ["tokenizers", "tokenizers"]
     old, new = tokbench.load(tmp_path / "mine"), tokbench.load(tmp_path / "new")
     lines = (tmp_path / "mine" / "vocab.txt").read_text().splitlines()
-    made = (tmp_path / "new" / "vocab.txt").read_text().splitlines()
-    assert (made[:400], made[408]) == (lines, "[TOOL]")
+    pieces = (tmp_path / "new" / "vocab.txt").read_text().splitlines()
+    assert (pieces[:400], pieces[408]) == (lines, "[TOOL]")
     assert read(tmp_path / "new", "tokenizer_config.json")["added_tokens_decoder"]["408"]["special"]
     assert any(
         "tokenizer_config.json lists and a vocab.txt cannot: '[TOOL]'" in n for n in done.json["notes"]
@@ -264,9 +264,9 @@ def test_unknown_fields_of_a_model_are_kept(run: Callable[..., Done], text: Path
     following = length_field(4, test) + length_field(200, b"newer")
     (tmp_path / "it.model").write_bytes(variant("bpe").proto + following)
     run("extend", "it.model", text, "--tokens", "5", "--out", "new").good()
-    found = list(fields((tmp_path / "new" / "it.model").read_bytes()))
-    assert (200, b"newer") in found
-    assert all(number != 4 for number, _ in found)
+    kept = list(fields((tmp_path / "new" / "it.model").read_bytes()))
+    assert (200, b"newer") in kept
+    assert all(number != 4 for number, _ in kept)
 
 
 @pytest.mark.slow
@@ -315,5 +315,5 @@ def test_real_vocabularies_are_extended(
     done = run("extend", shared / "vocab" / name, corpus, *options).good().json
     assert done["learned"] == 300
     assert done["new_tokens"] < 0.95 * done["old_tokens"]
-    found = done["proofs"]["segmentations"]
-    assert min(found["unchanged_pretokens"], found["changed_pretokens"]) > 1000
+    proof = done["proofs"]["segmentations"]
+    assert min(proof["unchanged_pretokens"], proof["changed_pretokens"]) > 1000

@@ -34,28 +34,28 @@ def run(*arguments: object) -> Any:
 def inspected(*arguments: object) -> dict[str, Any]:
     done = run("inspect", *arguments, "--json")
     assert done.exit_code == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
 
 
 def test_json_has_every_field(ranks: Path) -> None:
-    found = inspected("-t", ranks, "--pattern", "gpt4o", "--special-token", "<|eot|>=300")
-    assert found["schema"] == "tokbench.inspect/1"
-    assert found["format"] == "tiktoken ranks"
-    assert found["files"] == [
+    document = inspected("-t", ranks, "--pattern", "gpt4o", "--special-token", "<|eot|>=300")
+    assert document["schema"] == "tokbench.inspect/1"
+    assert document["format"] == "tiktoken ranks"
+    assert document["files"] == [
         {
             "path": str(ranks),
             "bytes": ranks.stat().st_size,
             "sha256": hashlib.sha256(ranks.read_bytes()).hexdigest(),
         }
     ]
-    assert (found["vocab_size"], found["tokens"], found["merges"]) == (301, 259, None)
-    assert found["byte_level"] is found["lossless"] is True
-    assert found["pattern"]["name"] == "gpt4o"
-    assert found["special_tokens"] == {"<|eot|>": 300}
-    assert found["engine"] == "native"
-    assert "scanners know" in found["engine_reason"]
-    assert found["warnings"] == []
+    assert (document["vocab_size"], document["tokens"], document["merges"]) == (301, 259, None)
+    assert document["byte_level"] is document["lossless"] is True
+    assert document["pattern"]["name"] == "gpt4o"
+    assert document["special_tokens"] == {"<|eot|>": 300}
+    assert document["engine"] == "native"
+    assert "scanners know" in document["engine_reason"]
+    assert document["warnings"] == []
 
 
 def test_each_alternative_of_the_pattern_has_a_line(ranks: Path) -> None:
@@ -72,9 +72,9 @@ def test_each_alternative_of_the_pattern_has_a_line(ranks: Path) -> None:
 
 
 def test_engine_can_be_requested(ranks: Path) -> None:
-    found = inspected(ranks, "--pattern", "gpt4", "--engine", "library")
-    assert found["engine"] == "library"
-    assert found["kernel"].startswith("tiktoken ")
+    document = inspected(ranks, "--pattern", "gpt4", "--engine", "library")
+    assert document["engine"] == "library"
+    assert document["kernel"].startswith("tiktoken ")
     done = run("inspect", ranks, "--pattern", r"(?:lo)+|\w|\W+", "--engine", "native")
     assert done.exit_code == 2
     assert (
@@ -118,8 +118,8 @@ def test_unusual_ranks_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "odd.tiktoken"
     lines = [base64.b64encode(token) + b" %d\n" % (rank * 2) for rank, token in enumerate([*TOKENS, b"xyz"])]
     path.write_bytes(b"".join(lines))
-    found = inspected(path, "--pattern", "gpt4")
-    assert found["warnings"] == [
+    document = inspected(path, "--pattern", "gpt4")
+    assert document["warnings"] == [
         "1 token is not made of two of lower rank, as b'xyz'",
         "258 ids below the largest have no token",
     ]
@@ -157,11 +157,13 @@ def test_tokenizer_named_twice_is_refused(ranks: Path) -> None:
 def test_reason_for_lossy_decoding_is_reported(tmp_path: Path) -> None:
     (tmp_path / "m.model").write_bytes(sentencepiece_models.variant("bpe").description().proto)
     assert inspected(tmp_path / "m.model")["lossless_reason"] == "a ▁ in a text comes back as a space"
-    made = small_files.document()
-    made["added_tokens"].append({**made["added_tokens"][0], "id": 260, "content": "ýý", "special": False})
-    found = inspected(small_files.document_file(tmp_path, made))
-    assert found["lossless"] is False
-    assert found["lossless_reason"] == "the added token 'ýý' comes back as another text"
+    changed = small_files.document()
+    changed["added_tokens"].append(
+        {**changed["added_tokens"][0], "id": 260, "content": "ýý", "special": False}
+    )
+    document = inspected(small_files.document_file(tmp_path, changed))
+    assert document["lossless"] is False
+    assert document["lossless_reason"] == "the added token 'ýý' comes back as another text"
 
 
 @pytest.mark.real
@@ -176,28 +178,28 @@ def test_reason_for_lossy_decoding_is_reported(tmp_path: Path) -> None:
     ],
 )
 def test_real_vocabularies_are_inspected(shared: Path, name: str, model: str, engine: str) -> None:
-    found = inspected(shared / "vocab" / name)
-    assert (found["model"], found["engine"]) == (model, engine)
-    assert found["engine_reason"]
-    assert found["lossless_reason"]
+    document = inspected(shared / "vocab" / name)
+    assert (document["model"], document["engine"]) == (model, engine)
+    assert document["engine_reason"]
+    assert document["lossless_reason"]
     done = run("inspect", shared / "vocab" / name)
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
 def test_configuration_files_are_shown(tmp_path: Path) -> None:
     folder = model_folders.llama3(tmp_path / "llama3")
-    found = inspected(folder)
-    assert found["roles"] == {
+    document = inspected(folder)
+    assert document["roles"] == {
         "bos": {"token": "<|begin_of_text|>", "id": 259},
         "eos": {"token": "<|eot_id|>", "id": 263},
         "turn_end": {"token": "<|eot_id|>", "id": 263},
     }
-    assert found["generation_ids"] == {"bos": [259], "eos": [260, 263]}
+    assert document["generation_ids"] == {"bos": [259], "eos": [260, 263]}
     template = model_folders.LLAMA3_TEMPLATE
     digest = hashlib.sha256(template.encode()).hexdigest()
-    assert found["chat_templates"] == {"default": {"characters": len(template), "sha256": digest}}
-    assert (found["model_max_length"], found["tokenizer_class"]) == (131072, "PreTrainedTokenizerFast")
-    assert [file["path"].rpartition("/")[2] for file in found["config_files"]] == [
+    assert document["chat_templates"] == {"default": {"characters": len(template), "sha256": digest}}
+    assert (document["model_max_length"], document["tokenizer_class"]) == (131072, "PreTrainedTokenizerFast")
+    assert [file["path"].rpartition("/")[2] for file in document["config_files"]] == [
         *("tokenizer_config.json", "special_tokens_map.json", "generation_config.json")
     ]
     done = run("inspect", folder)

@@ -149,16 +149,16 @@ def test_two_tokenizers_are_compared(
     told = " ".join(done.stdout.split())
     assert "257 tokens under the same id, 2 under another, 1 only in mine, 1 only in other" in told
     assert "merges: other from rank 1 on; 1 only in mine, 0 only in other, 0 others moved" in told
-    found = run("inspect", mine, other, "--json").good().json
-    assert found["schema"] == "tokbench.inspect.comparison/1"
-    assert found["moved_tokens"] == [
+    comparison = run("inspect", mine, other, "--json").good().json
+    assert comparison["schema"] == "tokbench.inspect.comparison/1"
+    assert comparison["moved_tokens"] == [
         {"bytes": "e282", "id": 258, "other_ids": [257]},
         {"bytes": "095c", "id": 259, "other_ids": [258]},
     ]
-    assert found["only_first"] == [{"id": 257, "bytes": "6c6f77"}]
-    assert found["only_second"] == [{"id": 259, "bytes": b"new".hex()}]
-    assert found["merges"]["only_first"] == [{"rank": 1, "left": b"lo".hex(), "right": b"w".hex()}]
-    assert {setting["name"]: setting["values"] for setting in found["settings"]} == {"merges": [3, 2]}
+    assert comparison["only_first"] == [{"id": 257, "bytes": "6c6f77"}]
+    assert comparison["only_second"] == [{"id": 259, "bytes": b"new".hex()}]
+    assert comparison["merges"]["only_first"] == [{"rank": 1, "left": b"lo".hex(), "right": b"w".hex()}]
+    assert {setting["name"]: setting["values"] for setting in comparison["settings"]} == {"merges": [3, 2]}
 
 
 def test_equal_tokenizers_have_no_difference(run: Callable[..., Done], mine: Path) -> None:
@@ -169,9 +169,9 @@ def test_equal_tokenizers_have_no_difference(run: Callable[..., Done], mine: Pat
 def test_bytes_outside_utf8_need_no_token(run: Callable[..., Done], tmp_path: Path) -> None:
     """Vocabularies like GPT-NeoX's have no token for the bytes C0, C1, and F5 to FF."""
     document = byte_level(*MERGES, without=[0xC0, 0xC1, *range(0xF5, 0x100)])
-    found = run("inspect", written(tmp_path / "neox" / "tokenizer.json", document), "--json").good().json
-    assert (found["byte_level"], found["lossless"]) == (False, True)
-    assert found["lossless_reason"].startswith("every byte of UTF-8 has a token")
+    inspected = run("inspect", written(tmp_path / "neox" / "tokenizer.json", document), "--json").good().json
+    assert (inspected["byte_level"], inspected["lossless"]) == (False, True)
+    assert inspected["lossless_reason"].startswith("every byte of UTF-8 has a token")
 
 
 def test_boolean_settings_are_shown_as_yes_and_no(
@@ -190,10 +190,10 @@ def test_different_special_tokens_and_normalizer_are_shown(
     added = [{**token, "single_word": False, "lstrip": False, "rstrip": False} for token in added]
     document = byte_level(*MERGES, tokens=["\t\\"], added_tokens=added, normalizer={"type": "NFC"})
     other = written(tmp_path / "other" / "tokenizer.json", document)
-    found = run("inspect", mine, other, "--json").good().json
-    assert found["special_tokens"] == [{"token": "<|end|>", "ids": [None, 260]}]
-    assert "normalizer" in {setting["name"] for setting in found["settings"]}
-    assert found["same"] is False
+    comparison = run("inspect", mine, other, "--json").good().json
+    assert comparison["special_tokens"] == [{"token": "<|end|>", "ids": [None, 260]}]
+    assert "normalizer" in {setting["name"] for setting in comparison["settings"]}
+    assert comparison["same"] is False
 
 
 def test_search_in_two_tokenizers_is_refused(run: Callable[..., Done], mine: Path) -> None:
@@ -235,6 +235,6 @@ def test_each_token_is_shown_in_detail(run, tmp_path, backend):
     run("train", "words.txt", "--backend", backend, "--vocab-size", "290", "--name", "small").good()
     size = run("inspect", "small", "--json").good().json["vocab_size"]
     asked = [option for id in range(size) for option in ("--id", str(id))]
-    found = run("inspect", "small", *asked, "--json").good().json["tokens"]
-    assert [token["id"] for token in found] == list(range(size))
-    assert [token["kind"] for token in found].count("unknown") == 1
+    tokens = run("inspect", "small", *asked, "--json").good().json["tokens"]
+    assert [token["id"] for token in tokens] == list(range(size))
+    assert [token["kind"] for token in tokens].count("unknown") == 1

@@ -126,10 +126,10 @@ def test_saved_and_built_in_tokenizers_are_listed(run, trained, tmp_path):
     assert mine["bytes"] == sum(path.stat().st_size for path in trained.iterdir())
     assert mine["error"] is None
     assert (default["name"], default["vocab_size"]) == ("default", 8192)
-    found = {row[0]: row for row in rows(run("list").good())}
-    assert found["broken"][1:5] == ["?", "–", *found["broken"][3:5]]
-    assert "damaged:" in found["broken"]
-    assert found["mine"][1:3] == ["bpe", "1,024"]
+    by_name = {row[0]: row for row in rows(run("list").good())}
+    assert by_name["broken"][1:5] == ["?", "–", *by_name["broken"][3:5]]
+    assert "damaged:" in by_name["broken"]
+    assert by_name["mine"][1:3] == ["bpe", "1,024"]
 
 
 def test_saved_tokenizer_named_default_replaces_the_built_in_one(run, trained, tmp_path):
@@ -212,12 +212,12 @@ def test_doctor_passes(run):
     assert list(data) == ["schema", "passed", "checks"]
     assert (data["schema"], data["passed"]) == ("tokbench.doctor/1", True)
     assert all(list(check) == ["subject", "found", "passed", "hint"] for check in data["checks"])
-    found = {check["subject"].strip(): check["found"] for check in data["checks"]}
-    assert found["tokbench"].startswith(tokbench.__version__)
-    assert found["kernel"] in ("native", "python")
-    assert found["split patterns"] == f"{len(PATTERN_NAMES)} as defined"
-    assert found["training"] == "as the textbook"
-    assert found["presets"] == ", ".join(preset_names())
+    results = {check["subject"].strip(): check["found"] for check in data["checks"]}
+    assert results["tokbench"].startswith(tokbench.__version__)
+    assert results["kernel"] in ("native", "python")
+    assert results["split patterns"] == f"{len(PATTERN_NAMES)} as defined"
+    assert results["training"] == "as the textbook"
+    assert results["presets"] == ", ".join(preset_names())
 
 
 def test_doctor_reports_a_failed_check(process):
@@ -233,8 +233,8 @@ def test_doctor_reports_a_failed_check(process):
 
 def test_doctor_reports_the_running_kernel(process):
     done = process("doctor", "--json", env={"TOKBENCH_KERNEL": "python"}).good()
-    found = {check["subject"].strip(): check for check in done.json["checks"]}
-    assert found["kernel"]["found"] == "python"
+    checks = {check["subject"].strip(): check for check in done.json["checks"]}
+    assert checks["kernel"]["found"] == "python"
     assert b"running the slow Python kernel (TOKBENCH_KERNEL=python)" in done.err
 
 

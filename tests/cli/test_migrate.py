@@ -66,12 +66,12 @@ def test_lossy_tokenizer_is_named(run: Callable[..., Done], folder: Path) -> Non
 def test_files_for_the_model_are_written(run: Callable[..., Done], folder: Path) -> None:
     done = run("migrate", "old", "new", "--corpus", "text", "--out", "change", "--pad-multiple", "1").good()
     assert any("258 for the model" in line for line in done.lines)
-    found = {
+    change = {
         name: json.loads((folder / "change" / name).read_bytes()) for name in ("id_map.json", "init.json")
     }
-    assert found["id_map.json"]["old_to_new"][255:] == [255, -1, -1]
-    assert found["init.json"]["ids"][255:] == [[255], [99, 100], [32, 99, 100]]
-    assert found["init.json"]["weights"][256] == [0.5, 0.5]
+    assert change["id_map.json"]["old_to_new"][255:] == [255, -1, -1]
+    assert change["init.json"]["ids"][255:] == [[255], [99, 100], [32, 99, 100]]
+    assert change["init.json"]["weights"][256] == [0.5, 0.5]
     run("migrate", "old", "new", "--corpus", "text", "--out", "change").refused(1, "change exists")
     run("migrate", "old", "new", "--corpus", "text", "--out", "change", "--force").good()
 

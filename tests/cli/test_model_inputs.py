@@ -41,25 +41,25 @@ def rows(done: Done) -> list[list[int]]:
 def test_windows_are_records_with_their_document(run: Callable[..., Done], trained: Path) -> None:
     options = ("-t", trained, "--truncate", "4", "--overflow", "--stride", "1", "--text")
     whole = rows(run("encode", "-t", trained, "--text", "one two three four", "short"))
-    found = run("encode", *options, "--json", "one two three four", "short").good().documents
-    assert [(row["document"], row["window"]) for row in found[-2:]] == [(0, len(found) - 2), (1, 0)]
-    joined = found[0]["ids"] + [id for row in found[1:-1] for id in row["ids"][1:]]
+    windows = run("encode", *options, "--json", "one two three four", "short").good().documents
+    assert [(row["document"], row["window"]) for row in windows[-2:]] == [(0, len(windows) - 2), (1, 0)]
+    joined = windows[0]["ids"] + [id for row in windows[1:-1] for id in row["ids"][1:]]
     assert joined == whole[0]
-    assert found[-1]["ids"] == whole[1]
-    assert rows(run("encode", *options, "one two three four", "short")) == [row["ids"] for row in found]
+    assert windows[-1]["ids"] == whole[1]
+    assert rows(run("encode", *options, "one two three four", "short")) == [row["ids"] for row in windows]
 
 
 def test_padding_has_an_attention_mask(
     run: Callable[..., Done], trained: Path, special_ids: dict[str, int]
 ) -> None:
-    found = run(
+    padded = run(
         "encode", "-t", trained, *PAD, "--pad-to", "5", "--pad-side", "left", "--json", "a", "b"
     ).documents
     pad = special_ids["<|pad|>"]
-    assert found[0]["ids"] == [pad] * 4 + [97]
-    assert found[0]["attention_mask"] == [0, 0, 0, 0, 1]
-    assert found[0]["type_ids"] == [0] * 5
-    assert found[0]["spans"] == [None] * 4 + [[0, 1]]
+    assert padded[0]["ids"] == [pad] * 4 + [97]
+    assert padded[0]["attention_mask"] == [0, 0, 0, 0, 1]
+    assert padded[0]["type_ids"] == [0] * 5
+    assert padded[0]["spans"] == [None] * 4 + [[0, 1]]
     both = ("encode", "-t", trained, *PAD, "--pad-to", "5", "--truncate", "2", "a", "a b c")
     sides = "--pad-side", "left", "--truncate-side", "left"
     assert run(*both, "--side", "left").good().stdout == run(*both, *sides).good().stdout
@@ -87,11 +87,11 @@ def test_arrays_and_lines_are_written_to_files(
     run: Callable[..., Done], trained: Path, tmp_path: Path
 ) -> None:
     run("encode", "-t", trained, *PAD, "--pad-to", "longest", "--out", "rows.npz", "a", "b b b").good()
-    with np.load(tmp_path / "rows.npz") as found:
-        assert set(found) == {"ids", "attention_mask", "type_ids", "documents", "windows"}
-        assert found["ids"].shape == found["attention_mask"].shape
-        assert found["attention_mask"].sum(axis=1).tolist() == [1, found["ids"].shape[1]]
-        assert found["documents"].tolist() == [0, 1]
+    with np.load(tmp_path / "rows.npz") as arrays:
+        assert set(arrays) == {"ids", "attention_mask", "type_ids", "documents", "windows"}
+        assert arrays["ids"].shape == arrays["attention_mask"].shape
+        assert arrays["attention_mask"].sum(axis=1).tolist() == [1, arrays["ids"].shape[1]]
+        assert arrays["documents"].tolist() == [0, 1]
     run("encode", "-t", trained, "--truncate", "1", "--out", "rows.jsonl", "a", "b b b").good()
     lines = (tmp_path / "rows.jsonl").read_text().splitlines()
     assert [json.loads(line)["attention_mask"] for line in lines] == [[1], [1]]
@@ -119,13 +119,19 @@ def test_reading_stops_after_the_first_tokens() -> None:
             read += 1
             yield "some words of a stream. "
 
-    made = tokbench.load("default")
-    [(_, _, text)] = beginnings([made], [TextBlocks("endless", endless(), is_joined=True)], max_tokens=50)
-    assert text == made.truncate("some words of a stream. " * 50, 50)
+    tokenizer = tokbench.load("default")
+    [(_, _, text)] = beginnings(
+        [tokenizer], [TextBlocks("endless", endless(), is_joined=True)], max_tokens=50
+    )
+    assert text == tokenizer.truncate("some words of a stream. " * 50, 50)
     assert read < 2000
     texts = ["one two three", "four"]
-    found = beginnings([made, made], [TextBlocks("rows", iter(texts), is_joined=False)], max_tokens=1)
-    assert [text for _, _, text in found] == [made.truncate(text, 1) for text in texts for _ in range(2)]
+    shortened = beginnings(
+        [tokenizer, tokenizer], [TextBlocks("rows", iter(texts), is_joined=False)], max_tokens=1
+    )
+    assert [text for _, _, text in shortened] == [
+        tokenizer.truncate(text, 1) for text in texts for _ in range(2)
+    ]
 
 
 def test_only_the_end_of_a_long_text_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,15 +147,17 @@ def test_only_the_end_of_a_long_text_is_held(monkeypatch: pytest.MonkeyPatch) ->
     blocks = [f"{number} wörds of a stream 日本 " for number in range(4000)]
     whole = "".join(blocks)
     for name in ("default", "word"):
-        made = tokbench.load("default") if name == "default" else tokbench.train([whole], backend="wordpiece")
+        opened = (
+            tokbench.load("default") if name == "default" else tokbench.train([whole], backend="wordpiece")
+        )
         given = TextBlocks("long", iter(blocks), is_joined=True)
-        [(_, _, text)] = endings([made], [given], max_tokens=50)
-        assert text == made.truncate(whole, 50, side="left")
+        [(_, _, text)] = endings([opened], [given], max_tokens=50)
+        assert text == opened.truncate(whole, 50, side="left")
         assert 0 < longest < len(whole) // 2
     texts = ["one two three", "four"]
-    found = endings([made, made], [TextBlocks("rows", iter(texts), is_joined=False)], max_tokens=1)
-    assert [text for _, _, text in found] == [
-        made.truncate(text, 1, side="left") for text in texts for _ in range(2)
+    shortened = endings([opened, opened], [TextBlocks("rows", iter(texts), is_joined=False)], max_tokens=1)
+    assert [text for _, _, text in shortened] == [
+        opened.truncate(text, 1, side="left") for text in texts for _ in range(2)
     ]
 
 

@@ -46,9 +46,9 @@ def test_rarest_leaves_are_removed_and_ids_close_up(
     done = run("prune", tokenizer, "--corpus", "text.txt", "--size", "261", "--out", "new", "--json").good()
     assert done.json["schema"] == "tokbench.prune/1"
     assert (done.json["old_vocab_size"], done.json["new_vocab_size"], done.json["removed"]) == (265, 261, 4)
-    found = written(tmp_path / "new", "id_map.json")
-    assert found["old_to_new"][255:] == [255, 256, 257, 258, 259, -1, -1, -1, -1, 260]
-    assert found["new_to_old"][255:] == [255, 256, 257, 258, 259, 264]
+    id_map = written(tmp_path / "new", "id_map.json")
+    assert id_map["old_to_new"][255:] == [255, 256, 257, 258, 259, -1, -1, -1, -1, 260]
+    assert id_map["new_to_old"][255:] == [255, 256, 257, 258, 259, 264]
     new = tokbench.load(tmp_path / "new")
     assert new.info.special_tokens == {"<eos>": 260}
     assert new.encode("the abc") == [257, 32, 259, 99]

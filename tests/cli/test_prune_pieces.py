@@ -98,5 +98,5 @@ def test_real_vocabularies_are_pruned(
     options = ("--corpus", corpus, "--documents", "lines", "--size", "6000", "--out", "new", "--json")
     done = run("prune", shared / "vocab" / name, *options).good()
     assert done.json["new_vocab_size"] == 6000
-    found = done.json["proofs"]["segmentations"]
-    assert min(found["unchanged_pretokens"], found["changed_pretokens"]) > 1000
+    proof = done.json["proofs"]["segmentations"]
+    assert min(proof["unchanged_pretokens"], proof["changed_pretokens"]) > 1000

@@ -92,12 +92,12 @@ def test_report_reads_a_text_from_stdin(run, trained, tmp_path):
     text = b"ein Text, zwei Zeilen\n" * 3
     (tmp_path / "a.txt").write_bytes(text)
     arguments = ["-t", trained, "--json"]
-    found, expected = (
+    from_stdin, expected = (
         run("report", name, *arguments, stdin=stdin).good().json
         for name, stdin in [("-", text), ("a.txt", b"")]
     )
-    assert found["tokenizer"]["metrics"] == expected["tokenizer"]["metrics"]
-    assert found["robustness"] == expected["robustness"]
+    assert from_stdin["tokenizer"]["metrics"] == expected["tokenizer"]["metrics"]
+    assert from_stdin["robustness"] == expected["robustness"]
 
 
 def test_several_tokenizers_have_a_report_each(run, trained, tmp_path):

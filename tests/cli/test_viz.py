@@ -136,8 +136,10 @@ def test_steps_show_each_word_once_below_the_tokens(run, trained, letters):
 def test_json_steps_lead_to_the_tokens(run, trained):
     [view] = run("viz", "-t", trained, "--steps", "--json", "the the").good().json["tokenizers"]
     steps = view["steps"]
-    made = [steps["pretokens"][step["pretoken"]]["tokens"] for step in steps["steps"]]
-    assert [id for tokens in made for id in tokens] == [segment["id"] for segment in view["segments"]]
+    tokens_of_steps = [steps["pretokens"][step["pretoken"]]["tokens"] for step in steps["steps"]]
+    assert [id for tokens in tokens_of_steps for id in tokens] == [
+        segment["id"] for segment in view["segments"]
+    ]
     for word in steps["pretokens"]:
         state = list(word["trace"]["symbols"])
         for merge in word["trace"]["merges"]:

@@ -106,9 +106,9 @@ def refuse_values_that_are_not_text(tokenizer: Any) -> None:
         for given in ([3], ["text", None], ["text" * 20_000, b"text"], ("a", ["b"])):
             assert_refused(TextError, "a text must be a str, not", call, given)
     expected = tokenizer.encode_batch(["text", "a"])
-    found = tokenizer.encode_batch(text for text in ["text", "a"])
-    assert found.ids.tolist() == expected.ids.tolist()
-    assert found.offsets.tolist() == expected.offsets.tolist()
+    batch = tokenizer.encode_batch(text for text in ["text", "a"])
+    assert batch.ids.tolist() == expected.ids.tolist()
+    assert batch.offsets.tolist() == expected.offsets.tolist()
     assert len(expected) == 2
     for policy in ("text", "encode", None, True):
         for call, text in (

@@ -46,9 +46,9 @@ def test_windows_cover_the_text(tokenizer: Tokenizer) -> None:
 def test_truncated_text_is_a_prefix_or_suffix_within_the_limit(
     tokenizer: Any, text: str, most: int, side: str
 ) -> None:
-    found = tokenizer.truncate(text, most, side=side)
-    assert text.startswith(found) if side == "right" else text.endswith(found)
-    assert len(tokenizer.encode(found)) <= most
+    truncated = tokenizer.truncate(text, most, side=side)
+    assert text.startswith(truncated) if side == "right" else text.endswith(truncated)
+    assert len(tokenizer.encode(truncated)) <= most
 
 
 @given(text=texts_with_specials, most=st.integers(8, 30), respect=st.sampled_from([None, "sentences"]))

@@ -160,8 +160,8 @@ def test_special_tokens_are_encoded_if_requested(tokenizer: Tokenizer, parts: li
 def test_text_around_a_special_token_is_encoded_separately(tokenizer: Tokenizer) -> None:
     pad = tokenizer.info.special_tokens["<pad>"]
     for before, after in ("the", " hat"), ("", ""), ("e", "\u0301"), ("a ", "\n\n b"):
-        found = tokenizer.encode(f"{before}<pad>{after}", special=SpecialPolicy.ENCODE)
-        assert found == [*tokenizer.encode(before), pad, *tokenizer.encode(after)]
+        ids = tokenizer.encode(f"{before}<pad>{after}", special=SpecialPolicy.ENCODE)
+        assert ids == [*tokenizer.encode(before), pad, *tokenizer.encode(after)]
 
 
 @pytest.mark.parametrize("call", ["encode", "segment", "encode_batch"])
@@ -181,11 +181,11 @@ def test_special_token_raises_if_requested(tokenizer: Tokenizer, call: str) -> N
 def test_special_tokens_are_excluded_from_the_trained_text(subject: Subject) -> None:
     plain = ["low lower lowest", "wide wider widest", " ", "\n"] * 30
     marked = [f"<pad>{text}<|endoftext|>" for text in plain] + ["<|endoftext|>", "<pad><pad>"] * 60
-    made, expected = subject.train(marked), subject.train(plain)
-    found = [made.token_bytes(id) for id in range(made.info.vocab_size)]
-    assert found == [expected.token_bytes(id) for id in range(expected.info.vocab_size)]
+    trained, expected = subject.train(marked), subject.train(plain)
+    tokens = [trained.token_bytes(id) for id in range(trained.info.vocab_size)]
+    assert tokens == [expected.token_bytes(id) for id in range(expected.info.vocab_size)]
     special = {text.encode() for text in SPECIAL_TOKENS}
-    assert not [token for token in found if token not in special and (b"pad" in token or b"endof" in token)]
+    assert not [token for token in tokens if token not in special and (b"pad" in token or b"endof" in token)]
 
 
 def test_roles_are_saved_in_the_folder(tokenizer: Tokenizer, subject: Subject, tmp_path: Path) -> None:
@@ -210,10 +210,10 @@ def test_tokens_have_bytes_and_are_found_by_them(tokenizer: Tokenizer) -> None:
     entries = [tokenizer.token_bytes(id) for id in range(tokenizer.info.vocab_size)]
     counts = Counter(entries)
     for id, data in enumerate(entries):
-        found = tokenizer.token_id(data)
-        assert found is not None
-        assert entries[found] == data  # a byte of byte fallback may be a piece too
-        assert found == id or counts[data] > 1
+        first = tokenizer.token_id(data)
+        assert first is not None
+        assert entries[first] == data  # a byte of byte fallback may be a piece too
+        assert first == id or counts[data] > 1
 
 
 def test_unknown_piece_is_not_found(tokenizer: Tokenizer) -> None:

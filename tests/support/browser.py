@@ -46,10 +46,10 @@ _KEYS = {
 
 def find_browser() -> str:
     """Return the path of a browser, or skip the test if none is installed."""
-    found = next((path for name in NAMES if (path := shutil.which(name))), None)
-    if found is None:
+    program = next((path for name in NAMES if (path := shutil.which(name))), None)
+    if program is None:
         pytest.skip(f"no browser is installed: none of {', '.join(NAMES)} is found")
-    return found
+    return program
 
 
 class Browser:

@@ -104,7 +104,7 @@ def _write_documents(folder: Path) -> None:
         ("WordLevel document", words, [], {"type": "Whitespace"}),
     ):
         flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
-        made = {
+        fields = {
             "version": "1.0",
             "truncation": None,
             "padding": None,
@@ -115,7 +115,7 @@ def _write_documents(folder: Path) -> None:
             "decoder": space if before is space else None,
             "model": model,
         }
-        (folder / name / "tokenizer.json").write_text(json.dumps(made), encoding="utf-8")
+        (folder / name / "tokenizer.json").write_text(json.dumps(fields), encoding="utf-8")
 
 
 def _write_gguf(folder: Path) -> None:

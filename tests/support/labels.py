@@ -44,8 +44,8 @@ def labels(svg: str) -> list[Label]:
 
 def touching(svg: str, *, gap: float = 0) -> list[tuple[str, str]]:
     """Return the pairs of labels that touch, or whose horizontal gap is smaller than `gap`."""
-    found = [label._replace(right=label.right + gap) for label in labels(svg)]
-    return [(one.text, other.text) for one, other in combinations(found, 2) if one.touches(other)]
+    widened = [label._replace(right=label.right + gap) for label in labels(svg)]
+    return [(one.text, other.text) for one, other in combinations(widened, 2) if one.touches(other)]
 
 
 def lines(svg: str) -> Iterator[list[tuple[float, float]]]:

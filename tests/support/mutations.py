@@ -49,11 +49,11 @@ def mutated_json(data: bytes, *, source: Random) -> bytes:
 
 
 def _flip(data: bytes, source: Random) -> bytes:
-    made = bytearray(data)
+    flipped = bytearray(data)
     for _ in range(source.choice((1, 1, 3, 20))):
-        if made:
-            made[source.randrange(len(made))] ^= 1 << source.randrange(8)
-    return bytes(made)
+        if flipped:
+            flipped[source.randrange(len(flipped))] ^= 1 << source.randrange(8)
+    return bytes(flipped)
 
 
 def _cut(data: bytes, source: Random) -> bytes:
@@ -126,13 +126,13 @@ _OF_BYTES: tuple[Callable[[bytes, Random], bytes], ...] = (
 
 def _changed(value: Any, source: Random) -> Any:
     """Return a copy of a JSON value with one change."""
-    made = [_copy(value)]
-    places = list(_places(made))
+    copies = [_copy(value)]
+    places = list(_places(copies))
     holder, key = source.choice(places)
     kind = source.randrange(6)
     if kind == 0 and isinstance(holder, dict):
         holder[source.choice((f"{key}x", "", "type", "\ud800", "id"))] = holder.pop(key)
-    elif kind == 1 and holder is not made:
+    elif kind == 1 and holder is not copies:
         del holder[key]
     elif kind == 2 and isinstance(holder, list):
         holder.insert(key, _copy(holder[key]))
@@ -141,7 +141,7 @@ def _changed(value: Any, source: Random) -> Any:
         holder[key] = _copy(other[its])
     else:
         holder[key] = source.choice(_values(holder[key]))
-    return made[0]
+    return copies[0]
 
 
 def _values(value: Any) -> list[Any]:

@@ -41,5 +41,5 @@ def assert_same_ids(engine: Engine, mine: Opened, texts: Sequence[str]) -> None:
 
     The page encodes all of them in one call, because a call takes longer than encoding a short text.
     """
-    for text, found in zip(texts, engine.call("idsOf", "mine", list(texts), "encode"), strict=True):
-        assert found == mine.tokenizer.encode(text, special=SpecialPolicy.ENCODE), text
+    for text, ids in zip(texts, engine.call("idsOf", "mine", list(texts), "encode"), strict=True):
+        assert ids == mine.tokenizer.encode(text, special=SpecialPolicy.ENCODE), text

@@ -52,8 +52,8 @@ class Block:
     @property
     def file_name(self) -> str | None:
         """The file that the block is written to; None if it is run."""
-        found = _FILE.match(self.text) if self.language in ("python", "toml") else None
-        return found[1] if found else None
+        comment = _FILE.match(self.text) if self.language in ("python", "toml") else None
+        return comment[1] if comment else None
 
 
 def blocks(page: Path) -> list[Block]:
@@ -193,6 +193,6 @@ def _with_times_of(before: str, now: str) -> str:
     return "\n".join([*kept, ""])
 
 
-def _timed_entrants(found: re.Match[str]) -> str:
+def _timed_entrants(benchmark: re.Match[str]) -> str:
     """Return a benchmark's command and entrants; how its table is wrapped depends on the times, too."""
-    return "\n".join([found[1].rstrip(), *dict.fromkeys(_TIMED_ROW.findall(found[2])), ""])
+    return "\n".join([benchmark[1].rstrip(), *dict.fromkeys(_TIMED_ROW.findall(benchmark[2])), ""])

@@ -79,11 +79,13 @@ def _llama2c(path: Path, source: Any) -> Encode:
             data = character.encode()
             tokens += [ids[data]] if data in ids else [byte + 3 for byte in data]
         while len(tokens) > 1:
-            made = [ids.get(entries[left] + entries[right], -1) for left, right in pairwise(tokens)]
-            best = max(range(len(made)), key=lambda place: scores[made[place]] if made[place] >= 0 else -1e10)
-            if made[best] < 0:
+            joined = [ids.get(entries[left] + entries[right], -1) for left, right in pairwise(tokens)]
+            best = max(
+                range(len(joined)), key=lambda place: scores[joined[place]] if joined[place] >= 0 else -1e10
+            )
+            if joined[best] < 0:
                 break
-            tokens[best : best + 2] = [made[best]]
+            tokens[best : best + 2] = [joined[best]]
         return tokens
 
     return encode

@@ -59,12 +59,12 @@ def pieces(rendered: Rendered, tokens: Collection[str]) -> list[Piece]:
     own = [False] * len(rendered.text)
     for start, stop, origin in rendered.runs:
         own[start:stop] = [origin.is_template] * (stop - start)
-    found: list[Piece] = []
+    parts: list[Piece] = []
     begin = 0
     for match in re.finditer("|".join(map(re.escape, sorted(tokens, key=len, reverse=True))), rendered.text):
         if all(own[match.start() : match.end()]):
-            found.append(Piece(rendered.text[begin : match.start()], is_control=False, start=begin))
-            found.append(Piece(match[0], is_control=True, start=match.start()))
+            parts.append(Piece(rendered.text[begin : match.start()], is_control=False, start=begin))
+            parts.append(Piece(match[0], is_control=True, start=match.start()))
             begin = match.end()
-    found.append(Piece(rendered.text[begin:], is_control=False, start=begin))
-    return [piece for piece in found if piece.text]
+    parts.append(Piece(rendered.text[begin:], is_control=False, start=begin))
+    return [piece for piece in parts if piece.text]

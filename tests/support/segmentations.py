@@ -86,7 +86,7 @@ def odd_segmentations(draw: st.DrawFn) -> Segmentation:
         span=spans,
         kind=st.sampled_from(TokenKind),
     )
-    made = draw(st.lists(tokens, max_size=12))
+    drawn = draw(st.lists(tokens, max_size=12))
     if draw(st.booleans()):
-        made.sort(key=lambda token: token.span)
-    return Segmentation(text, tuple(made))
+        drawn.sort(key=lambda token: token.span)
+    return Segmentation(text, tuple(drawn))

@@ -38,18 +38,18 @@ def ranks(folder: Path, tokens: list[Any] = TOKENS, *, name: str = "mine.tiktoke
 
 def document(**changes: Any) -> dict[str, Any]:
     """Return a tokenizer.json of these merges, with some fields changed."""
-    made: dict[str, Any] = json.loads(
+    fields: dict[str, Any] = json.loads(
         dump_byte_level_bpe(
             tokens=TOKENS, merges=MERGES, special_tokens={"<|end|>": 259}, pattern=known_pattern("llama3")[1]
         )
     )
-    return made | changes
+    return fields | changes
 
 
-def document_file(folder: Path, made: dict[str, Any], *, name: str = "tokenizer.json") -> Path:
+def document_file(folder: Path, fields: dict[str, Any], *, name: str = "tokenizer.json") -> Path:
     """Write a tokenizer.json into a folder."""
     path = folder / name
-    path.write_text(json.dumps(made), encoding="utf-8")
+    path.write_text(json.dumps(fields), encoding="utf-8")
     return path
 
 

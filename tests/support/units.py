@@ -47,11 +47,11 @@ def with_places(documents: Iterable[Document]) -> list[Document]:
 def rows_of(evaluation: Evaluation, documents: Sequence[Document]) -> NDArray[np.int64]:
     """Return the counts of each document, which is a unit, as int64[D, len(DOCUMENT_COUNTS)]."""
     keys = UnitKeys().of(documents)
-    found = np.empty((len(documents), len(DOCUMENT_COUNTS)), np.int64)
+    rows = np.empty((len(documents), len(DOCUMENT_COUNTS)), np.int64)
     for position, (document, key) in enumerate(zip(documents, keys, strict=True)):
         units = evaluation.group_units[document.group]
-        found[position] = units.counts[np.searchsorted(units.keys, key), : len(DOCUMENT_COUNTS)]
-    return found
+        rows[position] = units.counts[np.searchsorted(units.keys, key), : len(DOCUMENT_COUNTS)]
+    return rows
 
 
 def column(evaluation: Evaluation, documents: Sequence[Document], name: str) -> list[int]:

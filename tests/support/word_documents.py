@@ -85,11 +85,11 @@ def _bpe(draw: st.DrawFn) -> dict[str, Any]:
     merges: list[list[str]] = []
     for _ in range(draw(st.integers(0, 12))):
         left, right = draw(st.sampled_from(vocab[2:])), draw(st.sampled_from(vocab[2:]))
-        made = left + right[len(prefix) :]
+        merged = left + right[len(prefix) :]
         ends = bool(suffix) and left.endswith(suffix)
-        if right.startswith(prefix) and not ends and [left, right] not in merges and "<0x" not in made:
+        if right.startswith(prefix) and not ends and [left, right] not in merges and "<0x" not in merged:
             merges.append([left, right])
-            vocab += [made] * (made not in vocab)
+            vocab += [merged] * (merged not in vocab)
     return {
         "type": "BPE",
         "vocab": {piece: id for id, piece in enumerate(vocab)},
@@ -108,13 +108,13 @@ def _pieces(draw: st.DrawFn) -> dict[str, Any]:
     prefix = draw(st.sampled_from(["##", ""]))
     words = draw(st.lists(st.text("abcthe1É字▁", min_size=1, max_size=3), unique=True))
     vocab = dict.fromkeys(["[UNK]", "<s>", *words, *(prefix + word for word in words)])
-    made = {piece: id for id, piece in enumerate(vocab)}
+    ids = {piece: id for id, piece in enumerate(vocab)}
     if draw(st.booleans()):
-        return {"type": "WordLevel", "vocab": made, "unk_token": "[UNK]"}
+        return {"type": "WordLevel", "vocab": ids, "unk_token": "[UNK]"}
     most = draw(st.sampled_from([100, 3]))
     return {
         "type": "WordPiece",
-        "vocab": made,
+        "vocab": ids,
         "unk_token": "[UNK]",
         "continuing_subword_prefix": prefix,
         "max_input_chars_per_word": most,

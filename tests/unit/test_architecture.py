@@ -41,10 +41,10 @@ def names() -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def test_every_path_in_architecture_md_exists() -> None:
-    found = list(names())
-    assert len(found) > 150
+    paths = list(names())
+    assert len(paths) > 150
     missing = {
-        name for name, folders in found if not any((ROOT / folder / name).exists() for folder in folders)
+        name for name, folders in paths if not any((ROOT / folder / name).exists() for folder in folders)
     }
     assert missing == set()
 

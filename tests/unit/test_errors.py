@@ -38,9 +38,9 @@ def every_error() -> Iterator[TokbenchError]:
 def test_errors_survive_pickle_and_copy(error: TokbenchError) -> None:
     error.add_note("a note")
     copies = [pickle.loads(pickle.dumps(error, protocol)) for protocol in range(pickle.HIGHEST_PROTOCOL + 1)]
-    for found in [*copies, copy.copy(error), copy.deepcopy(error)]:
-        assert type(found) is type(error)
-        assert (str(found), found.args, vars(found)) == (str(error), error.args, vars(error))
+    for same in [*copies, copy.copy(error), copy.deepcopy(error)]:
+        assert type(same) is type(error)
+        assert (str(same), same.args, vars(same)) == (str(error), error.args, vars(error))
 
 
 def test_worker_error_does_not_break_the_pool() -> None:

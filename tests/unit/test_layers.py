@@ -91,7 +91,7 @@ def all_imports() -> list[tuple[Import, bool]]:
 
 def imports(*, types: bool = False) -> list[Import]:
     """Return the imports that are executed and, if `types`, those for type checkers too."""
-    return [found for found, for_types in all_imports() if types or not for_types]
+    return [imported for imported, for_types in all_imports() if types or not for_types]
 
 
 @cache

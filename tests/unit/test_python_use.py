@@ -58,9 +58,9 @@ def test_compare_accepts_paths_of_texts_and_tokenizers(path: str, tokenizer: Any
     tokenizer.save("mine")
     expected = tokbench.compare(tokbench.open_corpus(path), tokenizers=[tokenizer], times=False)
     for given in (path, Path(path)):
-        found = tokbench.compare(given, tokenizers=["mine"], times=False)
-        assert found.num_bytes == expected.num_bytes == len(TEXT)
-        assert found.tokenizers[0].figures == expected.tokenizers[0].figures
+        comparison = tokbench.compare(given, tokenizers=["mine"], times=False)
+        assert comparison.num_bytes == expected.num_bytes == len(TEXT)
+        assert comparison.tokenizers[0].figures == expected.tokenizers[0].figures
     assert tokbench.report(path, tokenizer=Path("mine"), times=False).evaluated.name == "mine"
     points = tokbench.sweep(path, sizes=[260, 270]).points
     assert [point.vocab_size for point in points] == [260, 270]

@@ -55,16 +55,18 @@ def test_json_equals_an_independent_computation(run, trained, byte, texts):
 
 
 def test_figures_can_be_aggregated_as_means(run, trained, texts):
-    found = {
+    by_aggregation = {
         how: run("compare", texts, "-t", trained, "--no-times", "--json", "--aggregate", how).good().json
         for how in ("pooled", "macro", "per_document")
     }
-    [groups] = [tokenizer["groups"] for tokenizer in found["pooled"]["tokenizers"]]
+    [groups] = [tokenizer["groups"] for tokenizer in by_aggregation["pooled"]["tokenizers"]]
     mean = sum(group["bytes_per_token"]["value"] for group in groups.values()) / len(groups)
     for how in ("macro", "per_document"):  # each group has one document here
-        assert found[how]["aggregation"] == how
-        assert found[how]["tokenizers"][0]["metrics"]["bytes_per_token"]["value"] == pytest.approx(mean)
-    pooled = found["pooled"]["tokenizers"][0]["metrics"]["bytes_per_token"]["value"]
+        assert by_aggregation[how]["aggregation"] == how
+        assert by_aggregation[how]["tokenizers"][0]["metrics"]["bytes_per_token"]["value"] == pytest.approx(
+            mean
+        )
+    pooled = by_aggregation["pooled"]["tokenizers"][0]["metrics"]["bytes_per_token"]["value"]
     assert pooled != pytest.approx(mean)
     shown = run("compare", texts, "-t", trained, "--no-times", "--aggregate", "macro").good().stdout
     assert "means over the groups of 3 documents" in shown
@@ -77,8 +79,8 @@ def test_groups_with_several_units_have_intervals(run, trained, texts):
     """Each language has forty aligned lines as its units; all lines of the only code file are one unit."""
     options = ["-t", trained, "--documents", "lines", "--no-times", "--json"]
     data = run("compare", texts, *options).good().json
-    [found] = data["tokenizers"]
-    for name, group in found["groups"].items():
+    [mine] = data["tokenizers"]
+    for name, group in mine["groups"].items():
         assert group["bytes_per_token"]["difference"] == 0
         if name == "python":
             assert group["bytes_per_token"]["interval"] is None
@@ -264,8 +266,8 @@ def test_output_fits_the_terminal_width(run, trained, byte, texts, columns):
 
 
 def test_throughput_is_measured_unless_disabled(run, trained, texts):
-    [found] = run("compare", texts, "-t", trained, "--json").good().json["tokenizers"]
-    assert 0 < found["throughput"]["low"] <= found["throughput"]["median"] <= found["throughput"]["high"]
+    [mine] = run("compare", texts, "-t", trained, "--json").good().json["tokenizers"]
+    assert 0 < mine["throughput"]["low"] <= mine["throughput"]["median"] <= mine["throughput"]["high"]
     assert "MB/s" in run("compare", texts, "-t", trained).good().stdout
     assert "MB/s" not in run("compare", texts, "-t", trained, "--no-times").good().stdout
 
@@ -293,17 +295,17 @@ def test_tokenizers_of_every_family_are_compared(run, shared, texts):
     names = ["bert-base-uncased", "t5-small", "mistral", "gpt2"]
     tokenizers = [part for name in names for part in ("-t", shared / "vocab" / name)]
     data = run("compare", texts, *tokenizers, "--no-times", "--json").good().json
-    found = {tokenizer["name"]: tokenizer["metrics"] for tokenizer in data["tokenizers"]}
-    assert list(found) == names
-    for figures in found.values():
+    metrics = {tokenizer["name"]: tokenizer["metrics"] for tokenizer in data["tokenizers"]}
+    assert list(metrics) == names
+    for figures in metrics.values():
         for name, figure in figures.items():
             assert figure["value"] is None or figure["value"] >= 0
             assert figure["value"] is None or figure["value"] <= 1 or not METRICS[name].share
         assert 1 < figures["bytes_per_token"]["value"] < 8
-    lossless = {name for name, figures in found.items() if figures["roundtrip_rate"]["value"] == 1}
+    lossless = {name for name, figures in metrics.items() if figures["roundtrip_rate"]["value"] == 1}
     assert {"gpt2", "mistral"} <= lossless
     assert "bert-base-uncased" not in lossless
-    assert found["bert-base-uncased"]["indentation_fidelity"]["value"] == 0
+    assert metrics["bert-base-uncased"]["indentation_fidelity"]["value"] == 0
 
 
 # --- files left on disk -----------------------------------------------------------------------

@@ -35,9 +35,9 @@ def test_name_and_out_decide_the_folder(train, text, tmp_path):
 def test_recorded_checksums_match_the_files(train, text, tmp_path):
     folder = tmp_path / train(text)["directory"]
     recorded = json.loads((folder / "tokbench.json").read_bytes())["files"]
-    found = files_of(folder)
-    del found["tokbench.json"]
-    assert recorded == {name: hashlib.sha256(data).hexdigest() for name, data in found.items()}
+    files = files_of(folder)
+    del files["tokbench.json"]
+    assert recorded == {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/a", ".hidden", "../a"])

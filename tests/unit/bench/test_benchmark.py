@@ -183,10 +183,10 @@ def test_leader_is_better_in_every_round(rounds, leader):
 
 def test_leader_has_the_star(bench):
     bench.add("slowlib", encode="lambda text: (__import__('time').sleep(0.002), encoder.encode(text))[1]")
-    found = bench("slowlib", parts=["encode"], runs=3)
-    assert found.leaders["encode"] == "toy"
-    assert found.to_json()["leaders"] == dict(found.leaders)
-    stars = {column.title: [cell.best for cell in column.cells] for column in bench_table(found).columns}
+    result = bench("slowlib", parts=["encode"], runs=3)
+    assert result.leaders["encode"] == "toy"
+    assert result.to_json()["leaders"] == dict(result.leaders)
+    stars = {column.title: [cell.best for cell in column.cells] for column in bench_table(result).columns}
     assert stars["MB/s"] == [True, False]
 
 
@@ -230,8 +230,8 @@ def test_ctrl_c_in_a_library_ends_the_benchmark(bench):
 
 
 def test_tokenizer_without_a_description_has_no_peers(toy, tmp_path):
-    found = entrants.peer_of(Subject("toy", {}), toy, Peer("json", "json"), tmp_path / "x")
-    assert found == "tokenizers of the backend 'toy' do not describe their model"
+    reason = entrants.peer_of(Subject("toy", {}), toy, Peer("json", "json"), tmp_path / "x")
+    assert reason == "tokenizers of the backend 'toy' do not describe their model"
 
 
 def test_lookups_use_ids_of_the_text(toy):
@@ -246,6 +246,6 @@ def test_lookups_use_ids_of_the_text(toy):
         runner=runner(toy.encode, token_bytes=asked.append),
     )
     budget = measurements.Budget(runs=1, seconds=1, threads=1, processors=1)
-    found = measurements.lookups([entrant], {"toy": [3, 1]}, budget)
-    assert set(found) == {"lookups"}
+    times = measurements.lookups([entrant], {"toy": [3, 1]}, budget)
+    assert set(times) == {"lookups"}
     assert asked == [3, 1] * 5000

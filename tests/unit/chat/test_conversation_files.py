@@ -38,9 +38,9 @@ def test_every_known_shape_is_read() -> None:
 
 def test_fields_beside_the_messages_are_kept() -> None:
     line = b'{"messages": [{"role": "user", "content": null}], "tools": [{"a": 1}], "chat_template_kwargs": {"x": 1}}'
-    [found] = read_conversations([line], name="c")
-    assert found.conversation.tools == ({"a": 1},)
-    assert found.conversation.variables == {"x": 1}
+    [line_read] = read_conversations([line], name="c")
+    assert line_read.conversation.tools == ({"a": 1},)
+    assert line_read.conversation.variables == {"x": 1}
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ values = st.recursive(
 @given(values)
 def test_any_json_is_a_conversation_or_an_error(value: Any) -> None:
     try:
-        found = read(orjson.dumps(value))
+        conversations = read(orjson.dumps(value))
     except TokbenchError:
         return
-    assert all(isinstance(message["role"], str) for messages, _ in found for message in messages)
+    assert all(isinstance(message["role"], str) for messages, _ in conversations for message in messages)

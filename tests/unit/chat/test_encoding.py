@@ -30,8 +30,8 @@ FORMATS = ("chatml", "llama3", "gemma", "nanochat")
 
 @cache
 def tokenizer(format: str = "chatml") -> Tokenizer:
-    made = named(format)
-    tokens = tuple(dict.fromkeys((*made.control_tokens, *made.optional_tokens)))
+    template = named(format)
+    tokens = tuple(dict.fromkeys((*template.control_tokens, *template.optional_tokens)))
     return tokbench.train(list(bundled_texts().values())[:6], vocab_size=500, special_tokens=tokens)
 
 
@@ -183,13 +183,13 @@ def test_segments_can_be_encoded_separately() -> None:
 
 
 def _parts(rendered: Rendered) -> list[tuple[int, int, bool]]:
-    made: list[tuple[int, int, bool]] = []
+    ranges: list[tuple[int, int, bool]] = []
     for start, stop, origin in rendered.runs:
-        if made and made[-1][2] and origin.is_template:
-            made[-1] = (made[-1][0], stop, True)
+        if ranges and ranges[-1][2] and origin.is_template:
+            ranges[-1] = (ranges[-1][0], stop, True)
         else:
-            made.append((start, stop, origin.is_template))
-    return made
+            ranges.append((start, stop, origin.is_template))
+    return ranges
 
 
 def test_empty_text_has_no_ids() -> None:

@@ -28,8 +28,10 @@ NAMES = [format.name for format in all_formats()]
 
 
 def tokens_of(format: str) -> tuple[str, ...]:
-    made = named(format)
-    return tuple(dict.fromkeys((*made.control_tokens, *made.optional_tokens, "<tool_call>", "</tool_call>")))
+    template = named(format)
+    return tuple(
+        dict.fromkeys((*template.control_tokens, *template.optional_tokens, "<tool_call>", "</tool_call>"))
+    )
 
 
 @cache

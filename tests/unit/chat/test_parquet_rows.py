@@ -66,11 +66,11 @@ def test_parquet_rows_equal_json_lines(shape: str, use_dictionary: bool, tmp_pat
 def test_rows_have_position_size_and_progress(tmp_path: Path) -> None:
     path = write(tmp_path / "a.parquet", [{"messages": [{"role": "user", "content": "é"}]}] * 4)
     told: list[int] = []
-    found = list(parquet_conversations(path, name="a.parquet", tell=told.append))
-    assert [conversation.place for conversation in found] == [
+    rows = list(parquet_conversations(path, name="a.parquet", tell=told.append))
+    assert [conversation.place for conversation in rows] == [
         f"a.parquet, row {number}" for number in (1, 2, 3, 4)
     ]
-    assert found[0].num_bytes == len('{"messages":[{"role":"user","content":"é"}]}'.encode())
+    assert rows[0].num_bytes == len('{"messages":[{"role":"user","content":"é"}]}'.encode())
     assert told[-1] == path.stat().st_size
     assert told == sorted(told)
 

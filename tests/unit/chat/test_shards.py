@@ -87,11 +87,11 @@ def test_rows_split_no_conversation_that_fits(
         assert ids.size <= limit or len(shards.offsets(shard)) == 2
         for start, stop in zip(shards.offsets(shard), shards.offsets(shard)[1:], strict=False):
             chat = template.encode(tokenizer(), talk(sizes[number]))
-            found = ids.reshape(-1)[start:stop]
-            assert found[: len(chat)].tolist() == chat.ids.tolist()
-            assert set(found[len(chat) :].tolist()) <= {pad}
+            row = ids.reshape(-1)[start:stop]
+            assert row[: len(chat)].tolist() == chat.ids.tolist()
+            assert set(row[len(chat) :].tolist()) <= {pad}
             assert masks.reshape(-1)[start:stop].tolist() == chat.loss_mask.tolist() + [0] * (
-                len(found) - len(chat)
+                len(row) - len(chat)
             )
             if len(chat) <= pack:
                 assert start // pack == (start + len(chat) - 1) // pack
@@ -175,8 +175,8 @@ def compared(folder: Path, talks: list[Any], *, sample: int | None = None) -> An
 def test_shards_are_verified_against_their_conversations(tmp_path: Path, pack: int | None) -> None:
     talks = [talk(n) for n in range(9)]
     written(tmp_path, talks, pack=pack, shard_tokens=90)
-    found = compared(tmp_path, talks)
-    assert (found.passed, found.compared) == (True, 9)
+    verification = compared(tmp_path, talks)
+    assert (verification.passed, verification.compared) == (True, 9)
     assert compared(tmp_path, talks, sample=3).compared == 3
     others = [*talks[:4], talk(30), *talks[5:]]
     assert compared(tmp_path, others).problems == ("conversation 4 has other ids than the corpus gives",)

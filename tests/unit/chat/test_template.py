@@ -38,9 +38,9 @@ def _trained(specials: tuple[str, ...]) -> Any:
 
 @pytest.fixture
 def tokenizer() -> Any:
-    made = _trained.__wrapped__(("<|im_start|>", "<|im_end|>", "<s>"))
-    made.tokenizer_config = TokenizerConfig(roles={"bos": "<s>"})
-    return made
+    trained = _trained.__wrapped__(("<|im_start|>", "<|im_end|>", "<s>"))
+    trained.tokenizer_config = TokenizerConfig(roles={"bos": "<s>"})
+    return trained
 
 
 def test_built_in_template_is_found_by_name() -> None:
@@ -132,8 +132,8 @@ def size(conversation: Conversation, tokenizer: Any) -> int:
 def test_oldest_turns_are_dropped_first(kept: tuple[int, ...], tokenizer: Any) -> None:
     template = tokbench.ChatTemplate("chatml")
     wanted = replace(LONG, messages=tuple(LONG.messages[n] for n in kept))
-    made, dropped = shortened(template, tokenizer, LONG, max_tokens=size(wanted, tokenizer))
-    assert made == wanted
+    shorter, dropped = shortened(template, tokenizer, LONG, max_tokens=size(wanted, tokenizer))
+    assert shorter == wanted
     assert dropped == 7 - len(kept)
 
 
@@ -167,9 +167,9 @@ def test_message_that_is_not_written_cannot_be_continued(tokenizer: Any) -> None
     marked = tokbench.ChatTemplate.from_text(
         "{% for m in messages %}{% generation %}{{ m.content }}.{% endgeneration %}{% endfor %}"
     )
-    found = marked.encode(tokenizer, HI, continue_final=True)
-    assert found.rendered.text == "Hi.Yes"
-    assert found.rendered.generated == ((0, 3), (3, 6))
+    encoded = marked.encode(tokenizer, HI, continue_final=True)
+    assert encoded.rendered.text == "Hi.Yes"
+    assert encoded.rendered.generated == ((0, 3), (3, 6))
     parts = said(("user", "Hi"), ("assistant", "Yes"))
     parts[1]["content"] = [{"type": "text", "text": "Y"}, {"type": "text", "text": "es"}]
     joins = tokbench.ChatTemplate.from_text(

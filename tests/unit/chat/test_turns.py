@@ -34,8 +34,8 @@ class Silent:
     def render(
         self, conversations: Sequence[Conversation], *, prompt: bool = False
     ) -> list[Rendered | TemplateError]:
-        made = named(self.format).render(conversations, prompt=prompt)
-        return [self._changed(each, len(c.messages)) for each, c in zip(made, conversations, strict=True)]
+        results = named(self.format).render(conversations, prompt=prompt)
+        return [self._changed(each, len(c.messages)) for each, c in zip(results, conversations, strict=True)]
 
     def _changed(self, rendered: Rendered | TemplateError, count: int) -> Rendered | TemplateError:
         if not isinstance(rendered, Rendered):
@@ -49,8 +49,10 @@ def inferred(conversation: Conversation, format: str, *, counts: bool = False) -
     renderer = Silent(format, counts=counts)
     [rendered] = renderer.render([conversation])
     assert isinstance(rendered, Rendered)
-    [found] = with_turns(renderer, [conversation], [rendered], special_tokens=named(format).control_tokens)
-    return found
+    [with_inferred] = with_turns(
+        renderer, [conversation], [rendered], special_tokens=named(format).control_tokens
+    )
+    return with_inferred
 
 
 def assistant_turns(rendered: Rendered, conversation: Conversation) -> list[tuple[int, str]]:
@@ -126,10 +128,10 @@ def shown(
     parts: Sequence[tuple[str, Origin]], turns: Sequence[tuple[int, str]], bos: str | None
 ) -> list[str]:
     """Return the text of a template by owner, "-" for none, from turns that are given by hand."""
-    made = Rendered.of(parts)
-    places = [(message, made.text.index(text), len(text)) for message, text in turns]
-    made = replace(made, turns=tuple(Turn(m, start, start + size) for m, start, size in places))
-    rendered = _with_owners(made, specials_of("chatml"), bos=bos)
+    drawn = Rendered.of(parts)
+    places = [(message, drawn.text.index(text), len(text)) for message, text in turns]
+    drawn = replace(drawn, turns=tuple(Turn(m, start, start + size) for m, start, size in places))
+    rendered = _with_owners(drawn, specials_of("chatml"), bos=bos)
     return [
         f"{'-' if run.origin.message is None else run.origin.message}:{run.text}" for run in _joined(rendered)
     ]

@@ -33,10 +33,10 @@ def test_template_that_renders_differently_is_found(tmp_path: Path, monkeypatch:
     tokenizer: Any = tokbench.load(folder)
     assert rendered_differently(folder, tokenizer.tokenizer_config) is None
     other = replace(tokenizer.tokenizer_config, roles={"bos": "<|eot_id|>"})
-    found = rendered_differently(folder, other)
-    assert found is not None
-    assert found["expected"].startswith("<|eot_id|>")
-    assert found["found"].startswith("<|begin_of_text|>")
+    difference = rendered_differently(folder, other)
+    assert difference is not None
+    assert difference["expected"].startswith("<|eot_id|>")
+    assert difference["found"].startswith("<|begin_of_text|>")
 
 
 @pytest.mark.slow

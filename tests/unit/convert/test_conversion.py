@@ -90,10 +90,10 @@ def test_different_decoding_of_unknown_characters_is_noted(
     source = source_named(name)
     notes = convert(source, to="tokenizers", out=tmp_path / "made").notes
     library = tokenizers.Tokenizer.from_file(str(tmp_path / "made"))
-    found = library.decode(library.encode("漢").ids, skip_special_tokens=False)
+    decoded = library.decode(library.encode("漢").ids, skip_special_tokens=False)
     expected = source.decode(source.encode("漢"))
-    assert (found != expected) == differs
-    said = f"an unknown character is decoded as {found!r} there, and as {expected!r} by the source"
+    assert (decoded != expected) == differs
+    said = f"an unknown character is decoded as {decoded!r} there, and as {expected!r} by the source"
     assert (said in notes) == differs
 
 
@@ -179,7 +179,7 @@ def test_unknown_format_suggests_the_nearest_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "found"),
+    ("options", "message"),
     [
         ({"to": "tokenizers", "roles": {"eos": "<|end|>"}}, "has neither roles nor chat templates"),
         ({"to": "tiktoken", "chat_template": "{{ messages }}"}, "has neither roles nor chat templates"),
@@ -187,8 +187,8 @@ def test_unknown_format_suggests_the_nearest_name() -> None:
         ({"to": "transformers", "roles": {"eos": "</s>"}}, "is not a special token"),
     ],
 )
-def test_invalid_roles_are_refused(options: dict[str, Any], found: str) -> None:
-    with pytest.raises(ConfigError, match=found):
+def test_invalid_roles_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
         convert(trained(), out="never", **options)
 
 

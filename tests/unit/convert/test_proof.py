@@ -50,9 +50,9 @@ def merging(*pairs: bytes, backwards: bool = False) -> Tokenizer:
 
 def difference(first: Tokenizer, second: Tokenizer | Peer, **options: Any) -> Disagreement:
     peer = second if isinstance(second, Peer) else peer_of(second, name="other")
-    found = prove(first, peer, **options).disagreement
-    assert found is not None
-    return found
+    disagreement = prove(first, peer, **options).disagreement
+    assert disagreement is not None
+    return disagreement
 
 
 # --- shrinking --------------------------------------------------------------------------------
@@ -330,8 +330,8 @@ def test_proof_has_a_json_form() -> None:
     assert document["agrees"] is False
     assert (document["first"], document["second"], document["seed"]) == ("mine", "other", 7)
     assert document["disagreement"]["expected_tokens"] == ["th", "e"]
-    found = Disagreement("token", "id 3", b"\xff", None).to_json()
-    assert (found["expected"], found["found"]) == ("ff", None)
+    as_json = Disagreement("token", "id 3", b"\xff", None).to_json()
+    assert (as_json["expected"], as_json["found"]) == ("ff", None)
 
 
 @pytest.mark.parametrize("way", ["encode", "encode special", "decode"])

@@ -168,11 +168,11 @@ def test_template_and_flags_without_equivalent_are_reported(
 
 def test_whole_tokens_that_merges_do_not_reach_are_kept(tmp_path: Path) -> None:
     """As in Llama 3's file: "he" merges first, so that "th" and "e" never merge to "the"."""
-    made = [(0x68, 0x65, 256), (0x74, 0x68, 257), (257, 0x65, 258)]
+    merges = [(0x68, 0x65, 256), (0x74, 0x68, 257), (257, 0x65, 258)]
     source = running(
         ByteLevelBpe(
             tokens=(*(bytes([byte]) for byte in range(256)), b"he", b"th", b"the"),
-            merges=tuple(made),
+            merges=tuple(merges),
             pattern=None,
             pattern_name="none",
             whole_tokens_first=True,
@@ -214,9 +214,9 @@ def test_bert_folder_gives_type_ids_in_transformers(tmp_path: Path) -> None:
     (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\ncat\n")
     convert(load(tmp_path / "vocab.txt"), to="transformers", out=tmp_path / "folder")
     tokenizer = transformers.AutoTokenizer.from_pretrained(str(tmp_path / "folder"))
-    found = tokenizer("the cat", "cat")
-    assert found["input_ids"] == [2, 5, 6, 3, 6, 3]
-    assert found["token_type_ids"] == [0, 0, 0, 0, 1, 1]
+    encoded = tokenizer("the cat", "cat")
+    assert encoded["input_ids"] == [2, 5, 6, 3, 6, 3]
+    assert encoded["token_type_ids"] == [0, 0, 0, 0, 1, 1]
 
 
 def test_compare_uses_ids_without_templates(opened: Callable[..., Any]) -> None:
@@ -258,12 +258,12 @@ def test_lost_post_processing_fails_the_proof(  # noqa: PLR0917 -- fixtures and 
     )
     with pytest.raises(ProofError) as failed:
         convert(opened(ROBERTA, **CUT, **FILL), to="tokenizers", out=tmp_path / "never.json")
-    found = failed.value.proof.disagreement
-    assert found is not None
-    assert found.way == way
-    assert found.call == "encode(text)"
-    assert said in in_words(found)
-    assert found.to_json()["call"] == "encode(text)"
+    disagreement = failed.value.proof.disagreement
+    assert disagreement is not None
+    assert disagreement.way == way
+    assert disagreement.call == "encode(text)"
+    assert said in in_words(disagreement)
+    assert disagreement.to_json()["call"] == "encode(text)"
     assert not (tmp_path / "never.json").exists()
 
 
@@ -299,14 +299,14 @@ def test_difference_in_pairs_is_shrunk(
     both = template(["<s>", 0, "</s>"], ["<s>", 0, "</s>", 1])
     with pytest.raises(ProofError) as failed:
         convert(opened(both), to="tokenizers", out=tmp_path / "never.json")
-    found = failed.value.proof.disagreement
-    assert found is not None
-    assert (len(found.text), len(str(found.pair))) == (1, 1)
-    assert isinstance(found.expected, tuple)
-    assert isinstance(found.found, tuple)
-    assert (found.expected[0], found.found[0]) == (338, 339)
-    assert found.expected_tokens[0] == b"<s>"
-    assert f"{found.text!r} with {found.pair!r}" in in_words(found)
+    disagreement = failed.value.proof.disagreement
+    assert disagreement is not None
+    assert (len(disagreement.text), len(str(disagreement.pair))) == (1, 1)
+    assert isinstance(disagreement.expected, tuple)
+    assert isinstance(disagreement.found, tuple)
+    assert (disagreement.expected[0], disagreement.found[0]) == (338, 339)
+    assert disagreement.expected_tokens[0] == b"<s>"
+    assert f"{disagreement.text!r} with {disagreement.pair!r}" in in_words(disagreement)
 
 
 def test_panic_of_the_library_is_a_difference(

@@ -33,9 +33,9 @@ def test_batch_has_padded_arrays(tokenizer: Any) -> None:
 
 
 def test_padding_side_length_and_dtype_are_options(tokenizer: Any) -> None:
-    made = tokenizer.pad([[1], [2, 3]], to=4, side="left", dtype="uint16")
-    assert made.ids.tolist() == [[PAD, PAD, PAD, 1], [PAD, PAD, 2, 3]]
-    assert made.ids.dtype == made.attention_mask.dtype == np.uint16
+    batch = tokenizer.pad([[1], [2, 3]], to=4, side="left", dtype="uint16")
+    assert batch.ids.tolist() == [[PAD, PAD, PAD, 1], [PAD, PAD, 2, 3]]
+    assert batch.ids.dtype == batch.attention_mask.dtype == np.uint16
     assert tokenizer.pad([[1], [2, 3, 4]], multiple_of=4).ids.shape == (2, 4)
     assert tokenizer.pad(tokenizer.encode_batch(["ab", "c"])).ids.tolist() == [[97, 98], [99, PAD]]
     assert tokenizer.pad([np.array([5, 6], np.uint32), (7,)]).ids.tolist() == [[5, 6], [7, PAD]]
@@ -85,8 +85,8 @@ def test_windows_equal_their_definition(size: int, length: int, stride: int, sid
     while expected[-1] and expected[-1][-1] != tokens[-1]:
         expected.append(tokens[start : start + length])
         start += length - stride
-    found = text_windows(size, length=length, stride=stride, side=side)
-    assert [sorted(row) for row in expected] == [list(window) for window in found]
+    windows = text_windows(size, length=length, stride=stride, side=side)
+    assert [sorted(row) for row in expected] == [list(window) for window in windows]
 
 
 @pytest.mark.parametrize(

@@ -32,9 +32,9 @@ class Encoder:
 
 def encoded(agreement: CharacterAgreement, encoder: Encoder, *texts: str) -> tuple[bool, bool]:
     """Return whether texts are encoded at once, and if they are not, whether all of them are covered."""
-    found: Any = agreement.encoded(encoder.encode_marked, list(texts), 2)
-    assert found in (None, ("ids", "offsets"))
-    return found is not None, found is None and agreement.covers_all(texts, 2)
+    result: Any = agreement.encoded(encoder.encode_marked, list(texts), 2)
+    assert result in (None, ("ids", "offsets"))
+    return result is not None, result is None and agreement.covers_all(texts, 2)
 
 
 def test_texts_are_encoded_at_once_while_both_agree() -> None:

@@ -57,11 +57,11 @@ def test_chunks_partition_the_text(tokenizer: Any, text: str, most: int, overlap
 
 def ends(text: str) -> set[int]:
     """Return the byte offsets of the boundaries of grapheme clusters."""
-    found, place = {0}, 0
+    positions, place = {0}, 0
     for cluster in clusters(text):
         place += len(cluster.encode())
-        found.add(place)
-    return found
+        positions.add(place)
+    return positions
 
 
 @given(text=many, overlap=st.integers(0, 8))
@@ -75,8 +75,8 @@ def test_chunks_end_at_grapheme_boundaries(text: str, overlap: int) -> None:
 
 @given(text=many, most=st.integers(8, 60), respect=st.sampled_from(["paragraphs", "lines", "sentences"]))
 def test_chunk_ends_at_the_last_boundary_that_fits(text: str, most: int, respect: Any) -> None:
-    made, data = tokbench.train([], backend="byte"), text.encode()
-    for chunk in made.chunk(text, max_tokens=most, respect=respect):
+    tokenizer, data = tokbench.train([], backend="byte"), text.encode()
+    for chunk in tokenizer.chunk(text, max_tokens=most, respect=respect):
         limit = chunk.start + most
         if limit >= len(data):
             assert chunk.stop == len(data)
@@ -101,8 +101,8 @@ def test_chunks_of_an_example_worked_by_hand() -> None:
         *("One. ", "Two two.\n", "Three\n\n"),
     ]
     assert [chunk.text for chunk in tokenizer.chunk("x" * 10, max_tokens=4)] == ["xxxx", "xxxx", "xx"]
-    found = tokenizer.chunk("one two three four", max_tokens=10, overlap=4)
-    assert [(chunk.text, chunk.overlap) for chunk in found] == [
+    chunks = tokenizer.chunk("one two three four", max_tokens=10, overlap=4)
+    assert [(chunk.text, chunk.overlap) for chunk in chunks] == [
         *(("one two", 0), (" two three", 4), ("hree four", 4)),
     ]
 
@@ -123,11 +123,11 @@ def test_chunks_of_an_example_worked_by_hand() -> None:
     ],
 )
 def test_unit_boundaries_are_found(unit: str, text: str, expected: list[str]) -> None:
-    data, found, before = text.encode(), [], 0
+    data, units, before = text.encode(), [], 0
     for end in unit_ends(data, unit):
-        found.append(data[before:end].decode())
+        units.append(data[before:end].decode())
         before = end
-    assert found == expected
+    assert units == expected
 
 
 def test_empty_text_has_no_chunks(tokenizer: Any) -> None:
@@ -160,19 +160,19 @@ def test_character_with_too_many_tokens_is_refused() -> None:
 
 
 def test_encoded_characters_are_linear_in_the_text() -> None:
-    made = tokbench.train([], backend="byte")
+    tokenizer = tokbench.train([], backend="byte")
     calls = 0
-    encode = made.encode
+    encode = tokenizer.encode
 
     def counted(text: str, **options: Any) -> list[int]:
         nonlocal calls
         calls += len(text)
         return encode(text, **options)
 
-    made.encode = counted
+    tokenizer.encode = counted
     for text in ("word " * 4000, "x" * 20_000, "é" * 10_000, "\n" * 20_000, "🇩🇪" * 5000):
         calls = 0
-        made.chunk(text, max_tokens=100, overlap=20, respect="sentences")
+        tokenizer.chunk(text, max_tokens=100, overlap=20, respect="sentences")
         assert calls < 2 * len(text) + 1000
 
 

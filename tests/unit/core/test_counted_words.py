@@ -54,13 +54,13 @@ def test_arrays_are_sorted_and_split_by_part(
 ) -> None:
     counter = counter_of(kernel, counts)
     edges = sorted({0, *bounds, PARTS})
-    found: list[tuple[bytes, int]] = []
+    words: list[tuple[bytes, int]] = []
     for first, last in pairwise(edges):
         part = WordArrays(*counter.arrays(first, last)).items()
         assert part == sorted(part)
         assert all(first <= part_of(word) < last for word, _ in part)
-        found += part
-    assert sorted(found) == sorted((word.encode(), count) for word, count in counts.items())
+        words += part
+    assert sorted(words) == sorted((word.encode(), count) for word, count in counts.items())
 
 
 @given(batches=st.lists(counted, max_size=3), first=st.integers(0, PARTS), last=st.integers(0, PARTS))
@@ -92,18 +92,18 @@ def test_counter_can_be_emptied_within_a_source(kernel: Kernel, data: st.DataObj
     whole.finish()
 
     emptied = new_counter(kernel, pattern="gpt4", threads=threads)
-    found: Counter[bytes] = Counter()
+    words: Counter[bytes] = Counter()
     emptied.begin_source("file")
     for start, stop in zip([0, *places], [*places, len(text)], strict=True):
         emptied.feed(text[start:stop])
         emptied.drain()
-        found.update(dict(WordArrays(*emptied.arrays()).items()))
+        words.update(dict(WordArrays(*emptied.arrays()).items()))
         emptied.clear_counts()
         assert WordArrays(*emptied.arrays()).items() == []
     emptied.end_source()
     emptied.finish()
-    found.update(dict(WordArrays(*emptied.arrays()).items()))
-    assert found == Counter(dict(whole.items()))
+    words.update(dict(WordArrays(*emptied.arrays()).items()))
+    assert words == Counter(dict(whole.items()))
     assert (emptied.documents, emptied.num_bytes, emptied.pretokens) == (
         whole.documents, whole.num_bytes, whole.pretokens,
     )  # fmt: skip
@@ -114,20 +114,20 @@ def test_long_source_is_emptied_while_it_is_read(kernel: Kernel) -> None:
         b"word%d is a line\n" % number for number in range(60_000 if kernel.name == "native" else 60)
     )
     counter = new_counter(kernel, pattern="gpt4", threads=2)
-    found: Counter[bytes] = Counter()
+    words: Counter[bytes] = Counter()
     sizes = []
     counter.begin_source("file")
     for start in range(0, len(text), 1 << 18):
         counter.feed(text[start : start + (1 << 18)])
         counter.drain()
         sizes.append(len(counter.arrays()[2]))
-        found.update(dict(WordArrays(*counter.arrays()).items()))
+        words.update(dict(WordArrays(*counter.arrays()).items()))
         counter.clear_counts()
     counter.end_source()
-    found.update(dict(WordArrays(*counter.arrays()).items()))
+    words.update(dict(WordArrays(*counter.arrays()).items()))
     counter.finish()
-    assert found[b" line"] == found[b" is"] == text.count(b"\n")
-    assert found.total() == counter.pretokens
+    assert words[b" line"] == words[b" is"] == text.count(b"\n")
+    assert words.total() == counter.pretokens
     if kernel.name == "native":
         assert any(sizes)  # or nothing was tested
 

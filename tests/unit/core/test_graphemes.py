@@ -86,9 +86,9 @@ def test_cuts_equal_their_definition(segmentation: Segmentation) -> None:
         if inside and cluster != "\r\n":
             expected.append((cluster, Span(start, stop), inside))
         start = stop
-    found = cut_clusters(segmentation)
-    assert [(cut.text, cut.span, cut.boundaries) for cut in found] == expected
-    assert all(b"".join(cut.parts).decode() == cut.text for cut in found)
+    cuts = cut_clusters(segmentation)
+    assert [(cut.text, cut.span, cut.boundaries) for cut in cuts] == expected
+    assert all(b"".join(cut.parts).decode() == cut.text for cut in cuts)
 
 
 @pytest.mark.timed

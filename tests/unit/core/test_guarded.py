@@ -219,8 +219,8 @@ def test_guard_equals_a_search_at_every_position(parts: list[tuple[str, bool]]) 
             position += len(longest)
         else:
             position += 1
-    found, refused = ControlTokenGuard(tokens).find(text, trusted)
-    assert found == expected
+    tokens_found, refused = ControlTokenGuard(tokens).find(text, trusted)
+    assert tokens_found == expected
     outside = {
         (start, start + len(t))
         for t in tokens

@@ -27,9 +27,9 @@ def rank_file(largest: int) -> bytes:
 
 
 def word_level(vocab: dict[str, int]) -> dict[str, Any]:
-    made = bert_tokenizer_json({"[UNK]": 0}, lowercase=True)
+    document = bert_tokenizer_json({"[UNK]": 0}, lowercase=True)
     model = {"type": "WordLevel", "vocab": {"[UNK]": 0, **vocab}, "unk_token": "[UNK]"}
-    return {**made, "model": model, "decoder": None}
+    return {**document, "model": model, "decoder": None}
 
 
 @pytest.mark.parametrize("largest", [ids_held(257), LARGE, 2**32 - 2])

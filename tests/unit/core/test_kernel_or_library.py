@@ -174,8 +174,8 @@ def test_covered_texts_are_encoded_by_the_kernel() -> None:
     expected = [[1, 1], [2, 2], [], [2] * 5, [1, 1], [2]]
     assert [tokenizer.encode(text) for text in TEXTS] == expected
     assert [tokenizer.encode_ordinary(text) for text in TEXTS] == expected
-    found = tokenizer.encode_batch(TEXTS, threads=2)
-    assert [found[place].tolist() for place in range(len(TEXTS))] == expected
+    batch = tokenizer.encode_batch(TEXTS, threads=2)
+    assert [batch[place].tolist() for place in range(len(TEXTS))] == expected
     assert tokenizer.count_batch(TEXTS).tolist() == [2, 2, 0, 5, 2, 1]
     assert tokenizer.count_batch(["abc", ""]).tolist() == [3, 0]
     assert all(map(covers, tokenizer.kernel.given))
@@ -232,8 +232,8 @@ def test_library_is_not_opened_for_covered_texts() -> None:
 def test_parts_between_special_tokens_are_encoded_by_the_kernel() -> None:
     tokenizer = Both()
     assert tokenizer.encode("ab<s>!", special=SpecialPolicy.ENCODE) == [1, 1, SPECIAL, 2]
-    found = tokenizer.encode_batch(["ab<s>!", "a"], special=SpecialPolicy.ENCODE)
-    assert found.ids.tolist() == [1, 1, SPECIAL, 2, 1]
+    batch = tokenizer.encode_batch(["ab<s>!", "a"], special=SpecialPolicy.ENCODE)
+    assert batch.ids.tolist() == [1, 1, SPECIAL, 2, 1]
     assert tokenizer.count_batch(["ab<s>!"], special=SpecialPolicy.ENCODE).tolist() == [4]
     for call in (tokenizer.encode_batch, tokenizer.count_batch):
         with pytest.raises(SpecialTokenError):
@@ -244,8 +244,8 @@ def test_kernel_may_find_special_tokens_itself() -> None:
     tokenizer = FindsSpecials()
     assert tokenizer.encode("<s>", special=SpecialPolicy.ENCODE) == [1, 1, 1]
     assert tokenizer.encode("<s>!", special=SpecialPolicy.ENCODE) == [SPECIAL, 2]
-    found = tokenizer.encode_batch(["<s>", "<s>!"], special=SpecialPolicy.ENCODE)
-    assert found.ids.tolist() == [1, 1, 1, SPECIAL, 2]
+    batch = tokenizer.encode_batch(["<s>", "<s>!"], special=SpecialPolicy.ENCODE)
+    assert batch.ids.tolist() == [1, 1, 1, SPECIAL, 2]
 
 
 def test_spans_come_from_the_library_unless_the_kernel_has_them() -> None:

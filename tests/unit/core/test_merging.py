@@ -16,9 +16,9 @@ MERGES = {("a", "b"): (0, "ab"), ("b", "c"): (1, "bc"), ("ab", "c"): (2, "abc")}
     pairs=st.lists(st.tuples(*[st.sampled_from([97, 98, 256, 257, 258])] * 2), max_size=6, unique=True),
 )
 def test_merging_equals_the_reference(word: bytes, pairs: list[tuple[int, int]]) -> None:
-    made = {pair: 256 + rank for rank, pair in enumerate(pairs) if max(pair) < 256 + rank}
-    merges = {pair: (id, id) for pair, id in made.items()}
-    assert merge_symbols(word, merges.get) == reference.encode(word, made)
+    ids = {pair: 256 + rank for rank, pair in enumerate(pairs) if max(pair) < 256 + rank}
+    merges = {pair: (id, id) for pair, id in ids.items()}
+    assert merge_symbols(word, merges.get) == reference.encode(word, ids)
 
 
 def test_empty_word_merges_to_nothing() -> None:

@@ -38,10 +38,12 @@ def test_nfc_equals_that_of_unicode_14(version: str, text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         if unicodedata.unidata_version == "14.0.0":  # with newer data, NFC needs the path of newer versions
             patch.setattr(unicodedata, "unidata_version", version)
-        made = nfc(text)
+        normalized = nfc(text)
     places = iter([character for character in text if is_later(character)])
     expected = unicodedata.normalize("NFC", stand_ins)
-    assert made == "".join(next(places) if character == "\U0001f642" else character for character in expected)
+    assert normalized == "".join(
+        next(places) if character == "\U0001f642" else character for character in expected
+    )
 
 
 def test_later_characters_are_unassigned_in_unicode_14() -> None:

@@ -71,9 +71,9 @@ LIMITS: dict[str, dict[str, Any]] = {
 @cache
 def word_level(processor: str, limits: str) -> tuple[tokenizers.Tokenizer, PostProcessing]:
     """Return a tokenizer of letters, and the post-processing read from its file."""
-    found = json.loads(json.dumps(LIMITS[limits]))
-    if "padding" in found:
-        found["padding"] |= {"pad_id": 4, "pad_type_id": 6, "pad_token": "<pad>"}
+    settings = json.loads(json.dumps(LIMITS[limits]))
+    if "padding" in settings:
+        settings["padding"] |= {"pad_id": 4, "pad_type_id": 6, "pad_token": "<pad>"}
     document = {
         "version": "1.0",
         "truncation": None,
@@ -89,7 +89,7 @@ def word_level(processor: str, limits: str) -> tuple[tokenizers.Tokenizer, PostP
         "post_processor": PROCESSORS[processor],
         "decoder": None,
         "model": {"type": "WordLevel", "vocab": IDS, "unk_token": "a"},
-        **found,
+        **settings,
     }
     return tokenizers.Tokenizer.from_str(json.dumps(document)), parse_post_processing(document)
 
@@ -111,15 +111,15 @@ def test_model_input_equals_the_librarys(processor: str, limits: str) -> None:
     ]:
         texts = ["a" * first, *([] if second is None else ["b" * second])]
         for with_template in (True, False):
-            found: Any
+            encoding: Any
             try:
-                found = library.encode(*texts, add_special_tokens=with_template)
+                encoding = library.encode(*texts, add_special_tokens=with_template)
             except Exception:
                 with pytest.raises(TextError):
                     model_input(read, _ids(texts), template=with_template)
                 continue
             ours = model_input(read, _ids(texts), template=with_template)
-            assert ours == (tuple(found.ids), tuple(found.type_ids), tuple(found.attention_mask))
+            assert ours == (tuple(encoding.ids), tuple(encoding.type_ids), tuple(encoding.attention_mask))
 
 
 def _ids(texts: list[str]) -> list[list[int]]:
@@ -142,10 +142,10 @@ def test_post_processing_survives_writing_and_reading(processor: str, limits: st
 def outcome(library: tokenizers.Tokenizer, texts: list[str], with_template: Any) -> Any:
     """Return the library's result for texts, or the message of its error."""
     try:
-        found = library.encode(*texts, add_special_tokens=with_template)
+        encoding = library.encode(*texts, add_special_tokens=with_template)
     except Exception as error:
         return str(error)
-    return found.ids, found.type_ids, found.attention_mask
+    return encoding.ids, encoding.type_ids, encoding.attention_mask
 
 
 @pytest.mark.parametrize(
@@ -228,10 +228,10 @@ def asked(tokenizer: Any, *texts: str | None, **options: Any) -> Any:
 
 
 @pytest.mark.parametrize("flags", [("lstrip",), ("rstrip",), ("lstrip", "rstrip"), ("lstrip", "normalized")])
-@given(made=st.lists(st.sampled_from(["<mask>", "<s>", " ", "\n", "\x1c", "\u3000", "a", "the", "\u200b"])))
-def test_added_tokens_strip_white_space_as_by_the_library(flags: tuple[str, ...], made: list[str]) -> None:
+@given(parts=st.lists(st.sampled_from(["<mask>", "<s>", " ", "\n", "\x1c", "\u3000", "a", "the", "\u200b"])))
+def test_added_tokens_strip_white_space_as_by_the_library(flags: tuple[str, ...], parts: list[str]) -> None:
     native, library = both("none", flags=flags)
-    text = "".join(made)
+    text = "".join(parts)
     assert native.encode(text, special=SpecialPolicy.ENCODE) == library.encode(
         text, special=SpecialPolicy.ENCODE
     )
@@ -260,13 +260,13 @@ def test_text_that_cannot_be_truncated_is_refused_by_both_engines() -> None:
 
 
 def test_wordpiece_is_truncated_and_padded_as_its_file_says(tmp_path: Path) -> None:
-    made = {**json.loads(huggingface.wordpiece()), **word_piece_limits()}
-    (tmp_path / "tokenizer.json").write_text(json.dumps(made))
+    document = {**json.loads(huggingface.wordpiece()), **word_piece_limits()}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document))
     tokenizer: Any = load(tmp_path / "tokenizer.json")
     peer = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
     for given_text in ("the cat", "the cat and the water " * 20):
-        found = peer.encode(given_text)
-        assert tokenizer.model_input(given_text, special=SpecialPolicy.ENCODE).ids == tuple(found.ids)
+        encoding = peer.encode(given_text)
+        assert tokenizer.model_input(given_text, special=SpecialPolicy.ENCODE).ids == tuple(encoding.ids)
         assert tokenizer.with_template(given_text) == tokenizer.encode(given_text)
 
 

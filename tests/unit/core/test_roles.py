@@ -56,9 +56,9 @@ def test_sentencepiece_model_states_roles() -> None:
 )
 def test_tokenizer_json_states_roles(tmp_path: Path, document: bytes, roles: Mapping[str, str]) -> None:
     (tmp_path / "tokenizer.json").write_bytes(document)
-    found = roles_of(tokbench.load(tmp_path / "tokenizer.json"))
-    assert {role: found[role] for role in roles} == roles
-    assert "eos" not in found
+    stated = roles_of(tokbench.load(tmp_path / "tokenizer.json"))
+    assert {role: stated[role] for role in roles} == roles
+    assert "eos" not in stated
 
 
 def test_roles_given_by_the_user_win(tmp_path: Path) -> None:

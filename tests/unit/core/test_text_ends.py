@@ -28,12 +28,12 @@ def tokenizer(request: pytest.FixtureRequest) -> Any:
 def test_truncated_text_is_a_prefix_or_suffix_within_the_limit(
     tokenizer: Any, text: str, most: int, side: Any
 ) -> None:
-    found = tokenizer.truncate(text, most, side=side)
-    assert text.startswith(found) if side == "right" else text.endswith(found)
+    truncated = tokenizer.truncate(text, most, side=side)
+    assert text.startswith(truncated) if side == "right" else text.endswith(truncated)
     ids = tokenizer.encode(text)
-    assert len(tokenizer.encode(found)) <= most
+    assert len(tokenizer.encode(truncated)) <= most
     if len(ids) <= most:
-        assert found == text
+        assert truncated == text
 
 
 def test_truncation_of_examples_worked_by_hand(tokenizer: Any) -> None:

@@ -54,11 +54,11 @@ def test_percentiles_of_a_hundred_values(share, value):
 
 def test_functions_are_timed_in_turns():
     order = []
-    found = in_turns(
+    times = in_turns(
         {name: lambda name=name: order.append(name) or len(order) for name in "abc"}, runs=2, seconds=9
     )
     assert order == list("abcabc")
-    assert found == {"a": [1, 4], "b": [2, 5], "c": [3, 6]}
+    assert times == {"a": [1, 4], "b": [2, 5], "c": [3, 6]}
 
 
 def test_function_beyond_its_seconds_is_skipped():
@@ -71,8 +71,8 @@ def test_function_beyond_its_seconds_is_skipped():
 
         return work
 
-    found = in_turns({"slow": takes(7), "quick": takes(2)}, runs=5, seconds=5, clock=clock)
-    assert found == {"slow": [7], "quick": [2, 2, 2]}
+    times = in_turns({"slow": takes(7), "quick": takes(2)}, runs=5, seconds=5, clock=clock)
+    assert times == {"slow": [7], "quick": [2, 2, 2]}
 
 
 def test_garbage_collector_is_disabled_while_timing():

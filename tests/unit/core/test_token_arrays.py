@@ -73,13 +73,13 @@ class Letters(BaseTokenizer):
         raise NotImplementedError
 
 
-def assert_same(found: EncodedSpans, expected: EncodedSpans) -> None:
+def assert_same(arrays: EncodedSpans, expected: EncodedSpans) -> None:
     for one, other in (
-        (found.encoded.ids, expected.encoded.ids),
-        (found.encoded.offsets, expected.encoded.offsets),
-        (found.starts, expected.starts),
-        (found.stops, expected.stops),
-        (found.kinds, expected.kinds),
+        (arrays.encoded.ids, expected.encoded.ids),
+        (arrays.encoded.offsets, expected.encoded.offsets),
+        (arrays.starts, expected.starts),
+        (arrays.stops, expected.stops),
+        (arrays.kinds, expected.kinds),
     ):
         assert one.dtype == other.dtype
         np.testing.assert_array_equal(one, other)
@@ -151,10 +151,10 @@ def test_divided_batch_keeps_the_order(batch: list[str], long: int) -> None:
         assert some
         return segmented(Letters(), some)
 
-    found = divided(
+    arrays = divided(
         batch, where=lambda text: len(text) > long, then=by_segmentation, otherwise=by_segmentation
     )
-    assert_same(found, segmented(Letters(), batch))
+    assert_same(arrays, segmented(Letters(), batch))
 
 
 @given(text=texts)

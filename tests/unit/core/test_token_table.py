@@ -45,10 +45,10 @@ def test_tables_of_different_tokens_differ() -> None:
 
 
 def read(kernel: Kernel, data: bytes) -> tuple[bytes | None, ...] | None:
-    found = kernel.read_ranks(data, LIMIT)
-    if found is None:
+    table = kernel.read_ranks(data, LIMIT)
+    if table is None:
         return None
-    block, starts, gaps = found
+    block, starts, gaps = table
     return tuple(TokenTable(block, memoryview(starts).cast("I"), gaps))
 
 
@@ -58,20 +58,20 @@ ranks = st.lists(
 
 
 def ascending(more: list[tuple[bytes, int]]) -> list[tuple[bytes, int]]:
-    made, rank = list(BYTES), 255
+    entries, rank = list(BYTES), 255
     for token, step in more:
         rank += step
-        made.append((token, rank))
-    return made
+        entries.append((token, rank))
+    return entries
 
 
 @given(more=ranks, ends=st.sampled_from([b"", b"\n", b"\r\n\n", b"\r"]))
 def test_regular_rank_file_is_read(kernel: Kernel, more: list[tuple[bytes, int]], ends: bytes) -> None:
-    made = ascending(more)
-    table = read(kernel, dump_ranked(made) + ends)
+    entries = ascending(more)
+    table = read(kernel, dump_ranked(entries) + ends)
     assert table is not None
-    assert [(token, rank) for rank, token in enumerate(table) if token is not None] == made
-    assert len(table) == made[-1][1] + 1
+    assert [(token, rank) for rank, token in enumerate(table) if token is not None] == entries
+    assert len(table) == entries[-1][1] + 1
 
 
 @given(more=ranks, data=st.data())

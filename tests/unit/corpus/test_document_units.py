@@ -65,8 +65,8 @@ class TestUnits:
         )
         for name in names:
             write(name, gzip.compress(b"text") if name.endswith("gz") else "text")
-        found = {document.source: document.is_code for document in open_corpus(*names).documents()}
-        assert {name for name, is_code in found.items() if is_code} == {
+        code_by_source = {document.source: document.is_code for document in open_corpus(*names).documents()}
+        assert {name for name, is_code in code_by_source.items() if is_code} == {
             "code/c.txt",
             "src/a.PY",
             "src/b.rs.gz",

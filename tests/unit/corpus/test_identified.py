@@ -104,15 +104,15 @@ awkward = st.text("ab \n\r\u3000é\x1c", max_size=40)
     texts=st.lists(st.tuples(st.sampled_from(["file", "lines"]), awkward), max_size=3), size=st.integers(1, 9)
 )
 def test_identity_does_not_depend_on_block_boundaries(texts: list[tuple[str, str]], size: int) -> None:
-    made = []
+    sources = []
     fingerprint, lines = Fingerprint(), Lines()
     for unit, text in texts:
         data = text.encode()
-        made.append((unit, [data[start : start + size] for start in range(0, len(data), size)]))
+        sources.append((unit, [data[start : start + size] for start in range(0, len(data), size)]))
         for document in documents_of(unit, text):
             fingerprint.update(document)
             lines.update(document)
-    documents = IdentifiedDocuments(Blocks(made))
+    documents = IdentifiedDocuments(Blocks(sources))
     for source in documents.byte_sources():
         list(source.blocks or ())
     identity = documents.identity()

@@ -34,15 +34,15 @@ def corpus(tmp_path: Path) -> Corpus:
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Count how often each file is opened for reading."""
-    found: Counter[str] = Counter()
+    openings: Counter[str] = Counter()
     read = corpus_module.read_blocks
 
     def counting(file, **options):  # type: ignore[no-untyped-def]
-        found[file.name] += 1
+        openings[file.name] += 1
         return read(file, **options)
 
     monkeypatch.setattr(corpus_module, "read_blocks", counting)
-    return found
+    return openings
 
 
 def test_documents_in_memory_are_read_once_and_equal(corpus: Corpus, opened: Counter[str]) -> None:

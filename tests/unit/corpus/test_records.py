@@ -113,10 +113,10 @@ class TestParquet:
     def test_every_string_type_is_read(self, pyarrow, kind):
         column = pyarrow.array(["a", "é", "a"])
         try:
-            made = (
+            texts = (
                 column.dictionary_encode() if kind == "dictionary" else column.cast(getattr(pyarrow, kind)())
             )
-            self.write(pyarrow, text=made)
+            self.write(pyarrow, text=texts)
         except pyarrow.ArrowNotImplementedError as error:
             pytest.skip(f"this pyarrow does not write it: {error}")
         assert list(open_corpus("a.parquet")) == ["a", "é", "a"]

@@ -92,8 +92,8 @@ def test_remote_file_gives_the_same_documents(files: Path, place: Place, name: s
 
 @pytest.mark.parametrize("pattern", ["*.jsonl", "**/*.txt", "*/*.txt", "[ab].*"])
 def test_remote_pattern_finds_the_same_files(files: Path, place: Place, pattern: str) -> None:
-    found = [file.path.name for file in open_corpus(str(place / pattern)).files]
-    assert found == [file.path.name for file in open_corpus(files / pattern).files]
+    names = [file.path.name for file in open_corpus(str(place / pattern)).files]
+    assert names == [file.path.name for file in open_corpus(files / pattern).files]
 
 
 def test_file_url_is_a_path(files: Path) -> None:

@@ -61,10 +61,10 @@ def check_parts(
     words: Counter[bytes] = Counter()
     documents = num_bytes = 0
     for part in range(len(plan.parts)):
-        found = counted(plan.corpus(part), counting)
-        words += found[0]
-        documents += found[1]
-        num_bytes += found[2]
+        part_counts = counted(plan.corpus(part), counting)
+        words += part_counts[0]
+        documents += part_counts[1]
+        num_bytes += part_counts[2]
     assert (words, documents, num_bytes) == counted(corpus, counting)
     return len(plan.parts)
 

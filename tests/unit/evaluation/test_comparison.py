@@ -150,15 +150,15 @@ def aligned(documents: Sequence[Document]) -> Alignment | str:
 
 def test_premiums_are_relative_to_english_on_the_same_lines() -> None:
     tokenizer = Toy("a", "b", " ", "ab", "\n")
-    found = compared(tokenizer, documents=LANGUAGES, alignment=aligned(LANGUAGES)).tokenizers[0].fairness
-    assert found is not None
+    fairness = compared(tokenizer, documents=LANGUAGES, alignment=aligned(LANGUAGES)).tokenizers[0].fairness
+    assert fairness is not None
     tokens = {"en": 3 + 1 + 1 + 1 + 3, "de": 4 + 2 + 1 + 1 + 3, "ta": 45}  # without line ends
-    assert found.reference == "en"
-    assert found.lines == 5
-    assert found.premiums == {name: count / tokens["en"] for name, count in sorted(tokens.items())}
-    assert found.max_premium == 45 / 9
-    assert found.worst_language == "ta"
-    assert found.gini == gini([count / 5 for count in tokens.values()])
+    assert fairness.reference == "en"
+    assert fairness.lines == 5
+    assert fairness.premiums == {name: count / tokens["en"] for name, count in sorted(tokens.items())}
+    assert fairness.max_premium == 45 / 9
+    assert fairness.worst_language == "ta"
+    assert fairness.gini == gini([count / 5 for count in tokens.values()])
 
 
 def test_without_english_the_baselines_cheapest_language_is_the_reference() -> None:
@@ -182,11 +182,11 @@ def test_without_english_the_baselines_cheapest_language_is_the_reference() -> N
 
 def test_reference_language_without_tokens_gives_no_premium() -> None:
     documents = parallel_documents(en=["x"] * 5, de=["a"] * 5)
-    found = compared(DROPPING, documents=documents, alignment=aligned(documents)).tokenizers[0].fairness
-    assert found is not None
-    assert found.premiums == {"de": None, "en": None}
-    assert found.max_premium is found.worst_language is None
-    assert found.gini == 0.5
+    fairness = compared(DROPPING, documents=documents, alignment=aligned(documents)).tokenizers[0].fairness
+    assert fairness is not None
+    assert fairness.premiums == {"de": None, "en": None}
+    assert fairness.max_premium is fairness.worst_language is None
+    assert fairness.gini == 0.5
 
 
 def test_alignment_includes_as_many_languages_as_possible() -> None:

@@ -53,7 +53,7 @@ def test_scan_collects_fingerprint_beginning_and_lines(documents: list[Document]
         )
     assert scan.identity == fingerprint.identity()
     assert scan.beginning == tuple(document.text for document in documents)
-    assert scan.lines == {group: tuple(found) for group, found in lines.items()}
+    assert scan.lines == {group: tuple(texts) for group, texts in lines.items()}
 
 
 def test_complete_scan_is_not_repeated() -> None:

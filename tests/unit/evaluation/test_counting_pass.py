@@ -51,16 +51,16 @@ def tokenizer(request: pytest.FixtureRequest) -> Tokenizer:
 @cache
 def some_documents() -> tuple[Document, ...]:
     """Return beginnings of bundled texts in four groups, with hard cases among them, in random order."""
-    found = []
+    documents = []
     for name, text in bundled_texts().items():
         group = name.partition("/")[0] if "python" not in name else "python"
-        found += [
+        documents += [
             Document(text[start : start + 90], group, f"{name}:{start}", is_code=name.startswith("code/"))
             for start in (0, 90, 180)
         ]
-    found = [document for document in found if document.text]
-    random.Random(0).shuffle(found)
-    return (*found[:110], Document("   ", "edge", "white"), Document(" ", "blank", "white"))
+    documents = [document for document in documents if document.text]
+    random.Random(0).shuffle(documents)
+    return (*documents[:110], Document("   ", "edge", "white"), Document(" ", "blank", "white"))
 
 
 def frequencies_of(evaluation: Evaluation, group: str) -> list[int]:
@@ -98,9 +98,9 @@ def test_identifiers_are_counted_in_program_code_only() -> None:
     for threads in (1, 2):
         evaluation = evaluate(Toy("get", "Name", "x", " "), [*prose, code], threads=threads)
         alone = evaluate(Toy("get", "Name", "x", " "), [code])
-        found = {name: evaluation.total[name] for name in COUNTS if name.startswith("identifier")}
-        assert found == {name: alone.total[name] for name in found}
-        assert found["identifiers"] == 2
+        counts = {name: evaluation.total[name] for name in COUNTS if name.startswith("identifier")}
+        assert counts == {name: alone.total[name] for name in counts}
+        assert counts["identifiers"] == 2
         assert evaluation.groups["prose"]["identifiers"] == 0
         assert sum(column(evaluation, [*prose, code], "identifiers")) == 2
 
@@ -115,8 +115,8 @@ def test_counts_equal_those_of_single_documents(tokenizer: Tokenizer) -> None:
         tokens = tokenizer.segment(document.text).tokens
         kinds = [KIND_NUMBERS[token.kind] for token in tokens]
         if tokens:
-            found = reference.measure(document.text.encode(), [token.span for token in tokens], kinds)
-            sums.update(counted_in(document, found.counts))
+            measured = reference.measure(document.text.encode(), [token.span for token in tokens], kinds)
+            sums.update(counted_in(document, measured.counts))
         ids.update(token.id for token in tokens)
         sums["documents"] += 1
         sums["empty_documents"] += not tokens
@@ -334,10 +334,10 @@ def test_document_without_tokens_loses_no_indentation() -> None:
 
 def test_failure_shows_the_surrounding_text() -> None:
     text = "x" * 100 + "é" + "y" * 100
-    found = failure_of("a.txt", text, text.replace("é", ""))
-    assert found.offset == 100
-    assert found.expected == "x" * 20 + "é" + "y" * 39
-    assert found.found == "x" * 20 + "y" * 40
+    failure = failure_of("a.txt", text, text.replace("é", ""))
+    assert failure.offset == 100
+    assert failure.expected == "x" * 20 + "é" + "y" * 39
+    assert failure.found == "x" * 20 + "y" * 40
     assert failure_of("a.txt", "ab", "abc") == Failure("a.txt", 2, "ab", "abc")
 
 

@@ -76,7 +76,7 @@ documents_of = st.lists(
         st.sampled_from([None, "1", "2"]),
     ),
     max_size=12,
-).map(lambda found: [document(number, *one) for number, one in enumerate(found)])
+).map(lambda rows: [document(number, *one) for number, one in enumerate(rows)])
 
 
 @settings(deadline=None, max_examples=60)

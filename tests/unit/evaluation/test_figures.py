@@ -39,12 +39,12 @@ WORDS = METRICS["tokens_per_word"]
 
 def grouped(**texts: list[str]) -> list[Document]:
     """Return documents of groups in turns, as a corpus may have them."""
-    found = [
+    listed = [
         Document(text, group, f"{group}:{number}", is_code=True)
         for group, documents in texts.items()
         for number, text in enumerate(documents)
     ]
-    return sorted(found, key=lambda document: document.source.rpartition(":")[2])
+    return sorted(listed, key=lambda document: document.source.rpartition(":")[2])
 
 
 def three_groups() -> Evaluation:
@@ -61,9 +61,9 @@ def test_only_ratios_of_counts_by_document_have_resamples() -> None:
     assert {name for name, metric in METRICS.items() if is_by_document(metric)} == BY_DOCUMENT
     everything = "if x == 1:\n\tgetName = 123456 é\n"
     aggregate = Aggregate(evaluate(Toy("a", "get", "Na", "=", "1", "23", "\t"), grouped(x=[everything] * 5)))
-    found = {name for name, one in METRICS.items() if aggregate.resampled(one) is not None}
-    assert found == BY_DOCUMENT | OF_FREQUENCIES
-    compared = {name for name, one in METRICS.items() if one.direction != "neither"} - found
+    resampled = {name for name, one in METRICS.items() if aggregate.resampled(one) is not None}
+    assert resampled == BY_DOCUMENT | OF_FREQUENCIES
+    compared = {name for name, one in METRICS.items() if one.direction != "neither"} - resampled
     assert all("not compared" in METRICS[name].meaning for name in compared)
     one_document = Aggregate(evaluate(Toy("a"), documents_of("aa")))
     assert all(one_document.resampled(metric) is None for metric in METRICS.values())
@@ -154,25 +154,25 @@ def test_group_is_resampled_independently(aggregation: Aggregation) -> None:
     among_others = Aggregate(with_means(Toy("a"), [*own, *others]), aggregation=aggregation)
     alone = Aggregate(with_means(Toy("a"), own), aggregation=aggregation)
     metrics = [METRICS[name] for name in sorted(BY_DOCUMENT)]
-    for found, expected in zip(
+    for resampled, expected in zip(
         among_others.group_resampled(metrics, "x"), alone.group_resampled(metrics, "x"), strict=True
     ):
-        assert (found is None) == (expected is None)
-        if found is not None and expected is not None:
-            assert found.values == pytest.approx(expected.values)
-            assert (found.estimate, found.num_units) == (expected.estimate, 5)
+        assert (resampled is None) == (expected is None)
+        if resampled is not None and expected is not None:
+            assert resampled.values == pytest.approx(expected.values)
+            assert (resampled.estimate, resampled.num_units) == (expected.estimate, 5)
     assert among_others.group_resampled([TOKENS], "y") == [None]  # one document says nothing
 
 
 def test_group_is_compared_with_the_baseline_on_its_own_documents() -> None:
     documents = grouped(x=["aé", "aab", "ééa", "aaaa é", "aaa b"], y=["ba"])
     better, worse = (Aggregate(evaluate(toy, documents)) for toy in (Toy("a", "aa"), Toy("a")))
-    found = group_figures_of(better, worse, group="x")["bytes_per_token"]
-    assert found.value is not None
-    assert found.difference == pytest.approx(found.value / (worse.group_value(TOKENS, "x") or 0) - 1)
-    assert found.interval is not None
-    assert found.interval.low <= found.value <= found.interval.high
-    assert found.is_distinguishable is not None
+    figure = group_figures_of(better, worse, group="x")["bytes_per_token"]
+    assert figure.value is not None
+    assert figure.difference == pytest.approx(figure.value / (worse.group_value(TOKENS, "x") or 0) - 1)
+    assert figure.interval is not None
+    assert figure.interval.low <= figure.value <= figure.interval.high
+    assert figure.is_distinguishable is not None
     assert group_figures_of(better, worse, group="y")["bytes_per_token"].interval is None
 
 
@@ -190,10 +190,10 @@ def test_documents_of_a_file_are_resampled_together() -> None:
     by_file = Aggregate(evaluate(Toy("a", "aa"), lines))
     alone = Aggregate(evaluate(Toy("a", "aa"), [replace(line, unit=None) for line in lines]))
     assert (by_file.num_units, alone.num_units) == (6, 48)
-    found, independent = by_file.resampled(TOKENS), alone.resampled(TOKENS)
-    assert found is not None
+    together, independent = by_file.resampled(TOKENS), alone.resampled(TOKENS)
+    assert together is not None
     assert independent is not None
-    assert found.interval.high - found.interval.low > 2 * (
+    assert together.interval.high - together.interval.low > 2 * (
         independent.interval.high - independent.interval.low
     )
 

@@ -45,10 +45,10 @@ def numbered(count: int, *, mark: str = "") -> str:
 
 def held_out_lines(holdout: Holdout) -> dict[str, list[str]]:
     """Return the numbers of the lines that are held out, by group."""
-    found: dict[str, list[str]] = defaultdict(list)
+    lines: dict[str, list[str]] = defaultdict(list)
     for document in holdout.held_out:
-        found[document.group] += [line.split()[0] for line in document.text.splitlines()]
-    return dict(found)
+        lines[document.group] += [line.split()[0] for line in document.text.splitlines()]
+    return dict(lines)
 
 
 def test_a_tenth_of_every_bundled_text_is_held_out() -> None:
@@ -204,11 +204,11 @@ def test_file_names_do_not_change_the_held_out_part(tmp_path: Path) -> None:
     texts = {f"{number}": prose(Random(number), 3 + 40 * (number < 3)) for number in range(90)}
     one = write(tmp_path / "one", {f"code/x/{name}.txt": text for name, text in texts.items()})
     other = write(tmp_path / "other", {f"code/x/{hash(name)}.md": text for name, text in texts.items()})
-    found = [
+    held_out = [
         Counter(document.text for document in hold_out(open_corpus(folder)).held_out)
         for folder in (one, other)
     ]
-    assert found[0] == found[1]
+    assert held_out[0] == held_out[1]
 
 
 def test_equal_documents_are_on_the_same_side(tmp_path: Path) -> None:
@@ -236,10 +236,10 @@ def test_the_same_lines_of_every_language_are_held_out(tmp_path: Path, seed: int
         for size, name in enumerate(["de", "en", "zh"], 1)
     }
     holdout = hold_out(open_corpus(write(tmp_path, texts)), seed=seed)
-    found = held_out_lines(holdout)
-    assert found["de"] == found["en"] == found["zh"]
-    assert len(found["de"]) == pytest.approx(23, abs=3)
-    assert holdout.alignment == Alignment(("de", "en", "zh"), lines=len(found["de"]))
+    lines = held_out_lines(holdout)
+    assert lines["de"] == lines["en"] == lines["zh"]
+    assert len(lines["de"]) == pytest.approx(23, abs=3)
+    assert holdout.alignment == Alignment(("de", "en", "zh"), lines=len(lines["de"]))
 
 
 def test_long_line_of_a_translation_is_not_split(tmp_path: Path) -> None:
@@ -247,8 +247,8 @@ def test_long_line_of_a_translation_is_not_split(tmp_path: Path) -> None:
     long = numbered(100).replace("3 \n", "3 " + "word " * 900 + "\n")
     corpus = open_corpus(write(tmp_path, {"parallel/de.txt": long, "parallel/en.txt": numbered(100)}))
     for seed in range(4):
-        found = held_out_lines(hold_out(corpus, seed=seed))
-        assert found["de"] == found["en"]
+        lines = held_out_lines(hold_out(corpus, seed=seed))
+        assert lines["de"] == lines["en"]
 
 
 @pytest.mark.parametrize("unit", ["lines", "paragraphs"])
@@ -258,18 +258,18 @@ def test_lines_as_documents_stay_aligned(tmp_path: Path, unit: str) -> None:
     files = {f"parallel/{name}.txt": text(200, mark=name) for name in ("de", "en")}
     corpus = open_corpus(write(tmp_path, files), documents=unit)  # type: ignore[arg-type]
     holdout = hold_out(corpus)
-    found = held_out_lines(holdout)
-    assert found["de"] == found["en"]
+    lines = held_out_lines(holdout)
+    assert lines["de"] == lines["en"]
     assert not isinstance(holdout.alignment, str)
-    assert holdout.alignment.lines == len(found["de"]) == pytest.approx(20, abs=2)
+    assert holdout.alignment.lines == len(lines["de"]) == pytest.approx(20, abs=2)
 
 
 def test_a_hundred_languages_are_split_by_line(tmp_path: Path) -> None:
     files = {f"parallel/l{number:03}.txt": numbered(60, mark=str(number)) for number in range(101)}
     holdout = hold_out(open_corpus(write(tmp_path, files)))
-    found = held_out_lines(holdout)
-    assert len(found) == 101
-    assert len({tuple(lines) for lines in found.values()}) == 1
+    by_language = held_out_lines(holdout)
+    assert len(by_language) == 101
+    assert len({tuple(lines) for lines in by_language.values()}) == 1
 
 
 @pytest.mark.parametrize("unit", ["file", "lines"])
@@ -278,12 +278,12 @@ def test_translations_of_held_out_lines_are_not_trained_on(tmp_path: Path, unit:
     long = {f"parallel/{name}.txt": numbered(260, mark=name * 3) for name in ("de", "en", "fr")}
     short = {f"parallel/{name}.txt": numbered(170, mark=name) for name in ("ja", "zh")}
     holdout = hold_out(open_corpus(write(tmp_path, {**long, **short}), documents=unit))  # type: ignore[arg-type]
-    found = held_out_lines(holdout)
-    assert found["de"] == found["en"] == found["fr"]
-    assert found["ja"] == found["zh"] != found["de"][: len(found["ja"])]
+    held_out = held_out_lines(holdout)
+    assert held_out["de"] == held_out["en"] == held_out["fr"]
+    assert held_out["ja"] == held_out["zh"] != held_out["de"][: len(held_out["ja"])]
     learned = {tuple(line.split()) for text in holdout.training for line in text.splitlines()}
     assert not [
-        line for line in found["de"] if any((line, name * 3) in learned for name in ("de", "en", "fr"))
+        line for line in held_out["de"] if any((line, name * 3) in learned for name in ("de", "en", "fr"))
     ]
 
 

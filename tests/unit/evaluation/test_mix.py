@@ -64,15 +64,15 @@ def compared(
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "shares"),
     [
         ("en=0.6,de=0.3,code=0.1", {"en": 0.6, "de": 0.3, "code": 0.1}),
         ("en=3, de=1", {"en": 0.75, "de": 0.25}),
         ("a=b=2", {"a=b": 1.0}),
     ],
 )
-def test_weights_are_normalized_to_one(text: str, found: dict[str, float]) -> None:
-    assert parse_mix(text) == pytest.approx(found)
+def test_weights_are_normalized_to_one(text: str, shares: dict[str, float]) -> None:
+    assert parse_mix(text) == pytest.approx(shares)
 
 
 @pytest.mark.parametrize(
@@ -134,8 +134,8 @@ def test_mixed_cost_is_the_weighted_sum_of_tokens_per_byte(documents: list[Docum
 def test_each_part_is_resampled_independently(documents: list[Document]) -> None:
     """The resamples are compared with adding up those of each group, which have different seeds."""
     evaluation = evaluate(PAIRS, documents, threads=1)
-    _, found = mixed(HALF, evaluation, None, seed=7)
-    assert found is not None
+    _, resampled = mixed(HALF, evaluation, None, seed=7)
+    assert resampled is not None
     expected = np.zeros(1000)
     for number, (group, share) in enumerate((("x", 0.75), ("y", 0.25))):
         units = evaluation.group_units[group]
@@ -143,17 +143,17 @@ def test_each_part_is_resampled_independently(documents: list[Document]) -> None
         assert drawn is not None
         tokens, num_bytes = (units.counts[:, DOCUMENT_COUNTS.index(name)] for name in ("tokens", "bytes"))
         expected += share * (drawn.weights @ tokens) / (drawn.weights @ num_bytes)
-    assert found.values == pytest.approx(expected)
-    assert found.num_units == 30
+    assert resampled.values == pytest.approx(expected)
+    assert resampled.num_units == 30
 
 
 @pytest.mark.parametrize("few", ["x", "y"])
 def test_interval_width_follows_the_part_with_the_fewest_units(few: str) -> None:
     numbers = {"x": 30, "y": 30, few: 6}
     documents = [*drawn("x", [1, 1, 2], number=numbers["x"]), *drawn("y", [4, 4, 1], number=numbers["y"])]
-    _, found = mixed(HALF, evaluate(PAIRS, documents, threads=1), None, seed=0)
-    assert found is not None
-    assert found.num_units == 6
+    _, resamples = mixed(HALF, evaluate(PAIRS, documents, threads=1), None, seed=0)
+    assert resamples is not None
+    assert resamples.num_units == 6
 
 
 def test_aligned_languages_are_resampled_together() -> None:
@@ -273,9 +273,9 @@ def test_relative_tokens_have_the_interval_of_the_ratio(documents: list[Document
 
 def test_relative_tokens_do_not_depend_on_the_aggregation(documents: list[Document]) -> None:
     letters, pairs = (evaluate(toy, documents, threads=1) for toy in (LETTERS, PAIRS))
-    found = [
+    premiums = [
         Aggregate(pairs, aggregation=how).relative_tokens(Aggregate(letters, aggregation=how))
         for how in AGGREGATIONS
     ]
-    assert found[0] is not None
-    assert all(premium is not None and premium.interval == found[0].interval for premium in found)
+    assert premiums[0] is not None
+    assert all(premium is not None and premium.interval == premiums[0].interval for premium in premiums)

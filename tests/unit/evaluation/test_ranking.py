@@ -139,12 +139,12 @@ def test_star_requires_difference_to_every_other_tokenizer() -> None:
     first = Toy(*letters, "xy", "cc", name="first")
     second = Toy(*letters, "cc", name="second")
     third = Toy(*letters, "xy", "dd", name="third")
-    found = compared(first, second, third, documents=documents)
-    values = [one.figures["bytes_per_token"].value or 0 for one in found.tokenizers]
+    comparison = compared(first, second, third, documents=documents)
+    values = [one.figures["bytes_per_token"].value or 0 for one in comparison.tokenizers]
     assert values == sorted(values, reverse=True)
-    assert best_of(found.tokenizers[:2], TOKENS) == "first"
-    assert found.summary[0].endswith("no significant difference to third on this text")
-    assert best_of(found.tokenizers, TOKENS) is None
+    assert best_of(comparison.tokenizers[:2], TOKENS) == "first"
+    assert comparison.summary[0].endswith("no significant difference to third on this text")
+    assert best_of(comparison.tokenizers, TOKENS) is None
 
 
 def test_metric_without_direction_or_interval_is_not_ranked(documents: list[Document]) -> None:
@@ -235,8 +235,10 @@ def test_resamples_of_premiums_and_gini_equal_those_of_the_drawn_lines() -> None
     documents = parallel_documents(**languages)
     alignment = Alignment(("de", "en", "ta"), 9)
     toy = Toy("a", "b", " ", "ab")
-    found = fairness_of(evaluate(toy, AlignedLines(documents, alignment)), alignment, reference="en", seed=5)
-    assert found.incomplete_lines == 2  # the line that is empty in all languages does not count
+    fairness = fairness_of(
+        evaluate(toy, AlignedLines(documents, alignment)), alignment, reference="en", seed=5
+    )
+    assert fairness.incomplete_lines == 2  # the line that is empty in all languages does not count
     # Lines are drawn in the order of their keys.
     lines = [Document("x", "en", "", aligned_unit(number + 1)) for number in complete]
     complete = [complete[position] for position in np.argsort(UnitKeys().of(lines)).tolist()]
@@ -245,15 +247,15 @@ def test_resamples_of_premiums_and_gini_equal_those_of_the_drawn_lines() -> None
     tokens = {
         name: [len(toy.encode(lines[number])) for number in complete] for name, lines in languages.items()
     }
-    assert found.premiums == {name: sum(counts) / sum(tokens["en"]) for name, counts in tokens.items()}
-    assert found.gini == pytest.approx(gini([sum(counts) for counts in tokens.values()]))
+    assert fairness.premiums == {name: sum(counts) / sum(tokens["en"]) for name, counts in tokens.items()}
+    assert fairness.gini == pytest.approx(gini([sum(counts) for counts in tokens.values()]))
     for draw in range(50):
         sums = {
             name: sum(weight * count for weight, count in zip(drawn.weights[draw], counts, strict=True))
             for name, counts in tokens.items()
         }
-        assert found.resampled["gini"].values[draw] == pytest.approx(gini(list(sums.values())))
-        premium = found.resampled["premium of ta"].values[draw]
+        assert fairness.resampled["gini"].values[draw] == pytest.approx(gini(list(sums.values())))
+        premium = fairness.resampled["premium of ta"].values[draw]
         assert premium == pytest.approx(sums["ta"] / sums["en"])
 
 
@@ -262,16 +264,16 @@ def test_incomplete_translation_does_not_look_cheap() -> None:
     toy = Toy("a", "b", " ")
     whole = parallel_documents(de=german, en=english)
     cut = parallel_documents(de=[*german[:6], *[""] * 6], en=english)
-    found, halved = (
+    full, halved = (
         compared(toy, documents=documents, alignment=Alignment(("de", "en"), 12))
         for documents in (whole, cut)
     )
-    premiums = [comparison.tokenizers[0].fairness for comparison in (found, halved)]
+    premiums = [comparison.tokenizers[0].fairness for comparison in (full, halved)]
     assert [fairness and fairness.premiums["de"] for fairness in premiums] == [5 / 3, 5 / 3]
     assert [fairness and fairness.complete_lines for fairness in premiums] == [12, 6]
     told = "premiums leave out 6 of 12 aligned lines: not every language has text there"
     assert told in halved.provenance.warnings
-    assert not any("leave out" in warning for warning in found.provenance.warnings)
+    assert not any("leave out" in warning for warning in full.provenance.warnings)
 
 
 @pytest.mark.parametrize("blank", ["", "  "])
@@ -282,14 +284,14 @@ def test_translation_without_text_has_no_premium(blank: str) -> None:
     documents = [*languages, *parallel_documents(sw=[blank] * 5)]
     empty = compared(toy, documents=documents, alignment=Alignment(("de", "en", "sw"), 5))
     without = compared(toy, documents=languages, alignment=Alignment(("de", "en"), 5))
-    [found], [expected] = (
+    [fairness], [expected] = (
         [tokenizer.fairness for tokenizer in comparison.tokenizers] for comparison in (empty, without)
     )
-    assert found is not None
+    assert fairness is not None
     assert expected is not None
-    assert dict(found.premiums) == {**expected.premiums, "sw": None}
-    assert (found.gini, found.gini_interval) == (expected.gini, expected.gini_interval)
-    assert (found.without_text, expected.without_text) == (("sw",), ())
+    assert dict(fairness.premiums) == {**expected.premiums, "sw": None}
+    assert (fairness.gini, fairness.gini_interval) == (expected.gini, expected.gini_interval)
+    assert (fairness.without_text, expected.without_text) == (("sw",), ())
     told = "sw has no text on its aligned lines: it has no premium and no part in the Gini coefficient"
     assert told in empty.provenance.warnings
     assert told not in without.provenance.warnings
@@ -321,21 +323,21 @@ def test_language_with_lost_text_is_marked(line: str, otherwise: Literal["nothin
 @pytest.mark.parametrize("name", ["bytes_per_token", "unk_rate"])
 def test_group_with_lost_text_is_marked(name: str) -> None:
     documents = [*documents_of("aa a", group="known"), *documents_of("ccc c a", group="foreign")]
-    found = compared(Toy("a", " "), Toy("a", " ", otherwise="bytes", name="kept"), documents=documents)
-    table = groups_table(found, METRICS[name])
+    comparison = compared(Toy("a", " "), Toy("a", " ", otherwise="bytes", name="kept"), documents=documents)
+    table = groups_table(comparison, METRICS[name])
     marked = {row[0].text: ["?" in cell.text for cell in row[2:]] for row in table.rows}
     is_marked = name == "bytes_per_token"  # the share of unknown tokens is what is lost
     assert marked == {"known": [False, False], "foreign": [is_marked, False]}
     assert ("cheap because text is lost" in table.caption) == is_marked
-    assert "? more than 1 % unknown or dropped" in printed(found)
+    assert "? more than 1 % unknown or dropped" in printed(comparison)
 
 
 def test_one_language_with_text_has_no_gini() -> None:
     documents = parallel_documents(de=[""] * 5, en=["a b"] * 5)
-    [found] = compared(Toy("a"), documents=documents, alignment=Alignment(("de", "en"), 5)).tokenizers
-    assert found.fairness is not None
-    assert found.fairness.gini is None
-    assert dict(found.fairness.premiums) == {"de": None, "en": 1.0}
+    [tokenizer] = compared(Toy("a"), documents=documents, alignment=Alignment(("de", "en"), 5)).tokenizers
+    assert tokenizer.fairness is not None
+    assert tokenizer.fairness.gini is None
+    assert dict(tokenizer.fairness.premiums) == {"de": None, "en": 1.0}
 
 
 def test_summary_has_the_paired_interval_of_a_difference(documents: list[Document]) -> None:
@@ -354,9 +356,9 @@ def test_significant_difference_is_not_rounded_to_zero() -> None:
     generator = random.Random(7)
     documents = documents_of(*(f"{'ab' * generator.randint(1950, 2050)}cc" for _ in range(40)))
     better, worse = Toy("a", "b", "c", "cc", name="better"), Toy("a", "b", "c", name="worse")
-    found = compared(worse, better, documents=documents)
-    assert found.summary[0].endswith("0.03 % (0.03…0.03) more than worse, the second best")
-    assert re.search(r"^ better .* \+0\.03 % ±0\.00 .* -0\.03 % ±0\.00", printed(found), re.MULTILINE)
+    comparison = compared(worse, better, documents=documents)
+    assert comparison.summary[0].endswith("0.03 % (0.03…0.03) more than worse, the second best")
+    assert re.search(r"^ better .* \+0\.03 % ±0\.00 .* -0\.03 % ±0\.00", printed(comparison), re.MULTILINE)
 
 
 # --- groups -----------------------------------------------------------------------------------

@@ -52,90 +52,90 @@ def tokenizer(corpus: Corpus) -> Tokenizer:
 
 
 @pytest.fixture(scope="module")
-def found(corpus: Corpus, tokenizer: Tokenizer) -> Report:
+def result(corpus: Corpus, tokenizer: Tokenizer) -> Report:
     return report(corpus, tokenizer=tokenizer, model=MODEL, times=False)
 
 
-def shown(found: Report, *, width: int = 100) -> str:
+def shown(result: Report, *, width: int = 100) -> str:
     text = StringIO()
-    render_report(found, console=Console(file=text, width=width, color_system=None, highlight=False))
+    render_report(result, console=Console(file=text, width=width, color_system=None, highlight=False))
     return text.getvalue()
 
 
-def test_report_has_the_figures_of_a_comparison_of_one_tokenizer(found: Report) -> None:
-    assert [tokenizer.name for tokenizer in found.comparison.tokenizers] == [found.evaluated.name]
-    assert list(found.evaluated.figures) == list(METRICS)
+def test_report_has_the_figures_of_a_comparison_of_one_tokenizer(result: Report) -> None:
+    assert [tokenizer.name for tokenizer in result.comparison.tokenizers] == [result.evaluated.name]
+    assert list(result.evaluated.figures) == list(METRICS)
 
 
-def test_histogram_uses_and_kinds_cover_every_token(found: Report, tokenizer: Tokenizer) -> None:
-    evaluation = found.evaluated.evaluation
+def test_histogram_uses_and_kinds_cover_every_token(result: Report, tokenizer: Tokenizer) -> None:
+    evaluation = result.evaluated.evaluation
     tokens = evaluation.total["tokens"]
-    assert sum(found.lengths) == tokens
-    assert sum(usage.occurrences for usage in found.vocabulary_usage) == tokens
-    assert sum(usage.tokens for usage in found.vocabulary_usage) == tokenizer.info.vocab_size
-    assert sum(usage.used for usage in found.vocabulary_usage) == np.count_nonzero(evaluation.frequencies)
-    weighted = sum(size * count for size, count in enumerate(found.lengths[:-1]))
-    assert weighted + found.lengths[-1] * 16 <= evaluation.num_bytes
+    assert sum(result.lengths) == tokens
+    assert sum(usage.occurrences for usage in result.vocabulary_usage) == tokens
+    assert sum(usage.tokens for usage in result.vocabulary_usage) == tokenizer.info.vocab_size
+    assert sum(usage.used for usage in result.vocabulary_usage) == np.count_nonzero(evaluation.frequencies)
+    weighted = sum(size * count for size, count in enumerate(result.lengths[:-1]))
+    assert weighted + result.lengths[-1] * 16 <= evaluation.num_bytes
 
 
-def test_most_and_least_used_tokens_are_listed(found: Report, tokenizer: Tokenizer) -> None:
-    frequencies = found.evaluated.evaluation.frequencies
+def test_most_and_least_used_tokens_are_listed(result: Report, tokenizer: Tokenizer) -> None:
+    frequencies = result.evaluated.evaluation.frequencies
     counts = sorted((count for count in frequencies.tolist() if count), reverse=True)
-    assert [use.count for use in found.most_used] == counts[:20]
-    assert [use.count for use in found.least_used] == counts[-20:]
-    for use in (*found.most_used, *found.least_used):
+    assert [use.count for use in result.most_used] == counts[:20]
+    assert [use.count for use in result.least_used] == counts[-20:]
+    for use in (*result.most_used, *result.least_used):
         assert use.piece == tokenizer.token_bytes(use.id)
         assert use.count == frequencies[use.id]
-    assert found.unused == 499 - len(counts)
-    assert found.deciles is not None
-    assert (found.deciles[0], found.deciles[-1]) == (counts[-1], counts[0])
+    assert result.unused == 499 - len(counts)
+    assert result.deciles is not None
+    assert (result.deciles[0], result.deciles[-1]) == (counts[-1], counts[0])
 
 
 def test_rarely_used_tokens_are_listed_once(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("abba\n" * 3)
-    found = report(open_corpus(tmp_path), tokenizer=Toy("a", "b", "c", "\n"), times=False)
-    assert [(use.piece, use.count) for use in found.most_used] == [(b"a", 6), (b"b", 6), (b"\n", 3)]
-    assert found.least_used == ()
-    assert found.unused == 1  # c; the unknown token is special
-    assert found.intermediate_tokens is None
+    result = report(open_corpus(tmp_path), tokenizer=Toy("a", "b", "c", "\n"), times=False)
+    assert [(use.piece, use.count) for use in result.most_used] == [(b"a", 6), (b"b", 6), (b"\n", 3)]
+    assert result.least_used == ()
+    assert result.unused == 1  # c; the unknown token is special
+    assert result.intermediate_tokens is None
 
 
-def test_unused_intermediate_tokens_are_counted(found: Report) -> None:
-    frequencies = found.evaluated.evaluation.frequencies
-    assert found.intermediate_tokens is not None
-    assert 0 <= found.intermediate_tokens <= np.count_nonzero(frequencies[256:499] == 0)
+def test_unused_intermediate_tokens_are_counted(result: Report) -> None:
+    frequencies = result.evaluated.evaluation.frequencies
+    assert result.intermediate_tokens is not None
+    assert 0 <= result.intermediate_tokens <= np.count_nonzero(frequencies[256:499] == 0)
 
 
-def test_numbers_by_length_add_up_to_all_numbers(found: Report) -> None:
-    total = found.evaluated.evaluation.total
-    assert sum(number.numbers for number in found.numbers) == total["numbers"]
-    assert sum(number.tokens for number in found.numbers) == total["number_tokens"]
-    assert all(number.numbers for number in found.numbers)
+def test_numbers_by_length_add_up_to_all_numbers(result: Report) -> None:
+    total = result.evaluated.evaluation.total
+    assert sum(number.numbers for number in result.numbers) == total["numbers"]
+    assert sum(number.tokens for number in result.numbers) == total["number_tokens"]
+    assert all(number.numbers for number in result.numbers)
 
 
 def test_last_row_of_number_lengths_is_open_ended(tmp_path: Path) -> None:
     """The row also counts numbers of twenty digits, so its label must not be just 16."""
     (tmp_path / "a.txt").write_text(f"{'1' * 15} {'2' * 16} {'3' * 20} " * 9, encoding="utf-8")
-    found = report(open_corpus(tmp_path / "a.txt"), tokenizer=Toy("1", "2", "3" * 20, " "), times=False)
-    assert [(number.label, number.numbers) for number in found.numbers] == [("15", 9), ("16+", 18)]
-    rows = [line.split()[:2] for line in shown(found).splitlines()]
+    result = report(open_corpus(tmp_path / "a.txt"), tokenizer=Toy("1", "2", "3" * 20, " "), times=False)
+    assert [(number.label, number.numbers) for number in result.numbers] == [("15", 9), ("16+", 18)]
+    rows = [line.split()[:2] for line in shown(result).splitlines()]
     assert ["15", "9"] in rows
     assert ["16+", "18"] in rows
     assert ["16+", "9"] in rows  # tokens of twenty bytes; all others have one
-    document: Any = report_document(found)
+    document: Any = report_document(result)
     assert [(number["digits"], number["or_more"]) for number in document["numbers"]] == [
         (15, False),
         (16, True),
     ]
 
 
-def test_costs_are_computed_from_model_and_groups(found: Report) -> None:
-    cost = found.cost
+def test_costs_are_computed_from_model_and_groups(result: Report) -> None:
+    cost = result.cost
     assert cost.embedding_bytes == 500 * 64 * 2
     assert cost.untied_bytes == 2 * cost.embedding_bytes
     assert cost.kv_cache_bytes == 2 * 2 * 2 * 16 * 128 * 2
     assert cost.attention_flops == 4 * 2 * 64 * 128**2
-    for group, tally in found.evaluated.evaluation.groups.items():
+    for group, tally in result.evaluated.evaluation.groups.items():
         assert cost.groups[group].context_chars == tally["chars"] / tally["tokens"] * 128
         assert cost.groups[group].price_per_million_chars == pytest.approx(
             tally["tokens"] / tally["chars"] * 0.5
@@ -147,9 +147,9 @@ def test_costs_are_computed_from_model_and_groups(found: Report) -> None:
 
 def test_report_without_a_model_has_no_cost(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("ab\n" * 3)
-    found = report(open_corpus(tmp_path), tokenizer=Toy("a", "b"), times=False)
-    assert found.cost.embedding_bytes is found.cost.kv_cache_bytes is None
-    assert "What it costs" not in shown(found)
+    result = report(open_corpus(tmp_path), tokenizer=Toy("a", "b"), times=False)
+    assert result.cost.embedding_bytes is result.cost.kv_cache_bytes is None
+    assert "What it costs" not in shown(result)
 
 
 # --- rewritings -------------------------------------------------------------------------------
@@ -157,12 +157,14 @@ def test_report_without_a_model_has_no_cost(tmp_path: Path) -> None:
 
 def test_robustness_of_an_example_worked_by_hand() -> None:
     tokenizer = Toy("ab", "A", "B", " ")
-    found = {rewriting.rewriting: rewriting for rewriting in robustness_of(tokenizer, {"a": ["ab ab", "ab"]})}
-    upper = found["upper case"]  # ab| |ab and ab: A|B| |A|B and A|B
+    result = {
+        rewriting.rewriting: rewriting for rewriting in robustness_of(tokenizer, {"a": ["ab ab", "ab"]})
+    }
+    upper = result["upper case"]  # ab| |ab and ab: A|B| |A|B and A|B
     assert (upper.lines, upper.growth, upper.distance) == (2, 7 / 4, 6 / 4)
-    before = found["space before"]
+    before = result["space before"]
     assert (before.lines, before.growth, before.distance) == (2, 6 / 4, 2 / 4)
-    unchanged = found["NFD for NFC"]
+    unchanged = result["NFD for NFC"]
     assert (unchanged.lines, unchanged.growth, unchanged.distance) == (0, None, None)
 
 
@@ -203,8 +205,8 @@ def test_token_kind_follows_its_characters(text: str, kind: str) -> None:
 
 def test_tokens_are_counted_by_kind() -> None:
     vocabulary = vocabulary_from([b"a", b"b", b"\xc3", b"<s>", None], special_ids=[3])
-    found = vocabulary_usage_of(vocabulary, np.array([5, 0, 2, 0, 0]))
-    assert [(usage.kind, usage.tokens, usage.used, usage.occurrences) for usage in found] == [
+    result = vocabulary_usage_of(vocabulary, np.array([5, 0, 2, 0, 0]))
+    assert [(usage.kind, usage.tokens, usage.used, usage.occurrences) for usage in result] == [
         ("Latin", 2, 1, 5),
         ("special tokens", 2, 0, 0),
         ("bytes and parts of characters", 1, 1, 2),
@@ -214,21 +216,21 @@ def test_tokens_are_counted_by_kind() -> None:
 # --- how it is shown --------------------------------------------------------------------------
 
 
-def test_json_extends_that_of_a_comparison(found: Report) -> None:
-    document: Any = orjson.loads(orjson.dumps(report_document(found)))
+def test_json_extends_that_of_a_comparison(result: Report) -> None:
+    document: Any = orjson.loads(orjson.dumps(report_document(result)))
     assert document["schema"] == "tokbench.report/1"
     assert list(document["tokenizer"]["metrics"]) == list(METRICS)
-    assert document["lengths"] == list(found.lengths)
+    assert document["lengths"] == list(result.lengths)
     assert [bytes.fromhex(use["bytes"]) for use in document["most_used"]] == [
-        use.piece for use in found.most_used
+        use.piece for use in result.most_used
     ]
-    assert document["cost"]["embedding_bytes"] == found.cost.embedding_bytes
+    assert document["cost"]["embedding_bytes"] == result.cost.embedding_bytes
     assert set(document["worst_words"]) == {"en", "ja", "python"}
 
 
 @pytest.mark.parametrize("width", [80, 120, 200])
-def test_output_fits_the_terminal_width(found: Report, width: int) -> None:
-    lines = shown(found, width=width).splitlines()
+def test_output_fits_the_terminal_width(result: Report, width: int) -> None:
+    lines = shown(result, width=width).splitlines()
     assert max(map(cell_len, lines)) <= width
     titles = ["Compression", "Vocabulary", "Fidelity", "Numbers", "Code", "Groups", "Model cost"]
     for title in titles:
@@ -261,42 +263,42 @@ FIRSTS = {
 
 
 @pytest.mark.parametrize("form", ["markdown", "latex"])
-def test_markdown_and_latex_have_every_section(found: Report, form: Any) -> None:
-    text = reports_forms([found])[form]().decode().replace("\\", "")
+def test_markdown_and_latex_have_every_section(result: Report, form: Any) -> None:
+    text = reports_forms([result])[form]().decode().replace("\\", "")
     for title, first in FIRSTS.items():
         assert title in text
         assert first in text[text.index(title) :]
     for part in ("Latin", "upper case", "KV cache of a context", "price/M chars", "Gini", "roundtrip_rate"):
         assert part in text
-    figure = found.evaluated.figures["bytes_per_token"]
+    figure = result.evaluated.figures["bytes_per_token"]
     assert f"{figure.value:.3f}" in text
 
 
-def test_text_columns_are_left_aligned(found: Report) -> None:
-    markdown, latex = (reports_forms([found])[form]().decode() for form in ("markdown", "latex"))
+def test_text_columns_are_left_aligned(result: Report) -> None:
+    markdown, latex = (reports_forms([result])[form]().decode() for form in ("markdown", "latex"))
     assert "| figure | value | 95 % interval | meaning |\n| --- | ---: | --- | --- |" in markdown
     assert r"\begin{tabular}{lrll}" in latex
 
 
-def test_csv_has_the_figures_of_every_section(found: Report) -> None:
-    rows = list(csv.DictReader(io.StringIO(reports_forms([found])["csv"]().decode())))
+def test_csv_has_the_figures_of_every_section(result: Report) -> None:
+    rows = list(csv.DictReader(io.StringIO(reports_forms([result])["csv"]().decode())))
     values = {(row["group"], row["metric"]): row["value"] for row in rows}
     assert len(values) == len(rows)
-    for usage in found.vocabulary_usage:
+    for usage in result.vocabulary_usage:
         assert values[usage.kind, "vocabulary_usage.tokens"] == str(usage.tokens)
-    for number in found.numbers:
+    for number in result.numbers:
         assert values[str(number.digits), "numbers.tokens"] == str(number.tokens)
-    for rewriting in found.robustness:
+    for rewriting in result.robustness:
         assert values[rewriting.rewriting, "robustness.growth"] == str(rewriting.growth or "")
-    assert values["", "cost.kv_cache_bytes"] == str(found.cost.kv_cache_bytes)
-    assert float(values["en", "price_per_million_chars"]) == found.cost.groups["en"].price_per_million_chars
-    longest = len(found.lengths) - 1
-    assert values[f"{longest}+", "lengths.tokens"] == str(found.lengths[-1])
+    assert values["", "cost.kv_cache_bytes"] == str(result.cost.kv_cache_bytes)
+    assert float(values["en", "price_per_million_chars"]) == result.cost.groups["en"].price_per_million_chars
+    longest = len(result.lengths) - 1
+    assert values[f"{longest}+", "lengths.tokens"] == str(result.lengths[-1])
 
 
-def test_html_page_has_every_section(found: Report) -> None:
+def test_html_page_has_every_section(result: Report) -> None:
     pytest.importorskip("vl_convert")
-    page = html_report(found.comparison, report=found).decode()
+    page = html_report(result.comparison, report=result).decode()
     for title in FIRSTS:
         assert page.count(f"<caption>{title}</caption>") == 1
     assert "price/M chars" in page

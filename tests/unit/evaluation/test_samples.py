@@ -87,6 +87,6 @@ def test_samples_are_drawn_from_the_evaluated_text(tmp_path: Path) -> None:
     for language, text in NUMBERED.items():
         (tmp_path / f"{language}.txt").write_text(text)
     corpus = open_corpus(tmp_path)
-    found = samples_of(compared(named("byte"), NUMBERED), corpus)
-    assert len(found) == PER_GROUP  # all three languages have Latin script
-    assert all(len(sample.segmentations) == 1 for sample in found)
+    samples = samples_of(compared(named("byte"), NUMBERED), corpus)
+    assert len(samples) == PER_GROUP  # all three languages have Latin script
+    assert all(len(sample.segmentations) == 1 for sample in samples)

@@ -43,8 +43,10 @@ def holdout(corpus: Corpus) -> Holdout:
 
 
 def retrained(holdout: Holdout, size: int, *, backend: str = "bpe", **options: Any) -> Tokenizer:
-    found = get_backend(backend)
-    return found.train(holdout.training, found.config_type(vocab_size=size, **options), progress=no_progress)
+    trainer = get_backend(backend)
+    return trainer.train(
+        holdout.training, trainer.config_type(vocab_size=size, **options), progress=no_progress
+    )
 
 
 def test_threads_are_those_of_the_training_too(holdout: Holdout) -> None:
@@ -126,17 +128,17 @@ def test_algorithm_with_a_fixed_size_is_refused(holdout: Holdout) -> None:
 
 def test_sizes_beyond_the_text_are_reported(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("so few words\n" * 100)
-    found = sweep(open_corpus(tmp_path), sizes=[258, 1000, 2000])
-    assert found.points[0].vocab_size == 258
-    assert len(found.points) == 2
-    assert found.points[1].vocab_size < 300
-    assert found.missing == (1000, 2000)
-    assert [point.is_filled for point in found.points] == [True, False]
-    assert found.recommended == 258
+    swept = sweep(open_corpus(tmp_path), sizes=[258, 1000, 2000])
+    assert swept.points[0].vocab_size == 258
+    assert len(swept.points) == 2
+    assert swept.points[1].vocab_size < 300
+    assert swept.missing == (1000, 2000)
+    assert [point.is_filled for point in swept.points] == [True, False]
+    assert swept.recommended == 258
     for sizes in ([1000], [500, 1000]):
         none = sweep(open_corpus(tmp_path), sizes=sizes)
         assert none.recommended is None
-        reached = found.points[1].vocab_size
+        reached = swept.points[1].vocab_size
         assert none.reason == f"the text fills none of these sizes: it has {reached} tokens to learn"
 
 
@@ -177,12 +179,12 @@ GAINS = (0.25, 0.2, 0.12, 0.08, 0.045, 0.03, 0.015, 0.01)
 def test_knee_does_not_depend_on_the_swept_range() -> None:
     """The fifth doubling, from 16,000 tokens, is the first to add less than 5 %, whatever range is swept."""
     points = curve(*GAINS)
-    found = {
+    knees = {
         (first, last): knee_of(points[first:last])
         for first in range(len(points))
         for last in range(first + 1, len(points) + 1)
     }
-    for (first, last), knee in found.items():
+    for (first, last), knee in knees.items():
         assert knee == (16000 if first < 4 < last - 1 else None), (first, last)
 
 

@@ -268,10 +268,10 @@ def test_each_figure_can_have_a_tolerance() -> None:
     document = saved(compared(LETTERS, documents=PARALLEL))
     tolerances = ["50%", "bytes_per_token=10%", "x:bytes_per_token=0"]
     thresholds = saved_thresholds(document, "letters", tolerances=tolerances)
-    found = {threshold.figure: threshold.limit / threshold.was for threshold in thresholds if threshold.was}
-    assert found["premium"] == pytest.approx(1.5)
-    assert found["bytes_per_token"] == found["de:bytes_per_token"] == pytest.approx(0.9)
-    assert found["x:bytes_per_token"] == 1
+    limits = {threshold.figure: threshold.limit / threshold.was for threshold in thresholds if threshold.was}
+    assert limits["premium"] == pytest.approx(1.5)
+    assert limits["bytes_per_token"] == limits["de:bytes_per_token"] == pytest.approx(0.9)
+    assert limits["x:bytes_per_token"] == 1
 
 
 @pytest.mark.parametrize(

@@ -64,8 +64,8 @@ def test_peak_memory_does_not_depend_on_the_parent_process(holdout: Holdout) -> 
     """In this process, a training would reuse freed memory, and the high-water mark would not move."""
     peaks = []
     for _ in range(2):
-        found = trained_in_process(holdout, vocab_size=400)
-        peaks.append(found.peak_bytes)
+        training = trained_in_process(holdout, vocab_size=400)
+        peaks.append(training.peak_bytes)
         ballast = [bytes(1000) for _ in range(100_000)]
         del ballast
     assert min(peaks) > 15_000_000  # every interpreter takes more

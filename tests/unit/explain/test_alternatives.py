@@ -30,8 +30,8 @@ def test_pattern_is_split_at_its_top_level_alternatives(pattern: str, parts: lis
 def test_every_pretoken_has_its_alternative(name: str, text: str) -> None:
     pattern = resolve_pattern(name)
     assert pattern.regex is not None
-    found = alternatives_of(pattern.regex).matching(text, split(pattern, text))
-    assert all(alternative is not None and alternative.meaning for alternative in found)
+    matched = alternatives_of(pattern.regex).matching(text, split(pattern, text))
+    assert all(alternative is not None and alternative.meaning for alternative in matched)
 
 
 def test_pattern_with_backreferences_is_not_split() -> None:

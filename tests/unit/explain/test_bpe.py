@@ -45,9 +45,9 @@ def test_boundary_names_the_earlier_merge() -> None:
 def test_boundary_names_both_merges_if_either_suffices() -> None:
     # The merges x a and b y both come before a b: if only one of them is removed, the other still takes a part.
     merges = ListedMerges({(120, 97): (0, 256), (98, 121): (1, 257), (97, 98): (2, 258)})
-    found = why_kept(list(b"xaby"), merges, 2)
-    assert found is not None
-    assert {(step.left, step.right) for step in found[1]} == {(120, 97), (98, 121)}
+    reason = why_kept(list(b"xaby"), merges, 2)
+    assert reason is not None
+    assert {(step.left, step.right) for step in reason[1]} == {(120, 97), (98, 121)}
 
 
 def test_ranks_merge_whatever_is_a_token() -> None:
@@ -76,13 +76,13 @@ def test_tokens_equal_the_reference(merges: list[reference.Merge], word: bytes) 
 @given(merges=vocabularies, word=words)
 def test_boundary_disappears_without_the_named_merges(merges: list[reference.Merge], word: bytes) -> None:
     rules = listed(merges)
-    made = merge(list(word), rules)
-    for edge in made.edges[1:-1]:
-        found = why_kept(list(word), rules, edge, merging=made)
-        if found is None:
+    merging = merge(list(word), rules)
+    for edge in merging.edges[1:-1]:
+        reason = why_kept(list(word), rules, edge, merging=merging)
+        if reason is None:
             continue
         reduced = rules
-        for step in found[1]:
+        for step in reason[1]:
             reduced = reduced.without(step.left, step.right)
         assert edge not in merge(list(word), reduced).edges
 
@@ -90,10 +90,10 @@ def test_boundary_disappears_without_the_named_merges(merges: list[reference.Mer
 @given(merges=vocabularies, word=words)
 def test_split_changes_with_the_missing_merge(merges: list[reference.Merge], word: bytes) -> None:
     rules = listed(merges)
-    made = merge(list(word), rules)
-    for left, right in pairwise(made.tokens):
+    merging = merge(list(word), rules)
+    for left, right in pairwise(merging.tokens):
         added = {**rules.merges, (left, right): (len(rules.merges), -1)}
-        assert merge(list(word), ListedMerges(added)).tokens != made.tokens
+        assert merge(list(word), ListedMerges(added)).tokens != merging.tokens
 
 
 def test_time_is_linear_in_the_text() -> None:

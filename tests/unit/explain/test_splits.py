@@ -19,8 +19,8 @@ TEXT = " abc abc bc é xy" * 2 + " abc"
 
 
 def words(tokenizer, asked, top=10):
-    found = find_splits(tokenizer, [TEXT], SplitQuery.parsed(asked), top=top)
-    return {word.word: word.count for word in found.words}, found
+    splits = find_splits(tokenizer, [TEXT], SplitQuery.parsed(asked), top=top)
+    return {word.word: word.count for word in splits.words}, splits
 
 
 def test_splits_are_found_by_place(tokenizer) -> None:
@@ -36,8 +36,8 @@ def test_splits_are_found_by_cause(tokenizer) -> None:
 
 
 def test_occurrences_and_distinct_words_are_counted(tokenizer) -> None:
-    _, found = words(tokenizer, "|")
-    assert (found.occurrences, found.distinct, found.cut, found.is_complete) == (11, 4, 11, True)
+    _, splits = words(tokenizer, "|")
+    assert (splits.occurrences, splits.distinct, splits.cut, splits.is_complete) == (11, 4, 11, True)
     assert not words(tokenizer, "|", top=1)[1].is_complete
 
 

@@ -42,9 +42,9 @@ def plain(edges):
 
 
 def test_sums_of_an_example_worked_by_hand() -> None:
-    found = sums(lattice_of("abc", PIECES))
-    assert math.exp(found.total) == pytest.approx(0.052)
-    assert boundary_probabilities(found) == pytest.approx([0.032 / 0.052, 0.032 / 0.052])
+    path_sums = sums(lattice_of("abc", PIECES))
+    assert math.exp(path_sums.total) == pytest.approx(0.052)
+    assert boundary_probabilities(path_sums) == pytest.approx([0.032 / 0.052, 0.032 / 0.052])
 
 
 def test_trace_of_an_example_worked_by_hand() -> None:
@@ -90,9 +90,9 @@ def every_path(lattice):
 def test_sums_and_best_paths_equal_those_of_all_segmentations(lattice) -> None:
     paths = list(every_path(lattice))
     total = math.fsum(math.exp(score) for _, score in paths)
-    found = sums(lattice)
-    assert math.exp(found.total) == pytest.approx(total)
-    for place, probability in enumerate(boundary_probabilities(found), 1):
+    path_sums = sums(lattice)
+    assert math.exp(path_sums.total) == pytest.approx(total)
+    for place, probability in enumerate(boundary_probabilities(path_sums), 1):
         share = math.fsum(math.exp(score) for places, score in paths if place in places) / total
         assert probability == pytest.approx(share)
     scores = sorted((score for _, score in paths), reverse=True)

@@ -20,23 +20,23 @@ def pieces(word, vocab=VOCAB):
 
 
 def test_each_match_is_traced() -> None:
-    found = trace("unaffable")
+    traced = trace("unaffable")
     assert pieces("unaffable") == ["un", "##a", "##ff", "##able"]
-    assert [step.rest for step in found.steps] == ["unaffable", "affable", "ffable", "able"]
-    assert [[symbol.data for symbol in step.shorter] for step in found.steps] == [
+    assert [step.rest for step in traced.steps] == ["unaffable", "affable", "ffable", "able"]
+    assert [[symbol.data for symbol in step.shorter] for step in traced.steps] == [
         [b"u"],
         [],
         [b"##f"],
         [b"##a"],
     ]
-    assert [step.missing for step in found.steps] == ["una", "##af", "##ffa", None]
+    assert [step.missing for step in traced.steps] == ["una", "##af", "##ffa", None]
 
 
 def test_word_without_a_match_is_unknown() -> None:
-    found = trace("unx")
-    assert [symbol.id for symbol in found.tokens] == [0]
-    assert found.steps[-1].taken is None
-    assert found.steps[-1].missing == "##x"
+    traced = trace("unx")
+    assert [symbol.id for symbol in traced.tokens] == [0]
+    assert traced.steps[-1].taken is None
+    assert traced.steps[-1].missing == "##x"
 
 
 def test_too_long_word_is_unknown() -> None:
@@ -45,7 +45,7 @@ def test_too_long_word_is_unknown() -> None:
 
 @given(st.text("unaf", min_size=1, max_size=12))
 def test_split_changes_with_the_missing_piece(word: str) -> None:
-    found = trace(word)
-    for cause in found.causes:
+    traced = trace(word)
+    for cause in traced.causes:
         assert isinstance(cause, NoLongerPiece)
         assert pieces(word, VOCAB | {cause.missing: 7}) != pieces(word)

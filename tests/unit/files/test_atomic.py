@@ -341,7 +341,7 @@ def test_killed_writer_leaves_the_old_or_the_new_folder(tmp_path: Path) -> None:
         environment = os.environ | {"PYTHONPATH": str(Path(atomic.__file__).parents[2])}
         processes.append((place, subprocess.Popen(command, env=environment)))
     outcomes = [(process.wait(timeout=60), contents(place)) for place, process in processes]
-    assert all(found in (OLD, NEW) for _, found in outcomes)
+    assert all(contents_left in (OLD, NEW) for _, contents_left in outcomes)
     assert (-9, OLD) in outcomes
     assert (-9, NEW) in outcomes
     assert outcomes[-1] == (-9, NEW), "the last kill strikes while the old folder is deleted"

@@ -30,8 +30,8 @@ def test_special_files_are_refused_without_blocking(tmp_path: Path, kind: str, l
     elif kind == "device":
         path.symlink_to("/dev/zero")
     else:
-        with socket.socket(socket.AF_UNIX) as made:
-            made.bind(str(path))
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(path))
     if linked:
         (tmp_path / "link").symlink_to(path)
         path = tmp_path / "link"

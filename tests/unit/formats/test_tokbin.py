@@ -318,14 +318,14 @@ def test_contradictory_tables_are_refused_when_encoding() -> None:
 
 def test_pattern_whose_definition_changed_is_refused() -> None:
     source = trained()
-    made = source.description()
+    description = source.description()
     contents = tiny(
         texts=Texts("bpe", "old", "gpt4", r"\w+|\W", None),
-        tokens=[*made.tokens[:338]],
+        tokens=[*description.tokens[:338]],
         kinds=[Kind.NORMAL] * 338,
         scores=[0.0] * 338,
         special_tokens={},
-        merges=made.merges,
+        merges=description.merges,
     )
     tokenizer = TokbinTokenizer(TokbinFile(dump_tokbin(contents), path="x.tokbin"))
     with pytest.raises(ModelFormatError, match="was different when the file was written"):

@@ -88,7 +88,7 @@ def test_added_tokens_keep_their_flags() -> None:
 
 
 @pytest.mark.parametrize(
-    ("template", "found"),
+    ("template", "templates"),
     [
         ("{{ a }}", {"default": "{{ a }}"}),
         (
@@ -99,15 +99,15 @@ def test_added_tokens_keep_their_flags() -> None:
         (None, {}),
     ],
 )
-def test_one_or_several_chat_templates_are_read(template: Any, found: dict[str, str]) -> None:
-    assert parsed(chat_template=template).chat_templates == found
+def test_one_or_several_chat_templates_are_read(template: Any, templates: dict[str, str]) -> None:
+    assert parsed(chat_template=template).chat_templates == templates
 
 
 @pytest.mark.parametrize(
-    ("value", "found"), [(512, 512), (10**30, None), (1e30, None), (2048.0, 2048), (None, None)]
+    ("value", "length"), [(512, 512), (10**30, None), (1e30, None), (2048.0, 2048), (None, None)]
 )
-def test_unlimited_model_max_length_is_none(value: Any, found: int | None) -> None:
-    assert parsed(model_max_length=value).model_max_length == found
+def test_unlimited_model_max_length_is_none(value: Any, length: int | None) -> None:
+    assert parsed(model_max_length=value).model_max_length == length
 
 
 ODD = [
@@ -249,10 +249,10 @@ def test_special_tokens_map_counts_without_added_tokens_decoder(tmp_path: Path) 
 def test_special_tokens_map_is_reported_with_added_tokens_decoder(tmp_path: Path) -> None:
     config = {"eos_token": "<end>", "added_tokens_decoder": {"3": entry("<end>")}}
     written(tmp_path, tokenizer_config=config, special_tokens_map={"eos_token": "</s>", "pad_token": "<end>"})
-    found = read_config(tmp_path)
-    assert found.roles == {"eos": "<end>"}
-    assert len(found.problems) == 2
-    assert "which is used" in found.problems[0]
+    config_read = read_config(tmp_path)
+    assert config_read.roles == {"eos": "<end>"}
+    assert len(config_read.problems) == 2
+    assert "which is used" in config_read.problems[0]
 
 
 def test_added_tokens_take_their_flags_from_the_roles(tmp_path: Path) -> None:

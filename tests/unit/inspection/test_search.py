@@ -24,13 +24,13 @@ def vocabulary(tmp_path: Path) -> VocabularyTokens:
     return VocabularyTokens(target_of(byte_level(*MERGES), tmp_path))
 
 
-def found(vocabulary: VocabularyTokens, **asked: object) -> tuple[int, ...]:
+def matching_ids(vocabulary: VocabularyTokens, **asked: object) -> tuple[int, ...]:
     return search(vocabulary, TokenQuery(**asked)).ids  # type: ignore[arg-type]
 
 
 def test_regular_expression_matches_the_token_text(vocabulary: VocabularyTokens) -> None:
-    assert found(vocabulary, find="^lo") == (256, 257)
-    assert found(vocabulary, find=r"\p{Cyrillic}") == (258,)
+    assert matching_ids(vocabulary, find="^lo") == (256, 257)
+    assert matching_ids(vocabulary, find=r"\p{Cyrillic}") == (258,)
 
 
 def test_tokens_without_a_text_are_counted(vocabulary: VocabularyTokens) -> None:
@@ -41,20 +41,20 @@ def test_tokens_without_a_text_are_counted(vocabulary: VocabularyTokens) -> None
 
 
 def test_bytes_match_inside_incomplete_characters(vocabulary: VocabularyTokens) -> None:
-    assert found(vocabulary, data=b"\xe2\x82") == (259,)
-    assert found(vocabulary, data=b"\x82") == (0x82, 259)
+    assert matching_ids(vocabulary, data=b"\xe2\x82") == (259,)
+    assert matching_ids(vocabulary, data=b"\x82") == (0x82, 259)
 
 
 def test_ids_scripts_and_ranks_are_searched(vocabulary: VocabularyTokens) -> None:
-    assert found(vocabulary, ids=frozenset([257, 3])) == (3, 257)
-    assert found(vocabulary, script="cyrillic") == (258,)
-    assert found(vocabulary, ranks=(1, 3)) == (257, 258)
-    assert len(found(vocabulary, script="Latin")) == 2 * 26 + 2
+    assert matching_ids(vocabulary, ids=frozenset([257, 3])) == (3, 257)
+    assert matching_ids(vocabulary, script="cyrillic") == (258,)
+    assert matching_ids(vocabulary, ranks=(1, 3)) == (257, 258)
+    assert len(matching_ids(vocabulary, script="Latin")) == 2 * 26 + 2
 
 
 def test_all_criteria_must_match(vocabulary: VocabularyTokens) -> None:
-    assert found(vocabulary, find="o", ranks=(1, 9)) == (257,)
-    assert found(vocabulary, find="o", data=b"w", script="latin") == (257,)
+    assert matching_ids(vocabulary, find="o", ranks=(1, 9)) == (257,)
+    assert matching_ids(vocabulary, find="o", data=b"w", script="latin") == (257,)
 
 
 def test_longest_tokens_come_first(vocabulary: VocabularyTokens) -> None:
@@ -73,14 +73,14 @@ def test_invalid_queries_are_refused(
     vocabulary: VocabularyTokens, asked: dict[str, object], message: str
 ) -> None:
     with pytest.raises(ConfigError, match=message):
-        found(vocabulary, **asked)
+        matching_ids(vocabulary, **asked)
 
 
 def test_slow_regular_expression_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(searching, "_SECONDS_OF_ONE", 0.05)
     vocabulary = VocabularyTokens(target_of(byte_level(tokens=["a" * 60 + "!"]), tmp_path))
     with pytest.raises(ConfigError, match="took too long"):
-        found(vocabulary, find=r"^(a|aa|a?a)+$")
+        matching_ids(vocabulary, find=r"^(a|aa|a?a)+$")
 
 
 @pytest.mark.parametrize("text", ["", ":", "3:2", "2:2", "x", "-1:4", "1:2:3"])

@@ -165,9 +165,9 @@ def test_pickles_and_python_files_are_found(tmp_path: Path) -> None:
 
 def test_converter_hash_is_computed_from_the_ids(tmp_path: Path) -> None:
     tokenizer = target_of(byte_level(pre_tokenizer=GPT2_SPLIT), tmp_path).tokenizer
-    found = converter_hash(tokenizer)
-    assert names_of_hash(found) == ()
-    assert len(found) == len(hashlib.sha256().hexdigest())
+    computed = converter_hash(tokenizer)
+    assert names_of_hash(computed) == ()
+    assert len(computed) == len(hashlib.sha256().hexdigest())
 
 
 @pytest.mark.real

@@ -53,8 +53,8 @@ def test_without_findings_the_files_are_unchanged(tmp_path: Path) -> None:
 def test_every_unfixable_rule_has_a_reason() -> None:
     for rule in all_rules().values():
         if not rule.needs_reference:
-            found = Finding(rule.name, rule.severity, "it", "seen", "mend it")
-            assert why_left(found)
+            finding = Finding(rule.name, rule.severity, "it", "seen", "mend it")
+            assert why_left(finding)
 
 
 def test_settings_and_programs_are_repaired(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_settings_and_programs_are_repaired(tmp_path: Path) -> None:
 
 
 def test_contradictory_setting_is_found(tmp_path: Path) -> None:
-    for said, found in ((True, 1), (False, 0)):
+    for said, count in ((True, 1), (False, 0)):
         beside = {"tokenizer_config.json": {"add_prefix_space": said}}
         target = target_of(byte_level(), tmp_path / str(said), beside=beside)
-        assert len(findings_of("settings-disagree", target)) == found
+        assert len(findings_of("settings-disagree", target)) == count

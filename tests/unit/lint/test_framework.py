@@ -125,7 +125,7 @@ def test_unknown_or_empty_choice_of_rules_is_refused() -> None:
 def test_tokens_with_the_same_reason_are_one_finding(tmp_path: Path) -> None:
     target = target_of(byte_level(), tmp_path)
     reasons = {id: f'it repeats "{chr(id)}" {id} times' for id in range(97, 102)} | {110: "it is 7 long"}
-    alone, together = sorted(findings_on_tokens(target, reasons), key=lambda found: len(found.token_ids))
+    alone, together = sorted(findings_on_tokens(target, reasons), key=lambda each: len(each.token_ids))
     assert (alone.subject, alone.evidence) == ('token 110 "n"', "it is 7 long")
     assert together.subject == "5 tokens"
     assert together.evidence.startswith('they repeat … times: token 97 "a", token 98 "b"')

@@ -192,14 +192,14 @@ def gguf(**entries: str | list[str]) -> bytes:
     def text(value: str) -> bytes:
         return struct.pack("<Q", len(value.encode())) + value.encode()
 
-    made = b"GGUF" + struct.pack("<IQQ", 3, 0, len(entries))
+    data = b"GGUF" + struct.pack("<IQQ", 3, 0, len(entries))
     for name, value in entries.items():
-        made += text(f"tokenizer.ggml.{name}")
+        data += text(f"tokenizer.ggml.{name}")
         if isinstance(value, str):
-            made += struct.pack("<I", 8) + text(value)
+            data += struct.pack("<I", 8) + text(value)
         else:
-            made += struct.pack("<IIQ", 9, 8, len(value)) + b"".join(map(text, value))
-    return made
+            data += struct.pack("<IIQ", 9, 8, len(value)) + b"".join(map(text, value))
+    return data
 
 
 def quadratic(tokenizer: Tokenizer, character: str) -> tuple[int, float, float]:

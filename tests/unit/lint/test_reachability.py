@@ -181,8 +181,8 @@ def opened_document(document: dict[str, Any]) -> LintTarget:
 
 def cause_of(target: LintTarget, token: bytes) -> tuple[Cause, str]:
     id = next(id for id, piece in target.ordinary.items() if piece == token)
-    found = analyse(target).unreachable[id]
-    return found.cause, found.evidence
+    unreachable = analyse(target).unreachable[id]
+    return unreachable.cause, unreachable.evidence
 
 
 def test_evidence_names_the_earlier_merge_that_takes_a_part(tmp_path: Path) -> None:
@@ -285,11 +285,11 @@ def test_neighbours_are_computed_for_every_reachable_token(
 ) -> None:
     document = byte_level((b"\xe1", b"\x9e"), (b"\x9e", "x"), ("y", b"\xe1"), pre_tokenizer=pre_tokenizer)
     analysis = Analysis(target_of(document, tmp_path))
-    found = analysis.run()
+    reached = analysis.run()
     neighbours = analysis.neighbours()
     assert neighbours is not None
-    assert found.witnesses.keys() >= {256, 257, 258}
-    for id in found.witnesses:
+    assert reached.witnesses.keys() >= {256, 257, 258}
+    for id in reached.witnesses:
         if id > 255 and analysis.text(id) is None:
             assert next(neighbours.surroundings(analysis.target.ordinary[id]), None) is not None
 
@@ -371,6 +371,6 @@ def test_merge_failure_names_the_blocking_merge() -> None:
     }
     rules = rules_from_merges(merges, list)
     assert merge_trail(rules, "abcd")[0] == ["a", "bc", "d"]
-    found = merge_failure(rules, "abcd")
-    assert found is not None
-    assert (found.token, found.blocker and found.blocker.rank) == ("abc", 0.0)
+    failure = merge_failure(rules, "abcd")
+    assert failure is not None
+    assert (failure.token, failure.blocker and failure.blocker.rank) == ("abc", 0.0)

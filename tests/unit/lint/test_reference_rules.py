@@ -82,9 +82,9 @@ REFERENCE_RULES = [rule.name for rule in reference_rules.RULES]
 
 def outcomes(target: LintTarget) -> dict[str, tuple[str, ...]]:
     """Return the subjects of the findings of each rule that has findings."""
-    found = {rule: outcome_of(rule, target).findings for rule in REFERENCE_RULES}
+    by_rule = {rule: outcome_of(rule, target).findings for rule in REFERENCE_RULES}
     return {
-        rule: tuple(finding.subject for finding in findings) for rule, findings in found.items() if findings
+        rule: tuple(finding.subject for finding in findings) for rule, findings in by_rule.items() if findings
     }
 
 
@@ -105,9 +105,9 @@ def test_changed_setting_is_found_with_a_text(tmp_path: Path, changed: dict[str,
     document, reference = (
         byte_level(*merges, tokens=["<s>"], **{**plain, **parts}) for parts in (changed, {})
     )
-    found = outcomes(target_of(document, tmp_path, reference=reference))
-    assert found.keys() == {"changed-setting", "other-ids"}
-    assert setting in found["changed-setting"]
+    subjects = outcomes(target_of(document, tmp_path, reference=reference))
+    assert subjects.keys() == {"changed-setting", "other-ids"}
+    assert setting in subjects["changed-setting"]
     [finding] = findings_of("other-ids", target_of(document, tmp_path / "again", reference=reference))
     assert finding.details["here"] != finding.details["there"]
 
@@ -125,9 +125,9 @@ def test_changed_scores_are_found(tmp_path: Path) -> None:
         vocab = [["<unk>", 0.0], ["a", -1.0], ["b", -1.0], ["ab", score]]
         return huggingface.document({"type": "Unigram", "vocab": vocab, "unk_id": 0})
 
-    found = outcomes(target_of(unigram(-9.0), tmp_path, reference=unigram(-1.5)))
-    assert found.keys() == {"changed-score", "other-ids"}
-    assert found["changed-score"] == ("1 score",)
+    subjects = outcomes(target_of(unigram(-9.0), tmp_path, reference=unigram(-1.5)))
+    assert subjects.keys() == {"changed-score", "other-ids"}
+    assert subjects["changed-score"] == ("1 score",)
 
 
 def test_merges_of_ranks_and_of_a_list_are_compared_as_bytes(tmp_path: Path) -> None:

@@ -36,9 +36,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 @pytest.mark.parametrize(("power", "ratio"), [(1, 4), (2, 16)])
 def test_time_ratio_of_longer_texts_is_measured(clock: list[float], power: int, ratio: int) -> None:
-    found = growth(Costing(clock, power), "a")
-    assert found is not None
-    assert found[1] == pytest.approx(ratio)
+    measured = growth(Costing(clock, power), "a")
+    assert measured is not None
+    assert measured[1] == pytest.approx(ratio)
 
 
 def test_too_short_times_are_not_judged(clock: list[float], tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from tokbench.lint.text_checks import REMEDIES, TextChecks
 CHECKS = TextChecks(["<|im_end|>", "<|im_start|>", "</s>", "user"])
 
 
-def found(text: str) -> list[tuple[str, str]]:
+def checks_of(text: str) -> list[tuple[str, str]]:
     """Return the name of each check that finds a danger, with the dangerous part of the text."""
     return [(danger.check, text[danger.start : danger.end]) for danger in CHECKS.dangers(text)]
 
@@ -48,7 +48,7 @@ def found(text: str) -> list[tuple[str, str]]:
     ],
 )
 def test_danger_is_found_with_its_text(text: str, check: str, part: str) -> None:
-    assert (check, part) in found(text)
+    assert (check, part) in checks_of(text)
     assert check in REMEDIES
 
 
@@ -68,7 +68,7 @@ def test_danger_is_found_with_its_text(text: str, check: str, part: str) -> None
     ],
 )
 def test_ordinary_text_has_no_findings(text: str) -> None:
-    assert found(text) == []
+    assert checks_of(text) == []
 
 
 def test_different_case_is_a_note_and_look_alikes_an_error() -> None:
@@ -78,9 +78,9 @@ def test_different_case_is_a_note_and_look_alikes_an_error() -> None:
 
 def test_long_runs_take_linear_time() -> None:
     """A quadratic search would take minutes here."""
-    assert found(" " * 200_000 + "a") == []
-    assert [check for check, _ in found("e" + "\u0301" * 50_000)] == ["not-nfc"]
-    assert found("\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f" * 20_000) == []
+    assert checks_of(" " * 200_000 + "a") == []
+    assert [check for check, _ in checks_of("e" + "\u0301" * 50_000)] == ["not-nfc"]
+    assert checks_of("\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f" * 20_000) == []
 
 
 def test_without_special_tokens_none_is_found() -> None:

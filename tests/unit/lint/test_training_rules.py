@@ -59,9 +59,9 @@ def test_replay_equals_the_reference(words: dict[str, int], picks: list[tuple[in
     symbols = [97, 98, 99]
     merges = []
     for left, right in picks:
-        made = 256 + len(merges)
-        merges.append((symbols[left % len(symbols)], symbols[right % len(symbols)], made))
-        symbols.append(made)
+        id = 256 + len(merges)
+        merges.append((symbols[left % len(symbols)], symbols[right % len(symbols)], id))
+        symbols.append(id)
     counted = {tuple(word.encode()): count for word, count in words.items()}
     assert list(replay(counted, merges, sizes={})) == replay_by_definition(counted, merges)
 
@@ -165,13 +165,13 @@ def test_malformed_word_counts_are_refused(content: str, tmp_path: Path) -> None
     assert read_word_counts(path) == {" the": 2}
 
 
-@pytest.mark.parametrize("made", [huggingface.with_suffix, huggingface.byte_level])
-def test_trainings_of_the_library_are_replayed(made: Callable[[], bytes], tmp_path: Path) -> None:
+@pytest.mark.parametrize("trained", [huggingface.with_suffix, huggingface.byte_level])
+def test_trainings_of_the_library_are_replayed(trained: Callable[[], bytes], tmp_path: Path) -> None:
     texts = [bundled_texts()[name] for name in ("parallel/en.txt", "parallel/de.txt", "code/python.py")]
-    target = target_of(made(), tmp_path, corpus=texts)
+    target = target_of(trained(), tmp_path, corpus=texts)
     assert findings_of("merge-without-count", target) == ()
     assert outcome_of("merge-not-best", target).figures["not_the_best"] == 0
-    document = json.loads(made())
+    document = json.loads(trained())
     document["model"]["merges"].append(document["model"]["merges"].pop(3))
     changed = target_of(document, tmp_path / "changed", corpus=texts)
     findings = findings_of("merge-not-best", changed)
@@ -198,8 +198,8 @@ def test_merges_of_sentencepiece_produce_its_pieces(tmp_path: Path) -> None:
     target = target_of(path, tmp_path)
     merges = merges_of(target)
     pieces = {id: piece.text for id, piece in enumerate(target.sentencepiece.pieces)}  # type: ignore[union-attr]
-    assert all(pieces[left] + pieces[right] == pieces[made] for left, right, made in merges)
-    scores = [target.sentencepiece.pieces[made].score for _, _, made in merges]  # type: ignore[union-attr]
+    assert all(pieces[left] + pieces[right] == pieces[merged] for left, right, merged in merges)
+    scores = [target.sentencepiece.pieces[merged].score for _, _, merged in merges]  # type: ignore[union-attr]
     assert scores == sorted(scores, reverse=True)
     assert len(merges) > 50
 

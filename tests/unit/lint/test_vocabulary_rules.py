@@ -109,9 +109,9 @@ def test_token_used_only_inside_another_is_intermediate(tmp_path: Path) -> None:
     st.lists(st.integers(0, 9), min_size=10),
 )
 def test_formed_counts_equal_those_of_unmerging(pairs: list[tuple[int, int]], uses: list[int]) -> None:
-    merges = [(left % (4 + made), right % (4 + made), 4 + made) for made, (left, right) in enumerate(pairs)]
+    merges = [(left % new, right % new, new) for new, (left, right) in enumerate(pairs, 4)]
     frequencies = np.array(uses[: 4 + len(merges)], np.int64)
-    ways = {made: (left, right) for left, right, made in merges}
+    ways = {new: (left, right) for left, right, new in merges}
 
     def inside(id: int) -> Counter[int]:
         counted = Counter([id])
@@ -123,5 +123,5 @@ def test_formed_counts_equal_those_of_unmerging(pairs: list[tuple[int, int]], us
     for id, uses_of_id in enumerate(frequencies.tolist()):
         for part, times in inside(id).items():
             expected[part] += times * uses_of_id
-    made = formed_counts(frequencies, merges).tolist()
-    assert made == [expected[id] for id in range(len(frequencies))]
+    counts = formed_counts(frequencies, merges).tolist()
+    assert counts == [expected[id] for id in range(len(frequencies))]

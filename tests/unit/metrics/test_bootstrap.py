@@ -80,9 +80,9 @@ def test_interval_covers_the_true_value_at_about_its_level(documents: int) -> No
     for _ in range(100):
         below = generator.integers(50, 500, documents)
         above = generator.poisson(4.0 * below * generator.gamma(30, 1 / 30, documents))
-        found = ratios(drawn, one_document_units(documents, above, below))
+        resampled = ratios(drawn, one_document_units(documents, above, below))
         estimate = above.sum() / below.sum()
-        low, high = interval_of(found, estimate=estimate, num_units=drawn.num_units)
+        low, high = interval_of(resampled, estimate=estimate, num_units=drawn.num_units)
         held += low <= 4 <= high
         widths.append(high - low)
     assert 87 <= held <= 100
@@ -119,10 +119,10 @@ def test_pairing_distinguishes_what_separate_intervals_do_not() -> None:
     )
     assert worse.interval.high > better.interval.low
     assert better.differs_from(worse)
-    found = difference_interval(better, worse, share=False)
-    assert found is not None
-    assert not found.spans_zero
-    assert found.low == pytest.approx(1 / 0.99 - 1, abs=1e-4)
+    interval = difference_interval(better, worse, share=False)
+    assert interval is not None
+    assert not interval.spans_zero
+    assert interval.low == pytest.approx(1 / 0.99 - 1, abs=1e-4)
 
 
 # --- of metrics -------------------------------------------------------------------------------

@@ -307,8 +307,8 @@ def test_rewritings_by_hand() -> None:
         "full-width": "\uff43\uff41\uff46é\u3000\uff11",
         "homoglyphs": "\u0441\u0430fé 1",
     }
-    found = {name: rewrite("café 1") for name, rewrite in rewritings().items() if name != "typos"}
-    assert found == expected
+    rewritten = {name: rewrite("café 1") for name, rewrite in rewritings().items() if name != "typos"}
+    assert rewritten == expected
 
 
 def test_typos_permute_letters_and_depend_on_the_seed() -> None:

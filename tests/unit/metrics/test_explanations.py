@@ -16,12 +16,12 @@ from tokbench.render.listings import metric_help_forms, render_metric_help
 
 
 def test_every_metric_is_explained_once() -> None:
-    found = explained()
-    assert [metric.name for metric in found if metric.is_chosen] == list(METRICS)
-    names = [metric.name for metric in found]
+    explanations = explained()
+    assert [metric.name for metric in explanations if metric.is_chosen] == list(METRICS)
+    names = [metric.name for metric in explanations]
     assert len(set(names)) == len(names)
     assert {"relative_tokens", "premium", "max_premium", "gini", "tokens_per_byte"} <= set(names)
-    assert all(metric.unit and metric.meaning and metric.title for metric in found)
+    assert all(metric.unit and metric.meaning and metric.title for metric in explanations)
     assert set(UNITS) == {name for name, metric in METRICS.items() if not metric.share}
 
 

@@ -12,11 +12,11 @@ from tokbench.metrics.vocabulary import intermediate_tokens
 
 def ids_under(pretokens: Counter[bytes], merges: list[reference.Merge]) -> Counter[int]:
     ranks = {(merge.left, merge.right): reference.NUM_BYTES + rank for rank, merge in enumerate(merges)}
-    found: Counter[int] = Counter()
+    counts: Counter[int] = Counter()
     for pretoken, count in pretokens.items():
         for id in reference.encode(pretoken, ranks):
-            found[id] += count
-    return found
+            counts[id] += count
+    return counts
 
 
 def test_intermediate_tokens_of_an_example_worked_by_hand() -> None:
@@ -32,8 +32,8 @@ def test_without_merges_there_are_no_intermediate_tokens() -> None:
 def test_intermediate_tokens_occur_only_inside_other_merges() -> None:
     merges = reference.train(Counter({b"abcd": 9, b"xy": 2}), num_merges=4)
     pairs = [(merge.left, merge.right) for merge in merges]
-    found = ids_under(Counter({b"abcd": 1}), merges)
-    frequencies = np.array([found[id] for id in range(reference.NUM_BYTES + len(merges))])
+    counts = ids_under(Counter({b"abcd": 1}), merges)
+    frequencies = np.array([counts[id] for id in range(reference.NUM_BYTES + len(merges))])
     entries = reference.vocabulary(merges)
     intermediate = {entries[id] for id in np.flatnonzero(intermediate_tokens(frequencies, pairs))}
     assert intermediate == {b"ab", b"cd"}

@@ -18,11 +18,11 @@ def test_slow_kernel_is_reported_once() -> None:
     ask = "from tokbench.metrics.kernel import current_kernel as ask; print(ask().name, ask().name)"
     without = "import sys; sys.modules['tokbench.native._metrics'] = None\n"
     environment = os.environ | {"TOKBENCH_KERNEL": "auto"}
-    found = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-c", without + ask], capture_output=True, text=True, check=False, env=environment
     )
-    assert found.stdout == "python python\n"
-    assert found.stderr == "tokbench: running the slow Python kernel (the compiled kernel is not installed)\n"
+    assert done.stdout == "python python\n"
+    assert done.stderr == "tokbench: running the slow Python kernel (the compiled kernel is not installed)\n"
     for name in KERNEL_NAMES:
         new_measurer(name)
         with chosen(name):

@@ -25,8 +25,8 @@ def measurer(request: pytest.FixtureRequest) -> Measurer:
 def counted(measurer: Measurer, document: Document, *names: str) -> tuple[int, ...]:
     """Return the named counts of one document."""
     add(measurer, [document])
-    found = dict(zip(COUNTS, measurer.totals()[0].tolist(), strict=True))
-    return tuple(found[name] for name in names)
+    totals = dict(zip(COUNTS, measurer.totals()[0].tolist(), strict=True))
+    return tuple(totals[name] for name in names)
 
 
 def words_of(measurer: Measurer, text: str) -> list[str]:
@@ -211,8 +211,10 @@ def test_numbers_are_cut_at_groups_of_three_or_elsewhere(
 
 def test_numbers_are_counted_by_their_length(measurer: Measurer) -> None:
     add(measurer, [tokens_of("1", " ", "22", " 2", "3 ", "4" * 16, "4", " ", "5" * 15)])
-    found = {length: row for length, row in enumerate(measurer.numbers_by_length()[0].tolist()) if any(row)}
-    assert found == {1: [1, 1], 2: [2, 3], 15: [1, 1], 16: [1, 2]}
+    by_length = {
+        length: row for length, row in enumerate(measurer.numbers_by_length()[0].tolist()) if any(row)
+    }
+    assert by_length == {1: [1, 1], 2: [2, 3], 15: [1, 1], 16: [1, 2]}
 
 
 # --- code -------------------------------------------------------------------------------------

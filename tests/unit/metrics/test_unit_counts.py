@@ -61,12 +61,12 @@ def test_sums_equal_those_of_a_dictionary(pairs: list[tuple[int, int]]) -> None:
         for key, count in expected.items():
             lots[key % MOST_UNITS] += count
         expected = lots
-    found = summed(pairs, most=5)
-    assert found.keys.tolist() == sorted({key % MOST_UNITS if are_lots else key for key, _ in pairs})
+    units = summed(pairs, most=5)
+    assert units.keys.tolist() == sorted({key % MOST_UNITS if are_lots else key for key, _ in pairs})
     assert {
-        key: count for key, [count] in zip(found.keys.tolist(), found.counts.tolist(), strict=True) if count
+        key: count for key, [count] in zip(units.keys.tolist(), units.counts.tolist(), strict=True) if count
     } == {key: count for key, count in expected.items() if count}
-    assert found.are_lots == are_lots
+    assert units.are_lots == are_lots
 
 
 def test_waiting_rows_are_summed_in_between(monkeypatch: pytest.MonkeyPatch) -> None:

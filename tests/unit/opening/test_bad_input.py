@@ -24,7 +24,7 @@ BYTES = [bytes([byte]) for byte in range(256)]
 
 def document() -> dict[str, Any]:
     """Return a valid `tokenizer.json` as a dictionary."""
-    made: dict[str, Any] = json.loads(
+    fields: dict[str, Any] = json.loads(
         dump_byte_level_bpe(
             tokens=[*BYTES, b"ab", b"abc"],
             merges=[(97, 98), (256, 99)],
@@ -32,7 +32,7 @@ def document() -> dict[str, Any]:
             pattern=r"\s+|\S+",
         )
     )
-    return made
+    return fields
 
 
 def rank_file(tokens: list[bytes]) -> bytes:
@@ -49,9 +49,9 @@ def load(folder: Path, name: str, data: bytes, **options: Any) -> Any:
 
 
 def changed_document(change: Callable[[dict[str, Any]], object]) -> bytes:
-    made = document()
-    change(made)
-    return json.dumps(made).encode()
+    changed = document()
+    change(changed)
+    return json.dumps(changed).encode()
 
 
 def test_unmodified_document_opens(tmp_path: Path) -> None:
@@ -135,10 +135,10 @@ def test_json_of_two_hundred_megabytes_is_not_read(tmp_path: Path) -> None:
 
 
 def test_vocabulary_without_a_byte_leaves_such_texts_to_the_library(tmp_path: Path) -> None:
-    def remove_byte_token(made: dict[str, Any]) -> None:
-        del made["model"]["vocab"][to_byte_level(b"\xc3")]
-        made["pre_tokenizer"] = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
-        made["added_tokens"] = []
+    def remove_byte_token(fields: dict[str, Any]) -> None:
+        del fields["model"]["vocab"][to_byte_level(b"\xc3")]
+        fields["pre_tokenizer"] = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
+        fields["added_tokens"] = []
 
     data = changed_document(remove_byte_token)
     tokenizer = load(tmp_path, "tokenizer.json", data)

@@ -106,8 +106,8 @@ def merging_bytes() -> dict[str, Any]:
 
 def with_a_special_merge(number: int) -> dict[str, Any]:
     """Return a document in which the token of the given merge is a special token."""
-    made = "".join(trained()["model"]["merges"][number])
-    return changed(added=[token(made, trained()["model"]["vocab"][made], special=True)])
+    merged = "".join(trained()["model"]["merges"][number])
+    return changed(added=[token(merged, trained()["model"]["vocab"][merged], special=True)])
 
 
 def many_tokens() -> list[dict[str, Any]]:
@@ -207,9 +207,9 @@ def opened(name: str) -> tuple[CharacterDocument, HuggingFaceTokenizer]:
 
 def pair_of(document: dict[str, Any], *, name: str) -> tuple[CharacterDocument, HuggingFaceTokenizer]:
     library = HuggingFaceTokenizer(orjson.dumps(document), name=name, backend="bpe")
-    made = CharacterDocument(library, description=described(document))
-    made._missing = 0  # use the kernel for short texts, too
-    return made, HuggingFaceTokenizer(orjson.dumps(document), name=name, backend="bpe")
+    native = CharacterDocument(library, description=described(document))
+    native._missing = 0  # use the kernel for short texts, too
+    return native, HuggingFaceTokenizer(orjson.dumps(document), name=name, backend="bpe")
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -218,9 +218,9 @@ def test_any_text_is_encoded_as_by_the_library(name: str, given_texts: list[str]
     ours, library = opened(name)
     for policy in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
         expected = library.encode_batch(given_texts, special=policy)
-        found = ours.encode_batch(given_texts, special=policy, threads=2)
-        assert found.ids.tolist() == expected.ids.tolist()
-        assert found.offsets.tolist() == expected.offsets.tolist()
+        batch = ours.encode_batch(given_texts, special=policy, threads=2)
+        assert batch.ids.tolist() == expected.ids.tolist()
+        assert batch.offsets.tolist() == expected.offsets.tolist()
         assert ours.count_batch(given_texts, special=policy).tolist() == expected.counts.tolist()
     assert [ours.encode(text) for text in given_texts] == [library.encode(text) for text in given_texts]
     spans, places = ours.encode_spans(given_texts), library.encode_spans(given_texts)
@@ -320,6 +320,6 @@ def test_added_token_of_normalized_spaces_spans_the_spaces() -> None:
     assert id in expected.encoded.ids
     places = character_places(ours._description)
     assert places is not None
-    found = places.of(["a  b"], expected.encoded)
-    assert found is not None
-    assert [row.tolist() for row in found] == [expected.starts.tolist(), expected.stops.tolist()]
+    rows = places.of(["a  b"], expected.encoded)
+    assert rows is not None
+    assert [row.tolist() for row in rows] == [expected.starts.tolist(), expected.stops.tolist()]

@@ -27,8 +27,8 @@ def encoded(*ids: list[int]) -> Encoded:
 
 
 def places(texts: Sequence[str], *ids: list[int]) -> list[tuple[int, int]] | None:
-    found = PLACES.of(texts, encoded(*ids))
-    return None if found is None else list(zip(found[0].tolist(), found[1].tolist(), strict=True))
+    ends = PLACES.of(texts, encoded(*ids))
+    return None if ends is None else list(zip(ends[0].tolist(), ends[1].tolist(), strict=True))
 
 
 def test_spans_of_examples_worked_by_hand() -> None:

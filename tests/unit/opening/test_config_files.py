@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FIRST = len(TOKENS)
 
 
-def found(tokenizer: Any, text: str) -> list[int]:
+def encoded(tokenizer: Any, text: str) -> list[int]:
     ids: list[int] = tokenizer.encode(text, special=SpecialPolicy.ENCODE)
     return ids
 
@@ -51,7 +51,7 @@ def test_opened_folder_has_the_roles_of_its_configuration(
     assert opened(tmp_path).warnings[1:] == ()
     for role, text in roles.items():
         if role != "unk":
-            assert found(tokenizer, text) == [tokenizer.info.special_tokens[text]]
+            assert encoded(tokenizer, text) == [tokenizer.info.special_tokens[text]]
 
 
 def test_naming_a_file_opens_the_same_as_naming_its_folder(tmp_path: Path) -> None:
@@ -76,14 +76,14 @@ def test_vocab_and_merges_take_special_tokens_from_the_configuration(tmp_path: P
     assert tokenizer.info.special_tokens == specials
     assert tokenizer.info.vocab_size == FIRST + 4
     assert tokenizer.encode("hi<tool_call>") == [256, FIRST + 3]
-    assert found(tokenizer, "<|im_end|>hi") == [FIRST + 2, 256]
+    assert encoded(tokenizer, "<|im_end|>hi") == [FIRST + 2, 256]
 
 
 def test_vocab_and_merges_take_token_flags_from_the_configuration(tmp_path: Path) -> None:
     tokenizer: Any = tokbench.load(model_folders.roberta(tmp_path))
     specials = tokenizer.info.special_tokens
     assert specials == {"<s>": 0, "<pad>": 1, "</s>": 2, "<unk>": 3, "<mask>": 263}
-    assert found(tokenizer, "hi <mask>") == [260, 263]
+    assert encoded(tokenizer, "hi <mask>") == [260, 263]
 
 
 def test_sentencepiece_model_takes_added_tokens_from_the_configuration(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_sentencepiece_model_takes_added_tokens_from_the_configuration(tmp_path:
     assert tokenizer.info.special_tokens == {"<s>": 1, "</s>": 2, "<|im_start|>": 9, "<|im_end|>": 10}
     assert tokenizer.info.vocab_size == 11
     assert tokenizer.encode("hi hi") == [4, 4]
-    assert found(tokenizer, "<|im_start|>hi<|im_end|>")[0] == 9
+    assert encoded(tokenizer, "<|im_start|>hi<|im_end|>")[0] == 9
     assert tokenizer.decode([4, 10]) == "hi<|im_end|>"
 
 
@@ -123,7 +123,7 @@ def test_t5_sentinels_count_down_to_the_last_id(
     size = tokenizer.info.vocab_size - sentinels
     assert specials == {f"<extra_id_{number}>": size + sentinels - 1 - number for number in range(sentinels)}
     if sentinels:
-        assert found(tokenizer, "hi<extra_id_0>")[-1] == tokenizer.info.vocab_size - 1
+        assert encoded(tokenizer, "hi<extra_id_0>")[-1] == tokenizer.info.vocab_size - 1
 
 
 def test_word_list_takes_added_tokens_from_the_configuration(tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_rank_file_takes_special_tokens_from_the_configuration(tmp_path: Path) -
     tokenizer: Any = opened(model_folders.llama3_ranks(tmp_path), pattern="llama3").tokenizer
     assert tokenizer.info.special_tokens["<|eot_id|>"] == FIRST + 4
     assert tokenizer.tokenizer_config.roles["eos"] == "<|eot_id|>"
-    assert found(tokenizer, "<|begin_of_text|>hi") == [FIRST, 256]
+    assert encoded(tokenizer, "<|begin_of_text|>hi") == [FIRST, 256]
 
 
 def test_rank_file_known_by_its_hash_has_roles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,12 +170,12 @@ def test_tokens_missing_in_tokenizer_json_are_added_as_by_transformers(tmp_path:
     config["added_tokens_decoder"] |= {str(FIRST + 5): entry("<|more|>"), str(FIRST + 9): entry("<|far|>")}
     config |= {"pad_token": "<pad>", "unk_token": "hi"}
     put(tmp_path, {"tokenizer_config.json": config})
-    made = opened(tmp_path)
-    assert made.tokenizer.info.special_tokens["<|more|>"] == FIRST + 5
-    assert made.tokenizer.info.special_tokens["hi"] == 256
-    assert "<|far|>" not in made.tokenizer.info.special_tokens
+    model = opened(tmp_path)
+    assert model.tokenizer.info.special_tokens["<|more|>"] == FIRST + 5
+    assert model.tokenizer.info.special_tokens["hi"] == 256
+    assert "<|far|>" not in model.tokenizer.info.special_tokens
     assert [
-        warning for warning in made.warnings if "added token" in warning or "vocabulary has no" in warning
+        warning for warning in model.warnings if "added token" in warning or "vocabulary has no" in warning
     ] == [
         f"the added token '<|far|>' cannot get the id {FIRST + 9}: the next one is {FIRST + 6}",
         "the vocabulary has no '<pad>', which is to be pad",
@@ -185,11 +185,11 @@ def test_tokens_missing_in_tokenizer_json_are_added_as_by_transformers(tmp_path:
 def test_contradictory_ids_are_reported_and_those_of_the_vocabulary_win(tmp_path: Path) -> None:
     model_folders.llama3(tmp_path)
     put(tmp_path, {"tokenizer_config.json": {"added_tokens_decoder": {"3": entry("<|eot_id|>")}}})
-    made = opened(tmp_path)
-    assert made.tokenizer.info.special_tokens["<|eot_id|>"] == FIRST + 4
+    model = opened(tmp_path)
+    assert model.tokenizer.info.special_tokens["<|eot_id|>"] == FIRST + 4
     assert (
         f"the added token '<|eot_id|>' has the id {FIRST + 4}, not 3 as the files beside it say"
-        in made.warnings
+        in model.warnings
     )
 
 
@@ -197,9 +197,9 @@ def test_contradictory_flags_are_reported_and_those_of_the_vocabulary_win(tmp_pa
     model_folders.llama3(tmp_path)
     other = entry("<|eot_id|>") | {"lstrip": True, "special": False}
     put(tmp_path, {"tokenizer_config.json": {"added_tokens_decoder": {str(FIRST + 4): other}}})
-    made = opened(tmp_path)
-    assert made.tokenizer.info.special_tokens["<|eot_id|>"] == FIRST + 4
-    assert [warning for warning in made.warnings if "lstrip" in warning] == [
+    model = opened(tmp_path)
+    assert model.tokenizer.info.special_tokens["<|eot_id|>"] == FIRST + 4
+    assert [warning for warning in model.warnings if "lstrip" in warning] == [
         "the added token '<|eot_id|>' has lstrip=false, special=true in tokenizer.json, which count, "
         "and lstrip=true, special=false beside it"
     ]
@@ -212,19 +212,19 @@ def test_ids_of_ranks_are_refused_for_special_tokens(tmp_path: Path) -> None:
         "eos_token": "<d>",
     }
     put(tmp_path, {"tokenizer_config.json": config})
-    made = opened(tmp_path, pattern="gpt4")
-    assert made.tokenizer.info.special_tokens == {"<c>": 901}
-    assert len([warning for warning in made.warnings if "'<a>'" in warning or "'<b>'" in warning]) == 2
-    assert "the vocabulary has no '<d>', which is to be eos" in made.warnings
+    model = opened(tmp_path, pattern="gpt4")
+    assert model.tokenizer.info.special_tokens == {"<c>": 901}
+    assert len([warning for warning in model.warnings if "'<a>'" in warning or "'<b>'" in warning]) == 2
+    assert "the vocabulary has no '<d>', which is to be eos" in model.warnings
 
 
 def test_added_token_with_an_id_far_beyond_the_pieces_is_skipped(tmp_path: Path) -> None:
     model_folders.mistral(tmp_path)
     put(tmp_path, {"added_tokens.json": {"<|im_end|>": 9, "<far>": 1 << 23, "<x>": 10}})
-    made = opened(tmp_path)
-    assert made.tokenizer.info.vocab_size == 11
-    assert any("'<far>' cannot get the id" in warning for warning in made.warnings)
-    assert made.tokenizer.encode("hi<x>")[-1] == 10  # not special, so it is found in every text
+    model = opened(tmp_path)
+    assert model.tokenizer.info.vocab_size == 11
+    assert any("'<far>' cannot get the id" in warning for warning in model.warnings)
+    assert model.tokenizer.encode("hi<x>")[-1] == 10  # not special, so it is found in every text
 
 
 def test_warnings_about_many_added_tokens_are_abbreviated(tmp_path: Path) -> None:
@@ -239,9 +239,9 @@ def test_warnings_about_many_added_tokens_are_abbreviated(tmp_path: Path) -> Non
 def test_damaged_configuration_file_is_reported_and_skipped(tmp_path: Path) -> None:
     model_folders.llama3(tmp_path)
     (tmp_path / "tokenizer_config.json").write_text("{", encoding="utf-8")
-    made = opened(tmp_path)
-    assert made.tokenizer.encode("hi") == [256]
-    assert any("tokenizer_config.json is left out" in warning for warning in made.warnings)
+    model = opened(tmp_path)
+    assert model.tokenizer.encode("hi") == [256]
+    assert any("tokenizer_config.json is left out" in warning for warning in model.warnings)
 
 
 # --- GGUF -------------------------------------------------------------------------------------
@@ -284,8 +284,8 @@ def test_invalid_gguf_ids_are_reported(value: Any) -> None:
 
 @pytest.mark.real
 def test_real_gguf_has_roles(shared: Path) -> None:
-    made: Any = tokbench.load(shared / "vocab" / "gguf" / "ggml-vocab-gpt-2.gguf")
-    assert made.tokenizer_config.roles["eos"] == "<|endoftext|>"
+    tokenizer: Any = tokbench.load(shared / "vocab" / "gguf" / "ggml-vocab-gpt-2.gguf")
+    assert tokenizer.tokenizer_config.roles["eos"] == "<|endoftext|>"
 
 
 # --- stored -----------------------------------------------------------------------------------

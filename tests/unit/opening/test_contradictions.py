@@ -22,7 +22,7 @@ FIRST = len(TOKENS)
 
 
 @pytest.mark.parametrize(
-    ("said", "found"),
+    ("said", "sentence"),
     [
         ({"do_lower_case": False}, "do_lower_case=false, and tokenizer.json true"),
         ({"strip_accents": True}, "strip_accents=true, and tokenizer.json false"),
@@ -32,15 +32,15 @@ FIRST = len(TOKENS)
     ids=str,
 )
 def test_contradictory_normalization_is_reported(
-    tmp_path: Path, said: dict[str, Any], found: str | None
+    tmp_path: Path, said: dict[str, Any], sentence: str | None
 ) -> None:
     flags = {"clean_text": True, "handle_chinese_chars": True, "strip_accents": False, "lowercase": True}
     document = json.loads(huggingface.wordpiece())
     document["normalizer"] = {"type": "BertNormalizer", **flags}
     put(tmp_path, {"tokenizer.json": document, "tokenizer_config.json": said})
     told = [warning for warning in opened(tmp_path).warnings if "which is used" in warning]
-    assert len(told) == (found is not None)
-    assert (found or "") in "".join(told)
+    assert len(told) == (sentence is not None)
+    assert (sentence or "") in "".join(told)
 
 
 @pytest.mark.parametrize("lowercase", [True, False])
@@ -151,9 +151,9 @@ def test_template_tokens_that_contradict_the_class_are_reported(
     set_fields(folder / "tokenizer_config.json", tokenizer_class=name, **settings)
     tokenizer: Any = tokbench.load(folder)
     assert tokenizer.with_template("hi") == [FIRST + 1, 256]
-    found = opened(folder).warnings[before:]
-    assert len(found) == len(said)
-    assert all(sentence in warning for sentence, warning in zip(said, found, strict=True))
+    warnings = opened(folder).warnings[before:]
+    assert len(warnings) == len(said)
+    assert all(sentence in warning for sentence, warning in zip(said, warnings, strict=True))
 
 
 def test_missing_template_of_a_class_with_bos_is_reported(tmp_path: Path) -> None:

@@ -59,12 +59,12 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
 def test_compressed_rank_file_opens(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"mine.tiktoken{suffix}"
     path.write_bytes(PACKERS[suffix](RANKS))
-    found = opened(path, pattern="gpt4")
-    assert found.source.format is Format.RANKS
-    assert found.tokenizer.info.name == "mine"
-    assert found.tokenizer.encode("low lo") == [257, 32, 256]
+    model = opened(path, pattern="gpt4")
+    assert model.source.format is Format.RANKS
+    assert model.tokenizer.info.name == "mine"
+    assert model.tokenizer.encode("low lo") == [257, 32, 256]
     assert opened(tmp_path, pattern="gpt4").tokenizer.encode("low") == [257]
-    assert inspect_opened(found).files[0].num_bytes == path.stat().st_size
+    assert inspect_opened(model).files[0].num_bytes == path.stat().st_size
 
 
 def test_other_compressed_vocabularies_open(tmp_path: Path) -> None:
@@ -147,10 +147,10 @@ def test_folder_with_a_damaged_file_opens_the_whole_one_and_warns(
 ) -> None:
     (tmp_path / "tokenizer.json").write_bytes(damage)
     (tmp_path / "tokenizer.model").write_bytes(variant("bpe").description().proto)
-    found = opened(tmp_path)
-    assert found.source.format is Format.SENTENCEPIECE
-    assert found.tokenizer.encode("the") == variant("bpe").encode("the")
-    warning = inspect_opened(found).warnings[0]
+    model = opened(tmp_path)
+    assert model.source.format is Format.SENTENCEPIECE
+    assert model.tokenizer.encode("the") == variant("bpe").encode("the")
+    warning = inspect_opened(model).warnings[0]
     assert warning.startswith("damaged and skipped: ")
     assert str(tmp_path / "tokenizer.json") in warning
     assert why in warning

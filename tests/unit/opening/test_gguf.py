@@ -69,10 +69,10 @@ def gguf_bpe(**changes: Any) -> dict[str, Any]:
 
 
 def test_gguf_of_byte_level_bpe_opens_on_the_kernel(tmp_path: Path) -> None:
-    found = opened(gguf(tmp_path, gguf_bpe()))
-    assert found.engine == "native"
-    assert found.tokenizer.encode("low low<|end|>", special=SpecialPolicy.ENCODE) == [257, 258, 259]
-    assert found.composition.model == "BPE, byte-level, whole pre-tokens first"
+    model = opened(gguf(tmp_path, gguf_bpe()))
+    assert model.engine == "native"
+    assert model.tokenizer.encode("low low<|end|>", special=SpecialPolicy.ENCODE) == [257, 258, 259]
+    assert model.composition.model == "BPE, byte-level, whole pre-tokens first"
 
 
 def test_gguf_with_user_tokens_or_several_split_steps_runs_on_the_kernel(tmp_path: Path) -> None:
@@ -98,10 +98,10 @@ def test_nearly_every_pre_tokenizer_of_llama_cpp_runs_on_the_kernel(tmp_path: Pa
 
 def test_gguf_end_of_turn_is_a_control_token_as_in_llama_cpp(tmp_path: Path) -> None:
     """This holds even if the file marks the token as user-defined: plain text must not end a turn."""
-    found = opened(gguf(tmp_path, gguf_bpe(token_type=[1] * 259 + [4])))
-    assert dict(found.tokenizer.info.special_tokens) == {"<|end|>": 259}
-    assert 259 not in found.tokenizer.encode("low<|end|>")
-    assert found.tokenizer.encode("low<|end|>", special=SpecialPolicy.ENCODE) == [257, 259]
+    model = opened(gguf(tmp_path, gguf_bpe(token_type=[1] * 259 + [4])))
+    assert dict(model.tokenizer.info.special_tokens) == {"<|end|>": 259}
+    assert 259 not in model.tokenizer.encode("low<|end|>")
+    assert model.tokenizer.encode("low<|end|>", special=SpecialPolicy.ENCODE) == [257, 259]
 
 
 @pytest.mark.parametrize(
@@ -139,13 +139,13 @@ def test_gguf_splits_as_its_named_pre_tokenizer(
     pairs = sorted(
         {bytes(pair) for pair in pairwise(text.encode())}, key=lambda pair: text.encode().index(pair)
     )
-    made = gguf_bpe(
+    fields = gguf_bpe(
         pre=name.encode(),
         tokens=[to_byte_level(token).encode() for token in [*BYTES, *pairs]],
         token_type=[1] * (256 + len(pairs)),
         merges=[" ".join(to_byte_level(bytes([byte])) for byte in pair).encode() for pair in pairs],
     )
-    tokenizer = opened(gguf(tmp_path, made)).tokenizer
+    tokenizer = opened(gguf(tmp_path, fields)).tokenizer
     assert tokenizer.encode(text) == [id for piece in pieces for id in tokenizer.encode(piece)]
     ends = set(accumulate(len(piece.encode()) for piece in pieces))
     for end in sorted(ends)[:-1]:  # the pair across each boundary would merge if there were no boundary
@@ -160,18 +160,18 @@ def test_gguf_splits_as_its_named_pre_tokenizer(
 def test_gguf_without_a_pre_tokenizer_warns_and_uses_the_default(tmp_path: Path) -> None:
     fields = gguf_bpe()
     del fields["pre"]
-    found = opened(gguf(tmp_path, fields))
-    assert "names no pre-tokenizer" in found.warnings[0]
-    assert found.tokenizer.encode("low, low") == [257, 44, 258]
+    model = opened(gguf(tmp_path, fields))
+    assert "names no pre-tokenizer" in model.warnings[0]
+    assert model.tokenizer.encode("low, low") == [257, 44, 258]
     assert opened(gguf(tmp_path, gguf_bpe(pre=b"default"))).warnings == ()
 
 
 def test_gguf_of_qwen2_has_no_normalizer(tmp_path: Path) -> None:
     """llama.cpp does not normalize, unlike the model's own tokenizer; a tokbin made of the GGUF does not either."""
-    found = opened(gguf(tmp_path, gguf_bpe(pre=b"qwen2")))
-    assert found.engine == "native"
-    assert found.tokenizer.encode("e\u0301") == [0x65, 0xCC, 0x81]
-    convert(found.tokenizer, to="tokbin", out=tmp_path / "mine.tokbin")
+    model = opened(gguf(tmp_path, gguf_bpe(pre=b"qwen2")))
+    assert model.engine == "native"
+    assert model.tokenizer.encode("e\u0301") == [0x65, 0xCC, 0x81]
+    convert(model.tokenizer, to="tokbin", out=tmp_path / "mine.tokbin")
     assert tokbench.load(tmp_path / "mine.tokbin").encode("e\u0301 low") == [0x65, 0xCC, 0x81, 258]
 
 
@@ -205,9 +205,9 @@ def test_gguf_of_gemma_4_merges_characters_and_has_an_ordinary_eos(
         "merges": [merge.encode() for merge in merges],
         "unknown_token_id": 0,
     }
-    found = opened(gguf(tmp_path, fields))
-    assert found.engine == "native"
-    tokenizer, ids = found.tokenizer, {piece: id for id, piece in enumerate(pieces)}
+    model = opened(gguf(tmp_path, fields))
+    assert model.engine == "native"
+    tokenizer, ids = model.tokenizer, {piece: id for id, piece in enumerate(pieces)}
 
     def encoded(*expected: str) -> list[int]:
         return [ids[piece] for piece in expected]
@@ -257,10 +257,10 @@ def test_gguf_of_a_sentencepiece_model_opens(tmp_path: Path) -> None:
             "unknown_token_id": 0,
         },
     )
-    found = opened(path)
-    assert found.composition.model == "SentencePiece bpe, with byte fallback"
-    assert found.tokenizer.encode("low low") == [265, 265]
-    assert found.tokenizer.encode("é") == [259, 3 + 0xC3, 3 + 0xA9]
+    model = opened(path)
+    assert model.composition.model == "SentencePiece bpe, with byte fallback"
+    assert model.tokenizer.encode("low low") == [265, 265]
+    assert model.tokenizer.encode("é") == [259, 3 + 0xC3, 3 + 0xA9]
 
 
 def test_gguf_of_sentencepiece_with_padding_entries_opens(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from tokbench.opening.known_models import nearest, where_to_get
 
 @pytest.mark.parametrize("name", [name for name in MODEL_TO_ENCODING if where_to_get(name)])
 def test_encodings_of_models_agree_with_tiktoken(name: str) -> None:
-    found = where_to_get(name)
-    assert found is not None
-    assert found[0] == MODEL_TO_ENCODING[name]
+    encoding = where_to_get(name)
+    assert encoding is not None
+    assert encoding[0] == MODEL_TO_ENCODING[name]
 
 
 def test_most_models_of_tiktoken_are_known() -> None:

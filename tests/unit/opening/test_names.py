@@ -40,14 +40,14 @@ def test_dangling_link_is_named_in_the_error(tmp_path: Path) -> None:
 def test_tiktoken_name_is_resolved_by_tiktoken_only(monkeypatch: pytest.MonkeyPatch) -> None:
     import tiktoken
 
-    made = tiktoken.Encoding(
+    tiny = tiktoken.Encoding(
         "tiny",
         pat_str=r"\p{L}+|\P{L}+",
         mergeable_ranks={token: rank for rank, token in enumerate(TOKENS)},
         special_tokens={"<|end|>": 300},
     )
     monkeypatch.setattr(tiktoken, "list_encoding_names", lambda: ["tiny"])
-    monkeypatch.setattr(tiktoken, "get_encoding", lambda name: made)
+    monkeypatch.setattr(tiktoken, "get_encoding", lambda name: tiny)
     tokenizer = load("tiktoken:tiny")
     assert tokenizer.info.name == "tiny"
     assert tokenizer.encode("low<|end|>", special=SpecialPolicy.ENCODE) == [257, 300]

@@ -127,9 +127,9 @@ def test_the_pieces_of_a_model_as_text_name_the_model(tmp_path: Path) -> None:
 def test_saved_folder_opens(tmp_path: Path) -> None:
     trained = tokbench.train(["low lower lowest"] * 3, vocab_size=262)
     trained.save(tmp_path / "saved")
-    found = opened(tmp_path / "saved")
-    assert found.source.format is Format.SAVED
-    assert found.tokenizer.encode("lowest") == trained.encode("lowest")
+    model = opened(tmp_path / "saved")
+    assert model.source.format is Format.SAVED
+    assert model.tokenizer.encode("lowest") == trained.encode("lowest")
     exported = opened(tmp_path / "saved" / "tokenizer.json")
     assert exported.tokenizer.encode("lowest") == trained.encode("lowest")
 
@@ -168,11 +168,11 @@ def test_word_list_warns_of_guessed_settings(tmp_path: Path) -> None:
 
 
 def test_plain_byte_level_bpe_runs_on_the_kernel(tmp_path: Path) -> None:
-    found = opened(document_file(tmp_path, document()))
-    assert found.engine == "native"
-    assert found.composition.pattern is not None
-    assert found.composition.pattern[0] == "llama3"
-    assert found.tokenizer.encode("low low<|end|>", special=SpecialPolicy.ENCODE) == [257, 258, 259]
+    model = opened(document_file(tmp_path, document()))
+    assert model.engine == "native"
+    assert model.composition.pattern is not None
+    assert model.composition.pattern[0] == "llama3"
+    assert model.tokenizer.encode("low low<|end|>", special=SpecialPolicy.ENCODE) == [257, 258, 259]
 
 
 def added(content: str, id: int, **flags: Any) -> dict[str, Any]:
@@ -181,13 +181,13 @@ def added(content: str, id: int, **flags: Any) -> dict[str, Any]:
 
 
 def test_empty_added_tokens_are_skipped_as_by_the_library(tmp_path: Path) -> None:
-    made = document(added_tokens=[added("<|end|>", 259), added("", 260), added("<new>", 261)])
-    path = document_file(tmp_path, made)
-    found = opened(path)
-    assert found.warnings == ("an added token of no text is left out, as by its library",)
+    changed = document(added_tokens=[added("<|end|>", 259), added("", 260), added("<new>", 261)])
+    path = document_file(tmp_path, changed)
+    model = opened(path)
+    assert model.warnings == ("an added token of no text is left out, as by its library",)
     peer = tokenizers.Tokenizer.from_file(str(path))
-    assert found.tokenizer.encode("<new>", special=SpecialPolicy.ENCODE) == peer.encode("<new>").ids == [260]
-    assert [token["id"] for token in document_of(found)["added_tokens"]] == [259, 260]
+    assert model.tokenizer.encode("<new>", special=SpecialPolicy.ENCODE) == peer.encode("<new>").ids == [260]
+    assert [token["id"] for token in document_of(model)["added_tokens"]] == [259, 260]
 
 
 BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
@@ -219,19 +219,19 @@ def test_unsupported_settings_are_left_to_the_library(
 
 
 def test_dropout_is_left_to_the_library(tmp_path: Path) -> None:
-    made = document()
-    made["model"] |= {"dropout": 0.1}
+    changed = document()
+    changed["model"] |= {"dropout": 0.1}
     with pytest.raises(ConfigError, match="skips merges at random"):
-        opened(document_file(tmp_path, made), engine="native")
+        opened(document_file(tmp_path, changed), engine="native")
 
 
 @pytest.mark.parametrize("engine", ["native", "library"])
 def test_special_tokens_inside_the_vocabulary_and_gaps_open(tmp_path: Path, engine: str) -> None:
-    made = document()
-    vocab = made["model"]["vocab"]
-    made["model"]["vocab"] = {piece: id + (id > 255) * 3 for piece, id in vocab.items()} | {"<|mid|>": 256}
-    made["added_tokens"] = [added("<|mid|>", 256)]
-    tokenizer = tokbench.load(document_file(tmp_path, made), engine=engine)
+    changed = document()
+    vocab = changed["model"]["vocab"]
+    changed["model"]["vocab"] = {piece: id + (id > 255) * 3 for piece, id in vocab.items()} | {"<|mid|>": 256}
+    changed["added_tokens"] = [added("<|mid|>", 256)]
+    tokenizer = tokbench.load(document_file(tmp_path, changed), engine=engine)
     assert tokenizer.encode("low<|mid|> low", special=SpecialPolicy.ENCODE) == [260, 256, 261]
     assert tokenizer.decode_bytes([260, 256, 261]) == b"low<|mid|> low"
     assert tokenizer.info.vocab_size == 262
@@ -243,20 +243,20 @@ def test_special_tokens_inside_the_vocabulary_and_gaps_open(tmp_path: Path, engi
 
 
 def test_ignore_merges_encodes_whole_pretokens_first(tmp_path: Path) -> None:
-    made = document()
-    made["model"]["ignore_merges"] = True
-    made["model"]["vocab"]["xyz"] = 259
-    made["added_tokens"] = []
-    path = document_file(tmp_path, made)
+    changed = document()
+    changed["model"]["ignore_merges"] = True
+    changed["model"]["vocab"]["xyz"] = 259
+    changed["added_tokens"] = []
+    path = document_file(tmp_path, changed)
     for engine in ("native", "library"):
         assert tokbench.load(path, engine=engine).encode("xyz axyz") == [259, 32, 97, 120, 121, 122]
 
 
 def test_pieces_that_no_merge_produces_are_reported(tmp_path: Path) -> None:
-    made = document()
-    made["model"]["vocab"]["zz"] = 259
-    made["added_tokens"] = []
-    assert opened(document_file(tmp_path, made)).warnings == ("1 piece is made by no merge, as 'zz'",)
+    changed = document()
+    changed["model"]["vocab"]["zz"] = 259
+    changed["added_tokens"] = []
+    assert opened(document_file(tmp_path, changed)).warnings == ("1 piece is made by no merge, as 'zz'",)
 
 
 @pytest.mark.parametrize(

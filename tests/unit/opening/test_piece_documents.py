@@ -53,9 +53,9 @@ def pieces_of(tokenizer: Any, text: str) -> list[str]:
 def test_text_is_changed_as_the_class_changes_it(
     tmp_path: Path, name: str, settings: dict[str, Any], text: str, expected: list[str]
 ) -> None:
-    found = opened(folder_of(tmp_path, name, **settings))
-    assert pieces_of(found.tokenizer, text) == expected
-    assert found.warnings == ()
+    model = opened(folder_of(tmp_path, name, **settings))
+    assert pieces_of(model.tokenizer, text) == expected
+    assert model.warnings == ()
 
 
 def test_symbols_around_which_versions_of_a_class_differ_are_warned_of(tmp_path: Path) -> None:
@@ -84,8 +84,8 @@ def test_templates_have_the_type_ids_of_the_class(tmp_path: Path) -> None:
 
 
 def test_model_named_by_its_file_changes_no_text(tmp_path: Path) -> None:
-    found = opened(folder_of(tmp_path, "AlbertTokenizer") / NAME)
-    assert pieces_of(found.tokenizer, "É") != ["▁e"]
+    model = opened(folder_of(tmp_path, "AlbertTokenizer") / NAME)
+    assert pieces_of(model.tokenizer, "É") != ["▁e"]
 
 
 def test_unsupported_text_changes_are_reported(tmp_path: Path) -> None:
@@ -118,9 +118,9 @@ def test_chatglm_spells_white_space_as_symbols(tmp_path: Path) -> None:
 def test_llama_omits_the_prefix_space_when_configured(
     tmp_path: Path, settings: dict[str, Any], pieces: list[str]
 ) -> None:
-    found = opened(folder_of(tmp_path, "LlamaTokenizer", **settings))
-    assert pieces_of(found.tokenizer, "e") == pieces
-    said = [warning for warning in found.warnings if "add_prefix_space" in warning]
+    model = opened(folder_of(tmp_path, "LlamaTokenizer", **settings))
+    assert pieces_of(model.tokenizer, "e") == pieces
+    said = [warning for warning in model.warnings if "add_prefix_space" in warning]
     assert bool(said) == bool(settings["legacy"])
 
 
@@ -222,14 +222,14 @@ def test_a_class_that_is_not_known_is_warned_of(tmp_path: Path) -> None:
 
 
 def test_chatglm2_has_tokens_that_no_file_lists_and_begins_with_two_of_them(tmp_path: Path) -> None:
-    found = opened(folder_of(tmp_path, "ChatGLMTokenizer"))
-    tokenizer: Any = found.tokenizer
+    model = opened(folder_of(tmp_path, "ChatGLMTokenizer"))
+    tokenizer: Any = model.tokenizer
     first = len(WORDS) + 1
     assert tokenizer.info.special_tokens == {
         text: first + place for place, text in enumerate(("[MASK]", "[gMASK]", "[sMASK]", "sop", "eop"))
     }
     assert tokenizer.with_template("e") == [first + 1, first + 3, *tokenizer.encode("e")]
-    assert any("ChatGLM3 has <|system|>" in warning for warning in found.warnings)
+    assert any("ChatGLM3 has <|system|>" in warning for warning in model.warnings)
 
 
 @pytest.mark.parametrize("name", ["CpmTokenizer", "BartphoTokenizer", "ErnieMTokenizer"])

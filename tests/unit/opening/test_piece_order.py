@@ -149,13 +149,13 @@ def test_tokens_listed_for_nllb_have_their_ids(tmp_path: Path) -> None:
         "8": {"content": "eng_Latn", "special": True},
     }
     beside = {"tokenizer_config.json": {"tokenizer_class": "NllbTokenizer", "added_tokens_decoder": listed}}
-    found = opened(put(tmp_path, {NAME: written(PIECES), **beside}))
-    tokenizer: Any = found.tokenizer
+    model = opened(put(tmp_path, {NAME: written(PIECES), **beside}))
+    tokenizer: Any = model.tokenizer
     assert tokenizer.with_template("hi") == [8, 4, 5, 2]
     assert tokenizer.info.vocab_size == 9
-    assert [warning for warning in found.warnings if "tokenizer.json" in warning] == []
-    assert "knows no white space around tokens, as '<mask>' asks for" in found.warnings[0]
-    assert not any("versions of a NllbTokenizer differ" in warning for warning in found.warnings)
+    assert [warning for warning in model.warnings if "tokenizer.json" in warning] == []
+    assert "knows no white space around tokens, as '<mask>' asks for" in model.warnings[0]
+    assert not any("versions of a NllbTokenizer differ" in warning for warning in model.warnings)
 
 
 def test_unlisted_ids_of_nllb_are_reported(tmp_path: Path) -> None:

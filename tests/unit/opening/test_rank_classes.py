@@ -59,8 +59,8 @@ def folder_of(folder: Path, name: str, settings: dict[str, Any], *, file: str) -
 
 
 def ids_of(pattern: str, special_tokens: dict[str, int]) -> list[int]:
-    made = {token: id for id, token in enumerate(TOKENS)}
-    encoding = tiktoken.Encoding("x", pat_str=pattern, mergeable_ranks=made, special_tokens=special_tokens)
+    ranks = {token: id for id, token in enumerate(TOKENS)}
+    encoding = tiktoken.Encoding("x", pat_str=pattern, mergeable_ranks=ranks, special_tokens=special_tokens)
     return encoding.encode(TEXT, allowed_special="all")
 
 

@@ -47,16 +47,16 @@ def document(**changes: Any) -> dict[str, Any]:
     } | changes
 
 
-def write(folder: Path, made: dict[str, Any], *, name: str = "tekken.json") -> Path:
+def write(folder: Path, fields: dict[str, Any], *, name: str = "tekken.json") -> Path:
     path = folder / name
-    path.write_text(json.dumps(made, indent=1), encoding="utf-8")
+    path.write_text(json.dumps(fields, indent=1), encoding="utf-8")
     return path
 
 
 def test_ids_begin_after_the_special_tokens(tmp_path: Path) -> None:
-    found = opened(write(tmp_path, document()))
-    assert found.source.format is Format.TEKKEN
-    tokenizer = found.tokenizer
+    model = opened(write(tmp_path, document()))
+    assert model.source.format is Format.TEKKEN
+    tokenizer = model.tokenizer
     assert tokenizer.encode("low lows") == [6 + 257, 6 + 258, 6 + ord("s")]  # the rank b" lows" is cut off
     assert tokenizer.info.vocab_size == 265
     assert dict(tokenizer.info.special_tokens) == {
@@ -66,7 +66,7 @@ def test_ids_begin_after_the_special_tokens(tmp_path: Path) -> None:
     }
     assert tokenizer.encode("[INST]low", special=SpecialPolicy.ENCODE) == [3, 263]
     assert tokenizer.decode([1, 3, 263, 2]) == "<s>[INST]low</s>"
-    assert {role: found.source.config.roles[role] for role in ("bos", "eos", "unk")} == {
+    assert {role: model.source.config.roles[role] for role in ("bos", "eos", "unk")} == {
         "bos": "<s>",
         "eos": "</s>",
         "unk": "<unk>",
@@ -83,18 +83,18 @@ def test_ids_are_those_of_mistral_common(tmp_path: Path) -> None:
 
 
 def test_conversations_render_with_tekken_ids(tmp_path: Path) -> None:
-    made = document(special_tokens=None)
-    made["config"] |= {"default_num_special_tokens": 25, "default_vocab_size": 284}
-    tokenizer = tokbench.load(write(tmp_path, made))
+    fields = document(special_tokens=None)
+    fields["config"] |= {"default_num_special_tokens": 25, "default_vocab_size": 284}
+    tokenizer = tokbench.load(write(tmp_path, fields))
     chat = tokenizer.render([{"role": "user", "content": "low"}])
     assert chat.ids.tolist() == [1, 3, 25 + 257, 4]  # no prefix space, unlike with SentencePiece
 
 
 def test_special_tokens_missing_in_an_old_file_are_added(tmp_path: Path) -> None:
-    made = document()
-    del made["special_tokens"]
-    made["config"] |= {"version": "v3", "default_num_special_tokens": 25, "default_vocab_size": 284}
-    tokenizer = tokbench.load(write(tmp_path, made))
+    fields = document()
+    del fields["special_tokens"]
+    fields["config"] |= {"version": "v3", "default_num_special_tokens": 25, "default_vocab_size": 284}
+    tokenizer = tokbench.load(write(tmp_path, fields))
     assert tokenizer.info.special_tokens["[TOOL_CONTENT]"] == 19
     assert tokenizer.info.special_tokens["<SPECIAL_24>"] == 24
     assert tokenizer.encode("low") == [25 + 257]
@@ -111,8 +111,8 @@ def test_tekken_in_a_folder_comes_after_tokenizer_json_and_before_ranks(tmp_path
 def test_conversion_keeps_the_ids(tmp_path: Path) -> None:
     tokenizer = tokbench.load(write(tmp_path, document()))
     convert(tokenizer, to="tokenizers", out=tmp_path / "made.json")
-    made = tokbench.load(tmp_path / "made.json")
-    assert made.encode("low lows") == [263, 264, 6 + ord("s")]
+    converted = tokbench.load(tmp_path / "made.json")
+    assert converted.encode("low lows") == [263, 264, 6 + ord("s")]
 
 
 @pytest.mark.parametrize(
@@ -136,10 +136,10 @@ def test_damaged_files_are_refused(tmp_path: Path, changes: dict[str, Any], mess
 
 
 def test_impossible_number_of_special_tokens_is_refused_early(tmp_path: Path) -> None:
-    made = document()
-    made["config"] |= {"default_num_special_tokens": 10**12, "default_vocab_size": 10**12 + 259}
+    fields = document()
+    fields["config"] |= {"default_num_special_tokens": 10**12, "default_vocab_size": 10**12 + 259}
     with pytest.raises(ModelFormatError, match="ids below 262144 for 259 tokens"):
-        tokbench.load(write(tmp_path, made))
+        tokbench.load(write(tmp_path, fields))
 
 
 def test_pattern_option_is_refused(tmp_path: Path) -> None:

@@ -63,17 +63,17 @@ def spelled(tokenizer: Any, text: str) -> list[tuple[str, str]]:
 def test_a_text_is_changed_first_and_spans_are_those_of_the_text(
     tmp_path: Path, name: str, settings: dict[str, Any], text: str, expected: list[tuple[str, str]]
 ) -> None:
-    found = opened(folder_of(tmp_path, name, **settings))
-    assert spelled(found.tokenizer, text) == expected
-    said = [warning for warning in found.warnings if "differ at punctuation" in warning]
+    model = opened(folder_of(tmp_path, name, **settings))
+    assert spelled(model.tokenizer, text) == expected
+    said = [warning for warning in model.warnings if "differ at punctuation" in warning]
     assert bool(said) == ("split_by_punct" in settings)
-    assert len(found.warnings) == len(said)
-    assert "the rules of its class" in (found.composition.parts["normalizer"] or "")
+    assert len(model.warnings) == len(said)
+    assert "the rules of its class" in (model.composition.parts["normalizer"] or "")
 
 
 def test_the_model_by_its_own_name_takes_a_text_as_it_is(tmp_path: Path) -> None:
-    found = opened(folder_of(tmp_path, "SiglipTokenizer") / "spiece.model")
-    assert spelled(found.tokenizer, "hi.") == [("▁hi", "hi"), (".", ".")]
+    model = opened(folder_of(tmp_path, "SiglipTokenizer") / "spiece.model")
+    assert spelled(model.tokenizer, "hi.") == [("▁hi", "hi"), (".", ".")]
 
 
 def test_siglip_drops_the_space_before_a_special_token_that_begins_a_text(tmp_path: Path) -> None:

@@ -30,15 +30,15 @@ def test_rank_file_requires_a_pattern(tmp_path: Path) -> None:
 def test_load_prepares_for_much_text_and_a_command_does_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[NativeBpeWithFallback] = []
+    prepared: list[NativeBpeWithFallback] = []
 
     def noted(self: NativeBpeWithFallback) -> None:
-        made.append(self)
+        prepared.append(self)
 
     monkeypatch.setattr(NativeBpeWithFallback, "make_ready", noted)
     open_tokenizer(ranks(tmp_path), OpenRequest(pattern="gpt4"))
-    assert made == []
-    assert [tokbench.load(ranks(tmp_path), pattern="gpt4")] == made
+    assert prepared == []
+    assert [tokbench.load(ranks(tmp_path), pattern="gpt4")] == prepared
 
 
 def test_usual_number_of_ranks_suggests_its_pattern(tmp_path: Path) -> None:
@@ -109,10 +109,10 @@ def test_gaps_in_the_ranks_may_hold_special_tokens(tmp_path: Path, engine: str) 
 def test_pattern_that_engines_may_read_differently_runs_in_tiktoken(
     tmp_path: Path, pattern: str, reason: str, ids: list[int]
 ) -> None:
-    found = opened(ranks(tmp_path), pattern=pattern)
-    assert found.engine == "library"
-    assert found.reason.startswith(reason)
-    assert found.tokenizer.encode("low") == ids
+    model = opened(ranks(tmp_path), pattern=pattern)
+    assert model.engine == "library"
+    assert model.reason.startswith(reason)
+    assert model.tokenizer.encode("low") == ids
     with pytest.raises(ConfigError, match="--engine native cannot run this tokenizer"):
         opened(ranks(tmp_path), pattern=pattern, engine="native")
 

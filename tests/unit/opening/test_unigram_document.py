@@ -69,8 +69,8 @@ def document(
     }
 
 
-def opened(made: dict[str, Any], *, engine: str = "auto") -> UnigramDocument:
-    tokenizer = UnigramDocument(json.dumps(made).encode(), name="mine", engine=engine)
+def opened(fields: dict[str, Any], *, engine: str = "auto") -> UnigramDocument:
+    tokenizer = UnigramDocument(json.dumps(fields).encode(), name="mine", engine=engine)
     tokenizer._missing = 0  # make the encoder at the first text
     return tokenizer
 
@@ -135,17 +135,17 @@ def normalized_by(
     *normalizers: dict[str, Any], words: bool = False, rule: str = "nmt_nfkc"
 ) -> dict[str, Any]:
     """Return a document as written by transformers' converters; `words` keeps the pre-tokenizer at all white space."""
-    made = document(rule=rule)
+    fields = document(rule=rule)
     table = [{"type": "Precompiled", "precompiled_charsmap": charsmap(rule)}] if rule else []
     steps = [
         step
         for normalizer in normalizers
         for step in (table if normalizer["type"] == "table" else [normalizer])
     ]
-    made["normalizer"] = {"type": "Sequence", "normalizers": steps}
+    fields["normalizer"] = {"type": "Sequence", "normalizers": steps}
     if not words:
-        made["pre_tokenizer"] = METASPACE
-    return made
+        fields["pre_tokenizer"] = METASPACE
+    return fields
 
 
 TABLE = {"type": "table"}
@@ -174,10 +174,10 @@ CONVERTED: dict[str, Any] = {
 
 @cache
 def converted(name: str) -> tuple[UnigramDocument, UnigramDocument]:
-    made = opened(CONVERTED[name]())
-    assert not made.left_because
-    assert made.encoder is not None
-    return made, opened(CONVERTED[name](), engine="library")
+    native = opened(CONVERTED[name]())
+    assert not native.left_because
+    assert native.encoder is not None
+    return native, opened(CONVERTED[name](), engine="library")
 
 
 @pytest.mark.parametrize("name", CONVERTED)
@@ -215,12 +215,14 @@ added_tokens = st.lists(
 SHAPES: dict[str, Any] = {"t5": document, **CONVERTED}
 
 
-def with_added(made: dict[str, Any], tokens: list[tuple[str, frozenset[str]]]) -> dict[str, Any]:
+def with_added(fields: dict[str, Any], tokens: list[tuple[str, frozenset[str]]]) -> dict[str, Any]:
     """Add tokens to a document and return it."""
-    first = len(made["model"]["vocab"])
+    first = len(fields["model"]["vocab"])
     for id, (content, flags) in enumerate(tokens, start=first):
-        made["added_tokens"].append({"id": id, "content": content} | {flag: flag in flags for flag in FLAGS})
-    return made
+        fields["added_tokens"].append(
+            {"id": id, "content": content} | {flag: flag in flags for flag in FLAGS}
+        )
+    return fields
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -276,8 +278,8 @@ def test_models_of_few_letters_encode_as_in_the_library(
 ) -> None:
     bytes_ = [[f"<0x{byte:02X}>", 0.0] for byte in range(256)] if byte_fallback else []
     pieces = [*PIECES[:3], *([piece, score] for piece, score in scores.items()), *bytes_]
-    made = document(rule="", pieces=pieces, byte_fallback=byte_fallback)
-    check(opened(made), opened(made, engine="library"), [" ".join(words), *words])
+    fields = document(rule="", pieces=pieces, byte_fallback=byte_fallback)
+    check(opened(fields), opened(fields, engine="library"), [" ".join(words), *words])
 
 
 @pytest.mark.slow
@@ -316,8 +318,8 @@ def test_most_texts_run_on_the_kernel() -> None:
 def test_scores_are_parsed_as_by_the_library() -> None:
     score = -2.0122928619384766  # a score of T5 that the library reads as a slightly different number
     pieces = [*PIECES[:3], ["▁", score], ["-", -5.129043102264404], ["---", -12.130167007446289]]
-    made = document(rule="", pieces=pieces)
-    check(opened(made), opened(made, engine="library"), ["-" * count for count in range(1, 40)])
+    fields = document(rule="", pieces=pieces)
+    check(opened(fields), opened(fields, engine="library"), ["-" * count for count in range(1, 40)])
 
 
 def test_unsupported_documents_are_left_to_the_library() -> None:

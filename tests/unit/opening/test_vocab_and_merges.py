@@ -116,13 +116,13 @@ def test_qwen2_pattern_normalizes_to_nfc(tmp_path: Path) -> None:
 def test_class_in_the_configuration_defines_the_pattern(
     tmp_path: Path, beside: dict[str, dict[str, Any]]
 ) -> None:
-    found = opened(folder_of(tmp_path, **beside))
-    assert found.engine == "native"
-    assert found.composition.pattern is not None
-    assert found.composition.pattern[0] == "gpt2"
-    assert found.warnings == ()
-    assert found.tokenizer.encode("low low") == [257, 258]
-    assert dict(found.tokenizer.info.special_tokens) == {END: 259}
+    model = opened(folder_of(tmp_path, **beside))
+    assert model.engine == "native"
+    assert model.composition.pattern is not None
+    assert model.composition.pattern[0] == "gpt2"
+    assert model.warnings == ()
+    assert model.tokenizer.encode("low low") == [257, 258]
+    assert dict(model.tokenizer.info.special_tokens) == {END: 259}
 
 
 def test_class_without_a_pattern_does_not_define_it(tmp_path: Path) -> None:
@@ -188,17 +188,17 @@ def test_an_unknown_class_is_named(tmp_path: Path) -> None:
 def test_tokenizer_json_with_the_same_pieces_defines_everything(tmp_path: Path) -> None:
     vocab = {piece: id for id, piece in enumerate(PIECES)}
     byte_level = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
-    made = document(
+    fields = document(
         {"type": "BPE", "vocab": vocab, "merges": MERGES},
         added_tokens=[added(END, vocab[END])],
         normalizer={"type": "Lowercase"},
         pre_tokenizer=byte_level,
         decoder=byte_level,
     )
-    path = folder_of(tmp_path, tokenizer=made) / "merges.txt"
+    path = folder_of(tmp_path, tokenizer=fields) / "merges.txt"
     assert tokbench.load(path).encode("LOW") == [258]
-    made["model"]["merges"] = MERGES[:2]  # merges of another tokenizer
-    folder_of(tmp_path, tokenizer=made)
+    fields["model"]["merges"] = MERGES[:2]  # merges of another tokenizer
+    folder_of(tmp_path, tokenizer=fields)
     with pytest.raises(ConfigError, match="nor does a file beside it"):
         tokbench.load(path)
     (tmp_path / "tokenizer.json").write_text("{", encoding="utf-8")
@@ -216,7 +216,7 @@ def test_classes_with_split_rules_of_their_own_are_refused(tmp_path: Path, name:
 
 
 @pytest.mark.parametrize(
-    ("pieces", "merges", "found"),
+    ("pieces", "merges", "message"),
     [
         ([*BYTES, "w</w>", "lo", "low</w>"], ["l o", "lo w</w>"], "begin with 'w</w>', at the end of a word"),
         (["l", "##o", "l##o"], ["l ##o"], "begin with '##o', inside a word"),
@@ -229,9 +229,9 @@ def test_classes_with_split_rules_of_their_own_are_refused(tmp_path: Path, name:
 )
 @pytest.mark.parametrize("options", [{}, {"pattern": "gpt2"}], ids=str)
 def test_pieces_that_are_not_byte_level_are_refused(
-    tmp_path: Path, pieces: list[str], merges: list[str], found: str, options: dict[str, str]
+    tmp_path: Path, pieces: list[str], merges: list[str], message: str, options: dict[str, str]
 ) -> None:
-    with pytest.raises(ModelFormatError, match=found) as caught:
+    with pytest.raises(ModelFormatError, match=message) as caught:
         tokbench.load(folder_of(tmp_path, pieces, merges), **options)
     assert "tokenizer.json" in (caught.value.hint or "") or not merges
 
@@ -241,10 +241,12 @@ def test_folder_without_a_few_merges_opens(tmp_path: Path) -> None:
     letters = [left + right for left in BYTES[97:123] for right in BYTES[65:105]]
     merges = [f"{piece[0]} {piece[1]}" for piece in letters]
     folder = folder_of(tmp_path, [*BYTES, *letters, "##", "Ġ##"], [*merges, "Ġ ##"])
-    made = opened(folder, pattern="gpt2")
-    assert made.tokenizer.encode(" ##") == [32, 35, 35]
-    assert made.tokenizer.encode("ab") == tokbench.load(folder, pattern="gpt2", engine="library").encode("ab")
-    assert "1 piece is made by no merge, as '##'" in made.warnings
+    model = opened(folder, pattern="gpt2")
+    assert model.tokenizer.encode(" ##") == [32, 35, 35]
+    assert model.tokenizer.encode("ab") == tokbench.load(folder, pattern="gpt2", engine="library").encode(
+        "ab"
+    )
+    assert "1 piece is made by no merge, as '##'" in model.warnings
     folder_of(tmp_path, [*BYTES, *letters, "##", "Ġ##"], [*merges[:900], "Ġ ##"])
     with pytest.raises(ModelFormatError, match="begin with '##', inside a word"):
         tokbench.load(tmp_path, pattern="gpt2")
@@ -294,9 +296,9 @@ def test_merges_across_spaces_rule_out_the_named_patterns(tmp_path: Path) -> Non
 
 
 def test_bytes_without_a_piece_are_reported(tmp_path: Path) -> None:
-    found = opened(folder_of(tmp_path, PIECES[1:]), pattern="gpt2")
-    assert found.engine == "native"
-    assert found.warnings == ("1 of the 256 bytes have no piece: a text loses them",)
+    model = opened(folder_of(tmp_path, PIECES[1:]), pattern="gpt2")
+    assert model.engine == "native"
+    assert model.warnings == ("1 of the 256 bytes have no piece: a text loses them",)
 
 
 def test_merges_with_counts_are_refused_as_written_by_fastbpe(tmp_path: Path) -> None:

@@ -167,10 +167,10 @@ def test_special_tokens_come_from_class_and_configuration(
 def test_flags_of_special_tokens_come_from_the_configuration(tmp_path: Path) -> None:
     mask = {"4": {"content": "<mask>", "lstrip": True, "special": True}}
     listed(tmp_path, {"tokenizer_class": "MPNetTokenizer", "added_tokens_decoder": mask})
-    found = opened(tmp_path)
-    assert found.warnings == ()
-    assert found.tokenizer.encode("low <mask>", special=SpecialPolicy.ENCODE) == [8, 4]
-    span = found.tokenizer.segment("low <mask>", special=SpecialPolicy.ENCODE).tokens[1].span
+    model = opened(tmp_path)
+    assert model.warnings == ()
+    assert model.tokenizer.encode("low <mask>", special=SpecialPolicy.ENCODE) == [8, 4]
+    span = model.tokenizer.segment("low <mask>", special=SpecialPolicy.ENCODE).tokens[1].span
     assert (span.start, span.stop) == (3, 10)
 
 
@@ -211,16 +211,16 @@ def test_splinter_and_tapas_have_tokens_of_their_own(tmp_path: Path) -> None:
 
 
 def test_prophetnet_names_its_list_otherwise_and_only_ends_a_text(tmp_path: Path) -> None:
-    found = of_class(tmp_path, WORDS, name="prophetnet.tokenizer", tokenizer_class="ProphetNetTokenizer")
-    tokenizer: Any = found.tokenizer
+    model = of_class(tmp_path, WORDS, name="prophetnet.tokenizer", tokenizer_class="ProphetNetTokenizer")
+    tokenizer: Any = model.tokenizer
     assert tokenizer.with_template("hi", "hi") == [6, 3, 6, 3]
-    [warning] = found.warnings
+    [warning] = model.warnings
     assert "drops characters that Unicode does not assign" in warning
 
 
 def test_an_unknown_class_is_warned_of(tmp_path: Path) -> None:
-    found = of_class(tmp_path, WORDS, tokenizer_class="MyTokenizer")
-    assert any("a MyTokenizer, whose rules are not known here" in warning for warning in found.warnings)
+    model = of_class(tmp_path, WORDS, tokenizer_class="MyTokenizer")
+    assert any("a MyTokenizer, whose rules are not known here" in warning for warning in model.warnings)
 
 
 def test_a_named_class_appends_the_tokens_that_its_list_lacks(tmp_path: Path) -> None:

@@ -65,8 +65,8 @@ def test_speech2text_appends_eos(tmp_path: Path) -> None:
 
 def test_the_case_that_only_older_classes_of_speech2text_fold_is_warned_of(tmp_path: Path) -> None:
     beside = declared("Speech2TextTokenizer", do_lower_case=True)
-    made = opened(put(tmp_path, {"m.model": written(HI), "vocab.json": IDS, **beside}))
-    assert any("of transformers 4 first lower-cases a text" in warning for warning in made.warnings)
+    model = opened(put(tmp_path, {"m.model": written(HI), "vocab.json": IDS, **beside}))
+    assert any("of transformers 4 first lower-cases a text" in warning for warning in model.warnings)
 
 
 def test_added_tokens_in_the_configuration_are_special(tmp_path: Path) -> None:
@@ -76,16 +76,16 @@ def test_added_tokens_in_the_configuration_are_special(tmp_path: Path) -> None:
 
 def test_model_named_by_its_file_keeps_its_ids_and_warns(tmp_path: Path) -> None:
     put(tmp_path, {"m.model": written(HI), "vocab.json": IDS, **M2M})
-    made = opened(tmp_path / "m.model")
-    assert made.tokenizer.encode("hi") == [1, 2]
-    assert "vocab.json says that '<unk>' is 3, and m.model 0, which is used" in made.warnings
+    model = opened(tmp_path / "m.model")
+    assert model.tokenizer.encode("hi") == [1, 2]
+    assert "vocab.json says that '<unk>' is 3, and m.model 0, which is used" in model.warnings
 
 
 def test_pieces_missing_in_the_vocabulary_are_counted(tmp_path: Path) -> None:
-    made = opened(put(tmp_path, {"m.model": written(HI), "vocab.json": IDS, **M2M}))
-    assert made.warnings == ("1 piece of m.model is unknown to the model",)
-    assert made.composition.model == "SentencePiece unigram, ids of its class"
-    assert made.engine == "native"
+    model = opened(put(tmp_path, {"m.model": written(HI), "vocab.json": IDS, **M2M}))
+    assert model.warnings == ("1 piece of m.model is unknown to the model",)
+    assert model.composition.model == "SentencePiece unigram, ids of its class"
+    assert model.engine == "native"
 
 
 @pytest.mark.parametrize(
@@ -128,9 +128,9 @@ def test_class_without_its_vocabulary_is_refused(tmp_path: Path) -> None:
 def test_vocabulary_of_another_class_is_not_used(
     tmp_path: Path, beside: dict[str, Any], warnings: tuple[str, ...]
 ) -> None:
-    made = opened(put(tmp_path, {"m.model": written(HI), **beside}))
-    assert made.tokenizer.encode("hi") == [1, 2]
-    assert made.warnings == warnings
+    model = opened(put(tmp_path, {"m.model": written(HI), **beside}))
+    assert model.tokenizer.encode("hi") == [1, 2]
+    assert model.warnings == warnings
 
 
 def test_class_with_a_damaged_vocabulary_is_refused(tmp_path: Path) -> None:

@@ -98,10 +98,10 @@ def test_token_of_a_long_text_is_explained_by_an_excerpt(
     monkeypatch.setattr(surroundings, "REACHES", (40, 80))
     whole = column_of(lower, "low lower newer " * 200)
     index = len(whole) // 2
-    found = explain_token(whole, index, special=TEXT)
-    assert len(found.result.explanation.text) < 100
-    assert found.step.trace.tokens
-    assert int(whole.ids[index]) in [symbol.id for symbol in found.step.trace.tokens]
+    explained = explain_token(whole, index, special=TEXT)
+    assert len(explained.result.explanation.text) < 100
+    assert explained.step.trace.tokens
+    assert int(whole.ids[index]) in [symbol.id for symbol in explained.step.trace.tokens]
 
 
 def test_excerpt_with_other_tokens_is_not_explained(

@@ -43,15 +43,15 @@ def test_added_tokens_match_in_every_text_and_special_ones_if_requested(tmp_path
     engine, data = page_engine(), tokenizer_data(mine, name="mine")
     for text in ("the     cat<tool>  sat", "<tool><|im_end|>", "    ", "<too l>", "naïve    <tool", ""):
         for policy in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
-            found = engine.call("encode", data.to_json(), text, policy.value)["ids"]
-            assert found == list(mine.tokenizer.encode(text, special=policy)), text
+            ids = engine.call("encode", data.to_json(), text, policy.value)["ids"]
+            assert ids == list(mine.tokenizer.encode(text, special=policy)), text
 
 
 def test_added_tag_is_a_control_token_in_conversations_and_added_spaces_are_text(tmp_path: Path) -> None:
     mine = with_added(tmp_path, {"content": "<tool>"}, {"content": "    "})
     data = tokenizer_data(mine, name="mine")
-    found = [entry[0] for entry in data.fields["special"]]
-    chat = chat_data(mine.tokenizer, found, date=datetime(2026, 2, 3, tzinfo=UTC))
+    special = [entry[0] for entry in data.fields["special"]]
+    chat = chat_data(mine.tokenizer, special, date=datetime(2026, 2, 3, tzinfo=UTC))
     assert isinstance(check_chat(replace(data, chat=chat)), ChatCheck)
 
 

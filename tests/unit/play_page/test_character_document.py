@@ -98,14 +98,14 @@ DOCUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
-def written(path: Path, made: dict[str, Any]) -> Opened:
-    path.write_text(json.dumps(made), encoding="utf-8")
+def written(path: Path, fields: dict[str, Any]) -> Opened:
+    path.write_text(json.dumps(fields), encoding="utf-8")
     return opened(path)
 
 
-def kept(engine: Engine, path: Path, made: dict[str, Any]) -> Opened:
+def kept(engine: Engine, path: Path, fields: dict[str, Any]) -> Opened:
     """Write and open a document, and register it with the engine as "mine"."""
-    tokenizer = written(path, made)
+    tokenizer = written(path, fields)
     engine.call("keep", "mine", tokenizer_data(tokenizer, name="mine").to_json())
     return tokenizer
 
@@ -133,8 +133,8 @@ PIECES = st.sampled_from(
     policy=st.sampled_from([SpecialPolicy.TEXT, SpecialPolicy.ENCODE]),
 )
 def test_ids_equal_the_librarys(engine: Engine, tokenizer: Opened, text: str, policy: SpecialPolicy) -> None:
-    found = engine.call("encode", "mine", text, policy.value)["ids"]
-    assert found == tokenizer.tokenizer.encode(text, special=policy)
+    ids = engine.call("encode", "mine", text, policy.value)["ids"]
+    assert ids == tokenizer.tokenizer.encode(text, special=policy)
 
 
 LETTERS = st.text("ab▁", min_size=1, max_size=3)
@@ -161,20 +161,24 @@ def test_any_merges_encode_as_in_the_library(
 
 
 def test_only_listed_pairs_are_merged_in_their_order(engine: Engine, tmp_path: Path) -> None:
-    made = document(vocab=["▁", "a", "b", "ab", "aba"], merges=[["a", "b"], ["ab", "a"]])
-    mine = kept(engine, tmp_path / "tokenizer.json", made)
+    fields = document(vocab=["▁", "a", "b", "ab", "aba"], merges=[["a", "b"], ["ab", "a"]])
+    mine = kept(engine, tmp_path / "tokenizer.json", fields)
     first = len(SPECIAL) + len(BYTES)
-    found = engine.call("encode", "mine", "aba é", "text")
-    assert found["ids"] == [first, first + 4, first, 3 + 0xC3, 3 + 0xA9] == mine.tokenizer.encode("aba é")
-    assert found["spans"] == [[0, 0], [0, 3], [3, 4], [4, 5], [5, 6]]
+    encoded = engine.call("encode", "mine", "aba é", "text")
+    assert encoded["ids"] == [first, first + 4, first, 3 + 0xC3, 3 + 0xA9] == mine.tokenizer.encode("aba é")
+    assert encoded["spans"] == [[0, 0], [0, 3], [3, 4], [4, 5], [5, 6]]
     assert engine.call("steps", "mine", "aba") == [
         ["its characters", "a|b|a"],
         ["rank 0", "ab|a"],
         ["rank 1", "aba"],
     ]
-    made["model"]["merges"] = [["b", "a"], ["a", "b"], ["ab", "a"]]  # b and a merge first, so aba is not made
-    made["model"]["vocab"]["ba"] = first + 5
-    kept(engine, tmp_path / "tokenizer.json", made)
+    fields["model"]["merges"] = [
+        ["b", "a"],
+        ["a", "b"],
+        ["ab", "a"],
+    ]  # b and a merge first, so aba is not made
+    fields["model"]["vocab"]["ba"] = first + 5
+    kept(engine, tmp_path / "tokenizer.json", fields)
     assert engine.call("encode", "mine", "aba", "text")["ids"] == [first, first + 1, first + 5]
 
 

@@ -34,8 +34,8 @@ TAGS = ["<think>", "</think>", "<tool_response>", "[INST]"]
 
 def of_format(name: str) -> Callable[[Sequence[Conversation], bool], list[Rendered | None]]:
     def render(conversations: Sequence[Conversation], prompt: bool) -> list[Rendered | None]:
-        made = FORMATS[name].render(conversations, prompt=prompt)
-        return [result if isinstance(result, Rendered) else None for result in made]
+        results = FORMATS[name].render(conversations, prompt=prompt)
+        return [result if isinstance(result, Rendered) else None for result in results]
 
     return render
 
@@ -99,14 +99,14 @@ def test_every_built_in_template_equals_its_table(
         roles = (*roles[:first], *(("user", "assistant")[n % 2] for n in range(len(roles) - first)))
     talk, form = Talk(roles, said, prompt), form_of(name)
     [wanted] = write_talks(of_format(name), [talk])
-    found = form.write(roles, said, prompt=prompt)
+    by_table = form.write(roles, said, prompt=prompt)
     is_limited = any(
         role == own and text in words
         for own, words in zip(roles, said, strict=True)
         for role, text in form.limits
     )
-    if found is not None and not is_limited:
-        assert found == wanted
+    if by_table is not None and not is_limited:
+        assert by_table == wanted
     elif form.domain.has(roles) and all(words.strip() for words in said) and not is_limited:
         assert wanted is None  # the template refuses what the table has no place for
 

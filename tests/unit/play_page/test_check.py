@@ -37,10 +37,10 @@ def broken(data: TokenizerData, **fields: Any) -> TokenizerData:
 
 
 def test_check_covers_thousands_of_texts_and_every_character(mine: Opened) -> None:
-    found = check_page(tokenizer_data(mine, name="mine"))
-    assert found.texts > 3000
-    assert found.characters > 155_000
-    assert found.num_bytes > 2_000_000
+    checked = check_page(tokenizer_data(mine, name="mine"))
+    assert checked.texts > 3000
+    assert checked.characters > 155_000
+    assert checked.num_bytes > 2_000_000
 
 
 @pytest.mark.slow

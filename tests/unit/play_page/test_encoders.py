@@ -104,11 +104,11 @@ def test_ids_and_spans_equal_the_tokenizers(
     engine: Engine, tokenizer: Opened, text: str, policy: SpecialPolicy
 ) -> None:
     data = tokenizer_data(tokenizer, name="mine").to_json()
-    found = engine.call("encode", data, text, policy.value)
+    encoded = engine.call("encode", data, text, policy.value)
     wanted = tokenizer.tokenizer.segment(text, special=policy)
-    assert found["ids"] == wanted.ids
+    assert encoded["ids"] == wanted.ids
     if tokenizer.tokenizer.decode(wanted.ids) == text:
-        assert found["spans"] == [list(token.span) for token in wanted.tokens]
+        assert encoded["spans"] == [list(token.span) for token in wanted.tokens]
 
 
 @pytest.mark.parametrize("text", ["a" * 50_000, "the " * 20_000, " " * 30_000, "aab" * 9_000 + "안"])
@@ -118,5 +118,5 @@ def test_long_words_encode_in_linear_time(engine: Engine, tokenizer: Opened, tex
 
 
 def test_unpaired_surrogates_become_replacement_characters(engine: Engine) -> None:
-    found = engine.call("encode", by_hand(), "\ud83da", "text")["ids"]
-    assert found == [*"\ufffd".encode(), 97]
+    ids = engine.call("encode", by_hand(), "\ud83da", "text")["ids"]
+    assert ids == [*"\ufffd".encode(), 97]

@@ -102,11 +102,11 @@ def test_names_and_texts_are_not_read_as_markup(data: TokenizerData) -> None:
 
 
 def test_page_has_its_date_and_check(data: TokenizerData) -> None:
-    made = datetime(2026, 2, 3, tzinfo=UTC)
-    page = play_page([(data, CHECK)], made=made)
+    date = datetime(2026, 2, 3, tzinfo=UTC)
+    page = play_page([(data, CHECK)], made=date)
     assert b"on 2026-02-03" in page
     assert b"3,000 texts with 150,000 different characters" in page
-    assert page == play_page([(data, CHECK)], made=made)
+    assert page == play_page([(data, CHECK)], made=date)
     assert b"@" not in re.sub(rb"@(media|script@)", b"", page)
 
 

@@ -56,13 +56,13 @@ def engine() -> Engine:
 
 
 def expected(pattern: str, text: str) -> list[str] | None:
-    found, reached = [], 0
+    matches, reached = [], 0
     for match in regex.compile(pattern).finditer(text):
         if match.start() != reached or not match.group():
             return None
-        found.append(match.group())
+        matches.append(match.group())
         reached = match.end()
-    return found if reached == len(text) else None
+    return matches if reached == len(text) else None
 
 
 @pytest.mark.parametrize("name", NAMED)
@@ -70,8 +70,8 @@ def test_named_patterns_split_as_in_python(engine: Engine, name: str) -> None:
     pattern = resolve_pattern(name)
     assert pattern.regex is not None
     texts = list(generated_texts(["<end>"], seed=5))
-    found = engine.call("parts", javascript_regex(pattern.regex), texts)
-    assert found == [split(pattern, text) for text in texts]
+    parts = engine.call("parts", javascript_regex(pattern.regex), texts)
+    assert parts == [split(pattern, text) for text in texts]
 
 
 @pytest.mark.parametrize("name", NAMED)

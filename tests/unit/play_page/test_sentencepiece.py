@@ -38,9 +38,9 @@ def engine() -> Engine:
 def kept(engine: Engine, path: Path, proto: bytes) -> Opened:
     """Write and open a model, and register it with the engine as "mine"."""
     path.write_bytes(proto)
-    made = opened(path)
-    engine.call("keep", "mine", tokenizer_data(made, name="mine").to_json())
-    return made
+    mine = opened(path)
+    engine.call("keep", "mine", tokenizer_data(mine, name="mine").to_json())
+    return mine
 
 
 @pytest.fixture(scope="module", params=MODELS)
@@ -62,8 +62,8 @@ def hand_made(
 def test_best_segmentation_has_the_highest_score(engine: Engine, tmp_path: Path) -> None:
     scores = {"▁": -2.0, "a": -3.0, "b": -3.0, "▁a": -4.0, "ab": -1.5}
     hand_made(engine, tmp_path, [unknown(), *scored(scores)], type=1)
-    found = engine.call("encode", "mine", "ab a", "text")
-    assert found == {"ids": [1, 5, 4], "spans": [[0, 0], [0, 2], [2, 4]]}
+    encoded = engine.call("encode", "mine", "ab a", "text")
+    assert encoded == {"ids": [1, 5, 4], "spans": [[0, 0], [0, 2], [2, 4]]}
     shown = engine.call("steps", "mine", "▁ab".encode().decode("latin-1"), [1, 5])
     assert [label for label, _ in shown] == ["the best segmentation: -3.500", "-2.000", "-1.500"]
     assert engine.call("steps", "mine", "xy", [0])[1:] == [
@@ -76,9 +76,9 @@ def test_best_segmentation_has_the_highest_score(engine: Engine, tmp_path: Path)
 def test_adjacent_unknown_characters_are_one_token(engine: Engine, tmp_path: Path) -> None:
     for type in (1, 2):
         mine = hand_made(engine, tmp_path, [unknown(), *scored({"▁": -1.0, "a": -2.0})], type=type)
-        found = engine.call("encode", "mine", "xyéa x", "text")
-        assert found["ids"] == mine.tokenizer.encode("xyéa x") == [1, 0, 2, 1, 0]
-        assert found["spans"] == [list(token.span) for token in mine.tokenizer.segment("xyéa x").tokens]
+        encoded = engine.call("encode", "mine", "xyéa x", "text")
+        assert encoded["ids"] == mine.tokenizer.encode("xyéa x") == [1, 0, 2, 1, 0]
+        assert encoded["spans"] == [list(token.span) for token in mine.tokenizer.segment("xyéa x").tokens]
 
 
 def test_best_pair_is_merged_first_and_symbols_never(engine: Engine, tmp_path: Path) -> None:
@@ -125,10 +125,10 @@ def test_texts_are_normalized_by_the_table(engine: Engine, tmp_path: Path, rule:
 def test_ids_and_spans_equal_the_tokenizers(
     engine: Engine, tokenizer: Opened, text: str, policy: SpecialPolicy
 ) -> None:
-    found = engine.call("encode", "mine", text, policy.value)
+    encoded = engine.call("encode", "mine", text, policy.value)
     wanted = tokenizer.tokenizer.segment(text, special=policy)
-    assert found["ids"] == wanted.ids
-    assert found["spans"] == [list(token.span) for token in wanted.tokens]
+    assert encoded["ids"] == wanted.ids
+    assert encoded["spans"] == [list(token.span) for token in wanted.tokens]
 
 
 @pytest.mark.parametrize("text", ["a" * 20_000, " " * 20_000, "the cat " * 20_000, "안" * 10_000])

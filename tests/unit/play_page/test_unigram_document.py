@@ -97,10 +97,10 @@ def tokenizer(
 
 def test_each_word_is_segmented_separately_with_a_prefix_space(engine: Engine, tokenizer: Opened) -> None:
     ids = {piece: id for id, piece in enumerate(SCORES)}
-    found = engine.call("encode", "mine", "the  cats", "text")
-    assert found["ids"] == [ids["▁the"], ids["▁cat"], ids["s"]] == tokenizer.tokenizer.encode("the  cats")
-    assert found["spans"] == [[0, 3], [5, 8], [8, 9]]
-    assert engine.call("steps", "mine", "▁cats".encode().decode("latin-1"), found["ids"][1:]) == [
+    encoded = engine.call("encode", "mine", "the  cats", "text")
+    assert encoded["ids"] == [ids["▁the"], ids["▁cat"], ids["s"]] == tokenizer.tokenizer.encode("the  cats")
+    assert encoded["spans"] == [[0, 3], [5, 8], [8, 9]]
+    assert engine.call("steps", "mine", "▁cats".encode().decode("latin-1"), encoded["ids"][1:]) == [
         ["the best segmentation: -7.710", "▁cat|s".encode().decode("latin-1")],
         ["-4.700", "▁cat".encode().decode("latin-1")],
         ["-3.010", "s"],
@@ -117,8 +117,8 @@ def test_each_word_is_segmented_separately_with_a_prefix_space(engine: Engine, t
     policy=st.sampled_from([SpecialPolicy.TEXT, SpecialPolicy.ENCODE]),
 )
 def test_ids_equal_the_librarys(engine: Engine, tokenizer: Opened, text: str, policy: SpecialPolicy) -> None:
-    found = engine.call("encode", "mine", text, policy.value)["ids"]
-    assert found == tokenizer.tokenizer.encode(text, special=policy)
+    ids = engine.call("encode", "mine", text, policy.value)["ids"]
+    assert ids == tokenizer.tokenizer.encode(text, special=policy)
 
 
 def test_special_token_in_normalized_text_is_matched(engine: Engine, tokenizer: Opened) -> None:

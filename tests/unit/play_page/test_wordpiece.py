@@ -104,9 +104,9 @@ def uncased(tmp_path_factory: pytest.TempPathFactory, engine: Engine) -> Opened:
 def test_longest_piece_is_matched_first(engine: Engine, uncased: Opened) -> None:
     data = "uncased"
     names = tokenizer_data(uncased, name="mine").fields["pieces"]
-    found = engine.call("encode", data, "The CATs, ¿", "text")
-    assert [names[id] or id for id in found["ids"]] == ["the", "cat", "##s", ",", 0]
-    assert found["spans"] == [[0, 3], [4, 7], [7, 8], [8, 9], [10, 12]]
+    encoded = engine.call("encode", data, "The CATs, ¿", "text")
+    assert [names[id] or id for id in encoded["ids"]] == ["the", "cat", "##s", ",", 0]
+    assert encoded["spans"] == [[0, 3], [4, 7], [7, 8], [8, 9], [10, 12]]
     assert engine.call("steps", data, "cats") == [
         ["the word", "cats"],
         ["the longest match", "cat|##s"],
@@ -120,9 +120,9 @@ def test_words_of_more_than_100_characters_are_unknown(
     engine: Engine, uncased: Opened, size: int, ids: int
 ) -> None:
     data = "uncased"
-    found = engine.call("encode", data, "a" * size, "text")["ids"]
-    assert len(found) == ids
-    assert found == uncased.tokenizer.encode("a" * size)
+    page_ids = engine.call("encode", data, "a" * size, "text")["ids"]
+    assert len(page_ids) == ids
+    assert page_ids == uncased.tokenizer.encode("a" * size)
     assert engine.call("encode", data, "\U0001f600" * size, "text")["ids"] == [0]
     assert ("more than 100" in engine.call("steps", data, "a" * size)[-1][0]) == (ids == 1)
 
@@ -135,8 +135,8 @@ def test_ids_equal_the_tokenizers(
     engine: Engine, tokenizer: Opened, text: str, policy: SpecialPolicy
 ) -> None:
     data = "mine"
-    found = engine.call("encode", data, text, policy.value)
-    assert found["ids"] == tokenizer.tokenizer.encode(text, special=policy)
+    encoded = engine.call("encode", data, text, policy.value)
+    assert encoded["ids"] == tokenizer.tokenizer.encode(text, special=policy)
 
 
 @given(text=st.text("thecats naive,É안東\n", max_size=30))
@@ -155,8 +155,8 @@ def test_added_tokens_match_by_their_flags(engine: Engine, tmp_path: Path) -> No
     data = tokenizer_data(mine, name="mine").to_json()
     for text in ["the <m> cat", "the <n>  cat <n>", "<m><n>", "<N> <m"]:
         for policy in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
-            found = engine.call("encode", data, text, policy.value)["ids"]
-            assert found == mine.tokenizer.encode(text, special=policy)
+            ids = engine.call("encode", data, text, policy.value)["ids"]
+            assert ids == mine.tokenizer.encode(text, special=policy)
     assert "ids" in engine.call("encode", data, "<n>", "raise")
     assert "error" in engine.call("encode", data, "<m>", "raise")
 

@@ -52,8 +52,8 @@ def comparison() -> Comparison:
 
 def rows(spec: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the data rows of the last layer."""
-    found: list[dict[str, Any]] = spec["layer"][-1]["data"]["values"]
-    return found
+    values: list[dict[str, Any]] = spec["layer"][-1]["data"]["values"]
+    return values
 
 
 def rgb(color: str) -> tuple[int, int, int]:
@@ -65,8 +65,8 @@ def rgb(color: str) -> tuple[int, int, int]:
 
 
 def test_compression_chart_has_a_dot_for_each_group_and_tokenizer(comparison: Comparison) -> None:
-    found = {(row["group"], row["tokenizer"]): row["value"] for row in rows(compression_chart(comparison))}
-    assert found == {
+    dots = {(row["group"], row["tokenizer"]): row["value"] for row in rows(compression_chart(comparison))}
+    assert dots == {
         (group, tokenizer.name): tokenizer.groups[group]["bytes_per_token"].value
         for tokenizer in comparison.tokenizers
         for group in TEXTS
@@ -111,9 +111,9 @@ def test_premiums_are_relative_to_the_reference(comparison: Comparison) -> None:
     assert spec is not None
     for tokenizer in comparison.tokenizers:
         assert tokenizer.fairness is not None
-        found = {row["group"]: row["value"] for row in rows(spec) if row["tokenizer"] == tokenizer.name}
-        assert found == dict(tokenizer.fairness.premiums)
-        assert found["en"] == 1
+        premiums = {row["group"]: row["value"] for row in rows(spec) if row["tokenizer"] == tokenizer.name}
+        assert premiums == dict(tokenizer.fairness.premiums)
+        assert premiums["en"] == 1
     assert spec["layer"][0]["data"]["values"] == [{"value": 1.0}]
 
 
@@ -312,12 +312,12 @@ def test_sweep_labels_overlap_neither_labels_nor_lines(sizes: list[int], width: 
         marks = [None if place is None else sizes[place] for place in (knee, recommended)]
         drawing = svg(sweep_chart(points, *marks, frame=Frame(width)))
         assert touching(drawing) == []
-        found = [label for label in labels(drawing) if re.match("knee|recommended", label.text)]
-        assert {size for label in found for size in sizes if label.text.endswith(f" {size:,}")} == {
+        annotations = [label for label in labels(drawing) if re.match("knee|recommended", label.text)]
+        assert {size for label in annotations for size in sizes if label.text.endswith(f" {size:,}")} == {
             size for size in marks if size is not None
         }
-        assert len(list(lines(drawing))) == 2 + len(found)
-        for label in found:
+        assert len(list(lines(drawing))) == 2 + len(annotations)
+        for label in annotations:
             assert 0 <= label.left <= label.right <= width
             assert not [at for line in lines(drawing) for at in line if label.is_over(*at)], marks
 
@@ -336,9 +336,9 @@ def test_comparison_labels_do_not_overlap(comparison: Comparison) -> None:
 @pytest.mark.parametrize("width", [350, 560, 640])
 @pytest.mark.parametrize("most", [0.97, 2.2, 5.5, 10.4, 130.0])
 def test_axis_labels_have_space_between_them(most: float, width: int) -> None:
-    found = [{"group": "one", "tokenizer": "mine", "value": most}]
+    dots = [{"group": "one", "tokenizer": "mine", "value": most}]
     titles = {"title": "title", "subtitle": "of it", "unit": "bytes"}
-    spec = layout.dots(Frame(width), found, groups=["one"], names=["mine"], **titles)
+    spec = layout.dots(Frame(width), dots, groups=["one"], names=["mine"], **titles)
     drawing = svg(spec)
     assert touching(drawing, gap=5) == []
     assert all(0 <= label.left <= label.right <= width for label in labels(drawing))
@@ -355,9 +355,9 @@ ALIKE = [
 
 def test_long_names_have_distinct_labels() -> None:
     """Groups and tokenizers may have such names; each name keeps its own label, whichever others there are."""
-    found = compared(named(*ALIKE[:5]), dict.fromkeys(ALIKE, "the hat " * 9))
+    alike = compared(named(*ALIKE[:5]), dict.fromkeys(ALIKE, "the hat " * 9))
     for width in (350, 640):
-        drawing = svg(compression_chart(found, frame=Frame(width)))
+        drawing = svg(compression_chart(alike, frame=Frame(width)))
         texts = [text for label in labels(drawing) if (text := label.text.strip())[:1] in "cs_長"]
         assert len({*texts}) >= len(ALIKE)
         assert len(texts) == len(ALIKE) + 5
@@ -368,12 +368,14 @@ def test_long_names_have_distinct_labels() -> None:
 
 @given(st.lists(st.text(string.ascii_letters + "ñ語🙂…()2 ", max_size=30), unique=True), st.integers(8, 24))
 def test_labels_are_distinct_and_short(names: list[str], most: int) -> None:
-    found = labels_of(names, most=most)
-    assert list(found) == names
-    assert len({*found.values()}) == len(names)
-    assert all(found[name] == name for name in names if cell_len(name) <= most)
+    shortened = labels_of(names, most=most)
+    assert list(shortened) == names
+    assert len({*shortened.values()}) == len(names)
+    assert all(shortened[name] == name for name in names if cell_len(name) <= most)
     assert all(
-        cell_len(re.sub(r" \(\d+\)$", "", found[name])) <= most for name in names if found[name] != name
+        cell_len(re.sub(r" \(\d+\)$", "", shortened[name])) <= most
+        for name in names
+        if shortened[name] != name
     )
 
 

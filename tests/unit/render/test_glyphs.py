@@ -163,9 +163,9 @@ def test_only_a_newline_ends_the_line() -> None:
 
 
 def test_strip_joins_glyphs_of_the_same_style() -> None:
-    made = strip((*glyphs_of(b"ab c"), sign("⟨?⟩")))
-    assert [run.text for run in made.runs] == ["ab", "·", "c", "⟨?⟩"]
-    assert (made.width, made.room, made.ends_line, made.breaks_inside) == (7, 7, False, False)
+    joined = strip((*glyphs_of(b"ab c"), sign("⟨?⟩")))
+    assert [run.text for run in joined.runs] == ["ab", "·", "c", "⟨?⟩"]
+    assert (joined.width, joined.room, joined.ends_line, joined.breaks_inside) == (7, 7, False, False)
     assert strip(glyphs_of(b"a\nb")).breaks_inside
     assert strip(()).runs == ()
 

@@ -73,8 +73,8 @@ class Page(HTMLParser):
     @property
     def data(self) -> dict[str, Any]:
         """Return the viewer's data."""
-        found: dict[str, Any] = json.loads(self.texts["script"][0])
-        return found
+        document: dict[str, Any] = json.loads(self.texts["script"][0])
+        return document
 
     @property
     def policy(self) -> str:
@@ -207,12 +207,12 @@ def test_names_and_lines_are_text(hostile: bytes) -> None:
     heads = [head.strip() for head in Page(hostile).texts["th"]]
     for name in ("<script>alert(1)</script>", "a⟨RLO⟩b⟨LRI⟩c", "{{ 7 * 7 }}{% raw %}"):
         assert name in heads
-    found = Page(hostile).data
-    assert {tokenizer["name"] for tokenizer in found["tokenizers"]} >= {
+    data = Page(hostile).data
+    assert {tokenizer["name"] for tokenizer in data["tokenizers"]} >= {
         "<script>alert(1)</script>",
         "a⟨RLO⟩b⟨LRI⟩c",
     }
-    assert "nul␀bell␇escape␛[31m" in {sample["label"] for sample in found["samples"]}
+    assert "nul␀bell␇escape␛[31m" in {sample["label"] for sample in data["samples"]}
 
 
 def test_equal_comparisons_give_equal_bytes(
@@ -257,8 +257,8 @@ def test_rows_have_as_many_cells_as_the_table_has_columns(comparison: Comparison
 
 
 def test_page_has_summary_and_notes(comparison: Comparison, page: bytes) -> None:
-    found = Page(page)
-    items = [item.strip() for item in found.texts["li"]]
+    parsed = Page(page)
+    items = [item.strip() for item in parsed.texts["li"]]
     assert items == list(comparison.summary)
     without = html_report(compared(tokenizers(), TEXTS)).decode()
     assert "no premium of languages" in without
@@ -266,10 +266,10 @@ def test_page_has_summary_and_notes(comparison: Comparison, page: bytes) -> None
 
 
 def test_every_chart_is_drawn_for_wide_and_narrow_windows(page: bytes) -> None:
-    found = Page(page)
-    shown = [attrs.get("class") for tag, attrs in found.tags if tag == "div"]
+    parsed = Page(page)
+    shown = [attrs.get("class") for tag, attrs in parsed.tags if tag == "div"]
     assert shown.count("wide") == shown.count("narrow") == 4
-    assert len([tag for tag, _ in found.tags if tag == "svg"]) == 8
+    assert len([tag for tag, _ in parsed.tags if tag == "svg"]) == 8
 
 
 def test_sweep_is_shown_if_there_is_one(comparison: Comparison) -> None:
@@ -328,8 +328,8 @@ def test_viewer_starts_with_the_reference(samples: tuple[Sample, ...], page: byt
 
 
 def test_samples_have_a_text_direction(samples: tuple[Sample, ...], page: bytes) -> None:
-    found = {sample["group"]: sample["direction"] for sample in Page(page).data["samples"]}
-    assert found == {"en": "ltr", "fr": "ltr", "code": "ltr", "he": "rtl"}
+    directions = {sample["group"]: sample["direction"] for sample in Page(page).data["samples"]}
+    assert directions == {"en": "ltr", "fr": "ltr", "code": "ltr", "he": "rtl"}
 
 
 def tokenizer_json_of(comparison: Comparison, segmentation: Segmentation) -> dict[str, Any]:

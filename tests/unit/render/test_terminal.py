@@ -50,6 +50,6 @@ def test_coloured_tokens_are_not_split() -> None:
 
 @given(st.text(st.sampled_from('ab "│中é\\ '), max_size=60), st.integers(20, 30))
 def test_no_row_is_too_wide_and_nothing_is_lost(text: str, width: int) -> None:
-    found = rows(text, width=width)
-    assert all(cell_len(row) <= width for row in found)
-    assert "".join(found).replace(" ", "") == text.replace(" ", "")
+    wrapped = rows(text, width=width)
+    assert all(cell_len(row) <= width for row in wrapped)
+    assert "".join(wrapped).replace(" ", "") == text.replace(" ", "")

@@ -20,7 +20,7 @@ from tokbench.surgery.leaves import choose_leaves
 SCORES = {"a": -9.0, "b": -9.0, "c": -9.0, "ab": -1.0, "bc": -2.0, "abc": -3.0, "xa": -4.0}
 
 
-def found(scores: dict[str, float], *more: ModelPiece) -> CharacterMerges:
+def merges_of(scores: dict[str, float], *more: ModelPiece) -> CharacterMerges:
     return merges_of_model(
         parse_model(written([unknown(), *scored(scores), *more], trainer={"model_type": 2}))
     )
@@ -28,7 +28,7 @@ def found(scores: dict[str, float], *more: ModelPiece) -> CharacterMerges:
 
 def test_pieces_are_merged_from_the_parts_with_the_best_scores() -> None:
     """ab merges before bc, so abc is ab + c; no merge makes xa, as x is not a piece, so xa is kept."""
-    merges = found(SCORES)
+    merges = merges_of(SCORES)
     assert dict(merges.parts.parts) == {4: (1, 2), 5: (2, 3), 6: (4, 3)}
     assert merges.parts.kept == {0, 1, 2, 3, 7}
     assert choose_leaves(merges.parts, selected={4, 6, 7}).ids == (6, 4)
@@ -36,7 +36,7 @@ def test_pieces_are_merged_from_the_parts_with_the_best_scores() -> None:
 
 def test_parts_of_unused_and_user_defined_pieces_are_kept() -> None:
     unused = ModelPiece("abab", -4.0, PieceType.UNUSED)
-    merges = found(SCORES, unused, ModelPiece("cc", 0.0, PieceType.USER_DEFINED))
+    merges = merges_of(SCORES, unused, ModelPiece("cc", 0.0, PieceType.USER_DEFINED))
     removal = choose_leaves(merges.parts, selected={4, 8, 9})
     assert (removal.ids, removal.needed, removal.fixed) == ((), (4,), (8, 9))
 
@@ -56,6 +56,6 @@ def test_documents_have_listed_merges() -> None:
 def test_changed_merges_are_detected() -> None:
     id_map = IdMap.closing_up([0, 1, 2, 3, 4, 5, 6], size=8)
     left = {text: score for text, score in SCORES.items() if text != "xa"}
-    assert check_merges(found(SCORES), found(left), id_map) == 3
+    assert check_merges(merges_of(SCORES), merges_of(left), id_map) == 3
     with pytest.raises(ConversionError, match="the piece 'abc' would be merged from other parts than before"):
-        check_merges(found(SCORES), found({**left, "bc": -0.5}), id_map)
+        check_merges(merges_of(SCORES), merges_of({**left, "bc": -0.5}), id_map)

@@ -27,11 +27,11 @@ def test_texts_that_grow_most_come_first(tmp_path: Path, monkeypatch: pytest.Mon
         "few": "ab" * 7,
     }
     documents = [Document(text, "en", name) for name, text in texts.items()]
-    found = losing_texts(old, new, documents)
-    assert [(text.source, text.old_tokens, text.new_tokens) for text in found] == [
+    losing = losing_texts(old, new, documents)
+    assert [(text.source, text.old_tokens, text.new_tokens) for text in losing] == [
         ("twice", 8, 16),
         ("half", FEWEST_TOKENS, 12),
     ]
-    assert [text.ratio for text in found] == [2.0, 1.5]
+    assert [text.ratio for text in losing] == [2.0, 1.5]
     monkeypatch.setattr("tokbench.surgery.losing_texts._MOST", 1)
     assert [text.source for text in losing_texts(old, new, documents)] == ["twice"]

@@ -54,18 +54,18 @@ def test_word_that_becomes_known_is_counted() -> None:
 
 
 def test_pieces_with_a_character_without_a_piece_are_kept() -> None:
-    found = pieces("ax", "ca", "ab")
-    removal = choose_matches(found, selected={6, 7, 8, 1, 0})
+    vocabulary = pieces("ax", "ca", "ab")
+    removal = choose_matches(vocabulary, selected={6, 7, 8, 1, 0})
     assert (removal.ids, removal.needed, removal.fixed) == ((8,), (6, 7), (0, 1))
-    assert dict(characters_without_piece(found)) == {"##x": 1, "c": 1}
+    assert dict(characters_without_piece(vocabulary)) == {"##x": 1, "c": 1}
 
 
 def test_piece_needed_to_keep_a_word_known_is_kept() -> None:
     """Without ab, abx is a ##bx, so ab goes; but abcy would become a ##bc and then unknown at y, so there ab stays."""
-    found = pieces("ab", "##x", "##bxy", "##bx")
-    assert choose_matches(found, words={"abx": 1}, selected={6}).ids == (6,)
-    found = pieces("ab", "##cy", "##bc")
-    removal = choose_matches(found, words={"abcy": 1}, selected={6})
+    vocabulary = pieces("ab", "##x", "##bxy", "##bx")
+    assert choose_matches(vocabulary, words={"abx": 1}, selected={6}).ids == (6,)
+    vocabulary = pieces("ab", "##cy", "##bc")
+    removal = choose_matches(vocabulary, words={"abcy": 1}, selected={6})
     assert (removal.ids, removal.needed) == ((), (6,))
 
 
@@ -75,8 +75,8 @@ def test_size_below_the_single_characters_is_refused() -> None:
 
 
 def test_words_are_joined_from_their_pieces() -> None:
-    found = pieces("ab", "##bc")
-    assert list(found.words([6, 7, 0, 1, 2, 4])) == ["abbc", "a", "bb"]
+    vocabulary = pieces("ab", "##bc")
+    assert list(vocabulary.words([6, 7, 0, 1, 2, 4])) == ["abbc", "a", "bb"]
 
 
 def test_changed_pieces_are_detected() -> None:

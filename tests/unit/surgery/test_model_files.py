@@ -25,17 +25,17 @@ MAP = IdMap.closing_up([*range(257), 259], size=260)
 
 
 def patched(folder: Path, *, beside: dict[str, Any] | None = None, pad_multiple: int = 64) -> dict[str, Any]:
-    found = target_of(OLD, folder, beside=beside)
-    return config_patch(found.opened, found.tokenizer, MAP, pad_multiple=pad_multiple)
+    target = target_of(OLD, folder, beside=beside)
+    return config_patch(target.opened, target.tokenizer, MAP, pad_multiple=pad_multiple)
 
 
 def test_embedding_rows_follow_their_tokens() -> None:
     """New row 0 is old row 3, row 1 the mean of old rows 0 and 2, row 2 has no old row, and row 3 is padding."""
     rows = np.arange(10.0).reshape(5, 2)
-    made = InitialRows.of(IdMap.of_pairs([(3, 0)], sizes=(4, 3)), {1: [0, 2]})
-    new = resized(rows, made.to_json(), 4)
+    initial = InitialRows.of(IdMap.of_pairs([(3, 0)], sizes=(4, 3)), {1: [0, 2]})
+    new = resized(rows, initial.to_json(), 4)
     assert new.tolist() == [[6, 7], [2, 3], [3, 4], [3, 4]]
-    assert resized(rows[:, 0], made.to_json(), 4).tolist() == [6, 2, 3, 3]  # a bias
+    assert resized(rows[:, 0], initial.to_json(), 4).tolist() == [6, 2, 3, 3]  # a bias
 
 
 def test_script_prints_its_usage() -> None:

@@ -61,9 +61,9 @@ def test_required_pieces_are_kept() -> None:
 def test_bytes_and_added_tokens_are_not_counted_as_text_pieces() -> None:
     vocab = [["<unk>", 0.0], ["a", -1.0], *([f"<0x{byte:02X}>", 0.0] for byte in range(256)), ["</s>", 0.0]]
     model = {"type": "Unigram", "unk_id": 0, "vocab": vocab, "byte_fallback": True}
-    found = pieces_of_document({"model": model, "added_tokens": [{"id": 258, "content": "</s>"}]})
-    assert dict(found.texts) == {1: "a"}
-    assert found.kept == set(range(259))
+    vocabulary = pieces_of_document({"model": model, "added_tokens": [{"id": 258, "content": "</s>"}]})
+    assert dict(vocabulary.texts) == {1: "a"}
+    assert vocabulary.kept == set(range(259))
 
 
 def test_changed_scores_are_detected() -> None:

@@ -55,9 +55,9 @@ def test_special_token_is_not_shared_with_an_ordinary_one(tmp_path: Path, old: T
 
 def test_new_tokens_are_initialized_from_their_old_encoding(old: Tokenizer, new: Tokenizer) -> None:
     """cab is c + ab, as "ab" merges first; bytes that are not valid text are encoded one by one."""
-    made = OldTokens(old).making({258: b"cab", 259: b"\xd0\xd0"})
-    assert made == {258: [99, 256], 259: [0xD0, 0xD0]}
-    rows = InitialRows.of(shared_tokens(old, new).id_map, made)
+    sources = OldTokens(old).making({258: b"cab", 259: b"\xd0\xd0"})
+    assert sources == {258: [99, 256], 259: [0xD0, 0xD0]}
+    rows = InitialRows.of(shared_tokens(old, new).id_map, sources)
     assert rows.ids[257:] == ((258,), (99, 256), (0xD0, 0xD0), (260,), (259,))
     assert rows.weights[258] == (0.5, 0.5)
 
@@ -69,5 +69,5 @@ def test_normalized_new_tokens_are_initialized_from_longest_matches(tmp_path: Pa
     )
     tokens = OldTokens(tokbench.load(folder))
     ids = {name: place for place, name in enumerate(["c", "ca", "cab", "B"], start=5)}
-    made = tokens.making({0: b"cab", 1: b"cabx", 2: b"caB", 3: b"xyz"})
-    assert made == {0: [ids["cab"]], 1: [ids["cab"]], 2: [ids["ca"], ids["B"]], 3: []}
+    sources = tokens.making({0: b"cab", 1: b"cabx", 2: b"caB", 3: b"xyz"})
+    assert sources == {0: [ids["cab"]], 1: [ids["cab"]], 2: [ids["ca"], ids["B"]], 3: []}

@@ -56,8 +56,10 @@ class Case:
 
     def figures(self, work: EvaluationWork | None = None, **options: Any) -> dict[str, Any]:
         reading = options.pop("reading", {})
-        found = compare(self.corpus(**reading), tokenizers=self.tokenizers, times=False, work=work, **options)
-        return comparison_document(found)
+        comparison = compare(
+            self.corpus(**reading), tokenizers=self.tokenizers, times=False, work=work, **options
+        )
+        return comparison_document(comparison)
 
     def work(
         self, *, engine: Engine | None = None, part_bytes: int = 2_000, **options: Any
@@ -122,14 +124,14 @@ def test_many_parts_are_summed_in_a_tree(case: Case, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(evaluation_sums, "MOST_FILES", 3)
     options: dict[str, Any] = {"aggregation": "per_document", "reading": {"documents": "lines"}}
     work = case.work(folder=case.parts, part_bytes=1_000, engine=HereEngine())
-    found = case.figures(work, **options)
-    assert found == case.figures(**options)
+    figures = case.figures(work, **options)
+    assert figures == case.figures(**options)
     sums = {path: path.read_bytes() for path in (case.folder / "parts" / "sums").iterdir()}
     assert len(sums) > 6
     for number, path in enumerate(sums):
         path.write_bytes(b"PK none of it") if number % 2 else path.unlink()
     again = case.work(folder=case.parts, part_bytes=1_000, resume=True)
-    assert case.figures(again, **options) == found
+    assert case.figures(again, **options) == figures
     assert {path: path.read_bytes() for path in sums} == sums
 
 
@@ -144,13 +146,13 @@ def test_relative_path_has_the_same_groups(case: Case, monkeypatch: pytest.Monke
     monkeypatch.chdir(case.folder / "corpus" / "parallel")
 
     def figures(work: EvaluationWork | None) -> dict[str, Any]:
-        found = compare(
+        comparison = compare(
             open_corpus(*sorted(path.name for path in case.folder.glob("corpus/parallel/*"))),
             tokenizers=case.tokenizers,
             times=False,
             work=work,
         )
-        return comparison_document(found)
+        return comparison_document(comparison)
 
     assert figures(None)["tokenizers"][0]["fairness"] is not None
     assert figures(case.work(part_bytes=900)) == figures(None)
@@ -181,9 +183,9 @@ def test_finished_counts_are_reused(case: Case) -> None:
         def run(self, *_: Any, **__: Any) -> Any:
             raise AssertionError("there is nothing to do")
 
-    found = case.figures(case.work(folder=case.parts))
+    figures = case.figures(case.work(folder=case.parts))
     again = case.work(folder=case.parts, engine=Unused(threads=1), resume=True)
-    assert case.figures(again, seed=0) == found == case.figures()
+    assert case.figures(again, seed=0) == figures == case.figures()
     with pytest.raises(StoreError, match="holds the counts of an earlier run"):
         case.figures(case.work(folder=case.parts))
     with pytest.raises(StoreError, match="counts of a different run: it has"):

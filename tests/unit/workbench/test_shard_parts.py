@@ -134,14 +134,14 @@ def test_remote_folders_hold_the_same_bytes(case: Case, request: pytest.FixtureR
     else:
         with open_engine("local", workers=2) as engine:
             case.write(url, engine=engine)
-    found = {str(file.place).removeprefix(f"{url}/"): file.place for file in place_of(url).files()}
-    assert {name: place.open().read() for name, place in found.items()} == case.bytes_of("wanted")
+    remote = {str(file.place).removeprefix(f"{url}/"): file.place for file in place_of(url).files()}
+    assert {name: place.open().read() for name, place in remote.items()} == case.bytes_of("wanted")
     here, there = tokbench.open_shards(case.folder / "wanted"), tokbench.open_shards(url)
     assert [there[number].tolist() for number in range(len(there))] == [row.tolist() for row in here]
     first = there[0]
     assert ids(there) == ids(here)
     assert first.tolist() == here[0].tolist()  # its local copy has been removed meanwhile
-    assert sum(path.is_file() for path in there.folder.rglob("*")) <= MOST_COPIES < len(found)
+    assert sum(path.is_file() for path in there.folder.rglob("*")) <= MOST_COPIES < len(remote)
     assert verify_shards(url, tokenizer=tokenizer(), corpus=case.corpus()).passed
 
 
@@ -155,9 +155,9 @@ def test_damaged_remote_shards_are_reported(case: Case) -> None:
     data = (part / "shard-00000.npy").open().read()
     (part / "shard-00000.npy").write(data[:-1] + b"x")
     (part / "shard-00007.npy").write(b"")
-    found = "\n".join(verify_shards(url).problems)
-    assert "part-00001/shard-00000.npy was changed" in found
-    assert "part-00001/shard-00007.npy is not in the index" in found
+    problems = "\n".join(verify_shards(url).problems)
+    assert "part-00001/shard-00000.npy was changed" in problems
+    assert "part-00001/shard-00007.npy is not in the index" in problems
     (part / "shard-00000.npy").write(data[:-1])
     with pytest.raises(ModelFormatError, match=r"part-00001/shard-00000\.npy: expected \d+ bytes"):
         tokbench.open_shards(url)

@@ -58,8 +58,8 @@ def by_definition(
         kept = next((merge for merge in possible if source.random() >= dropout), None)
         if kept is None:
             return symbols
-        made, place = kept
-        symbols = [*symbols[:place], made, *symbols[place + 2 :]]
+        token, place = kept
+        symbols = [*symbols[:place], token, *symbols[place + 2 :]]
 
 
 # The definition
@@ -77,8 +77,8 @@ def test_merging_with_dropout_equals_its_definition(
     ranks = {pair: 3 + rank for rank, pair in enumerate(merges)}
     merges = {pair: (rank, rank) for pair, rank in ranks.items()}
     drawn = random.Random(seed)
-    found = merge_symbols(symbols, merges.get, is_dropped=lambda: drawn.random() < dropout)
-    assert found == by_definition(symbols, ranks, dropout=dropout, source=random.Random(seed))
+    merged = merge_symbols(symbols, merges.get, is_dropped=lambda: drawn.random() < dropout)
+    assert merged == by_definition(symbols, ranks, dropout=dropout, source=random.Random(seed))
 
 
 def test_merges_are_dropped_with_the_given_probability() -> None:
@@ -121,8 +121,8 @@ def test_seeds_give_different_samples() -> None:
 
 def test_both_kernels_draw_the_same_samples() -> None:
     text = bundled_texts()["parallel/ko.txt"][:500]
-    made = {name: trained(name).sample(text, seed=3, alpha=0.4) for name in KERNEL_NAMES}
-    assert made["native"] == made["python"]
+    samples = {name: trained(name).sample(text, seed=3, alpha=0.4) for name in KERNEL_NAMES}
+    assert samples["native"] == samples["python"]
 
 
 def test_tokenizer_of_ranks_can_sample() -> None:

@@ -36,8 +36,8 @@ def by_definition(counts, merges):
 def test_displaced_pairs_are_the_differences_of_the_counts(times, counts) -> None:
     counts = {word * times: count for word, count in counts.items()}
     merges = reference.train(counts, num_merges=20)
-    found = displaced_pairs(counts.items(), merges)
-    for pairs, expected in zip(found, by_definition(counts, merges), strict=True):
+    displaced = displaced_pairs(counts.items(), merges)
+    for pairs, expected in zip(displaced, by_definition(counts, merges), strict=True):
         assert [(-count, (left, right)) for left, right, count in pairs] == expected[: merge_trace.MOST_KEPT]
 
 

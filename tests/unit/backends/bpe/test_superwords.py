@@ -115,9 +115,9 @@ def test_training_on_files_equals_training_on_their_texts(
     options = {"vocab_size": 420, "superwords": 340}
     with chosen(kernel.name):
         corpus = tokbench.open_corpus(tmp_path / "a.txt", tmp_path / "b.txt.gz")
-        found = BpeBackend().train(corpus, BpeConfig(**options))
+        tokenizer = BpeBackend().train(corpus, BpeConfig(**options))
     monkeypatch.setattr(superwords, "_ENCODED_BYTES", 100)
-    assert found.merges == train(kernel, BUNDLED[:2], **options).merges
+    assert tokenizer.merges == train(kernel, BUNDLED[:2], **options).merges
 
 
 def test_special_tokens_are_excluded_from_both_phases(kernel: Kernel) -> None:

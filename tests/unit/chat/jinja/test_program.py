@@ -22,13 +22,13 @@ def write(source: str, *messages: dict[str, Any], prompt: bool = False, **given:
 
 
 def parts(written: Written) -> list[tuple[str, Origin]]:
-    found = []
+    texts_with_origins = []
     start = 0
     for length, origin in written.runs:
-        found.append((written.text[start : start + length], origin))
+        texts_with_origins.append((written.text[start : start + length], origin))
         start += length
     assert start == len(written.text)
-    return found
+    return texts_with_origins
 
 
 def asked(content: Any = "Hi") -> dict[str, Any]:

@@ -41,8 +41,10 @@ def model(pieces: dict[str, float], **trainer: Any) -> SentencePieceFile:
 
 
 def test_scores_become_one_merge_for_each_piece() -> None:
-    found = merge_order(model({"ab": -1.0, "abc": -2.0, "bc": -3.0, "a": -9.0, "b": -9.0, "c": -9.0}))
-    assert found == [("a", "b"), ("ab", "c"), ("b", "c")]
+    merges_in_order = merge_order(
+        model({"ab": -1.0, "abc": -2.0, "bc": -3.0, "a": -9.0, "b": -9.0, "c": -9.0})
+    )
+    assert merges_in_order == [("a", "b"), ("ab", "c"), ("b", "c")]
 
 
 def test_pieces_of_one_repeated_character_may_share_a_score() -> None:
@@ -50,14 +52,14 @@ def test_pieces_of_one_repeated_character_may_share_a_score() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pieces", "found"),
+    ("pieces", "message"),
     [
         ({"ab": -1.0, "ba": -1.0, "a": -2.0, "b": -2.0}, "have the same score"),
         ({"ab": -1.0, "a": -2.0}, "'b' in the piece 'ab' is not a piece itself"),
     ],
 )
-def test_scores_without_a_unique_order_are_refused(pieces: dict[str, float], found: str) -> None:
-    with pytest.raises(ConversionError, match=found):
+def test_scores_without_a_unique_order_are_refused(pieces: dict[str, float], message: str) -> None:
+    with pytest.raises(ConversionError, match=message):
         merge_order(model(pieces))
 
 
@@ -129,12 +131,12 @@ def test_tokenizer_json_becomes_a_model_as_worked_by_hand() -> None:
 
 
 def merges(*pairs: str) -> dict[str, Any]:
-    made = [pair.split() for pair in pairs]
-    return {"merges": made}
+    split_pairs = [pair.split() for pair in pairs]
+    return {"merges": split_pairs}
 
 
 @pytest.mark.parametrize(
-    ("parts", "found"),
+    ("parts", "message"),
     [
         ({"normalizer": {"type": "NFC"}}, "prepares or splits them in another way"),
         ({"pre_tokenizer": {"type": "Whitespace"}}, "prepares or splits them in another way"),
@@ -151,8 +153,8 @@ def merges(*pairs: str) -> dict[str, Any]:
         ({"added_tokens": [*SPECIALS, huggingface.added("ab", 263)]}, "a merge makes 'ab', which is no"),
     ],
 )
-def test_settings_without_a_sentencepiece_equivalent_are_refused(parts: dict[str, Any], found: str) -> None:
-    with pytest.raises(ConversionError, match=found):
+def test_settings_without_a_sentencepiece_equivalent_are_refused(parts: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConversionError, match=message):
         model_of_document(changed(**parts))
 
 
@@ -235,7 +237,7 @@ def dumped(pieces: list[ModelPiece], **options: Any) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("pieces", "options", "found"),
+    ("pieces", "options", "message"),
     [
         (pieces_of(), {"remove_extra_whitespaces": True}, "normalizes text"),
         (pieces_of(), {"add_dummy_prefix": False}, "puts a space before every text"),
@@ -253,10 +255,10 @@ def dumped(pieces: list[ModelPiece], **options: Any) -> bytes:
     ],
 )
 def test_settings_without_a_llama2c_equivalent_are_refused(
-    pieces: list[ModelPiece], options: dict[str, Any], found: str
+    pieces: list[ModelPiece], options: dict[str, Any], message: str
 ) -> None:
     assert dumped(pieces_of())
-    with pytest.raises(ConversionError, match=found):
+    with pytest.raises(ConversionError, match=message):
         dumped(pieces, **options)
 
 

@@ -163,6 +163,6 @@ def test_overlapping_texts_share_characters_in_some_text(texts: set[str]) -> Non
         ends = range(1, min(len(one), len(other)) + 1)
         return one != other and (one in other or any(one.endswith(other[:size]) for size in ends))
 
-    found = overlapping(sorted(texts))
-    assert (found is not None) == any(share(text, other) for text in texts for other in texts)
-    assert found is None or share(*found)
+    pair = overlapping(sorted(texts))
+    assert (pair is not None) == any(share(text, other) for text in texts for other in texts)
+    assert pair is None or share(*pair)

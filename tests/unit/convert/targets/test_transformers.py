@@ -141,43 +141,43 @@ def spoiled(monkeypatch: pytest.MonkeyPatch, name: str, change: Any) -> None:
     before = target.config_files
 
     def files(config: Any, **options: Any) -> dict[str, bytes]:
-        made = before(config, **options)
+        written = before(config, **options)
         if name.endswith(".json"):
-            made[name] = json.dumps(change(json.loads(made[name]))).encode()
+            written[name] = json.dumps(change(json.loads(written[name]))).encode()
         else:
-            made[name] = change(made[name].decode()).encode()
-        return made
+            written[name] = change(written[name].decode()).encode()
+        return written
 
     monkeypatch.setattr(target, "config_files", files)
 
 
 CONFIG = "tokenizer_config.json"
 SPOILED = [
-    (CONFIG, lambda found: {**found, "eos_token": "<|end_of_text|>"}, "the role eos"),
-    (CONFIG, lambda found: {**found, "pad_token": "<|eot_id|>"}, "the role pad"),
+    (CONFIG, lambda config: {**config, "eos_token": "<|end_of_text|>"}, "the role eos"),
+    (CONFIG, lambda config: {**config, "pad_token": "<|eot_id|>"}, "the role pad"),
     (
         CONFIG,
-        lambda found: {key: value for key, value in found.items() if key != "bos_token"},
+        lambda config: {key: value for key, value in config.items() if key != "bos_token"},
         "the role bos",
     ),
-    (CONFIG, lambda found: {**found, "additional_special_tokens": []}, "the other special tokens"),
+    (CONFIG, lambda config: {**config, "additional_special_tokens": []}, "the other special tokens"),
     (
         CONFIG,
-        lambda found: {
-            **found,
-            "added_tokens_decoder": {**found["added_tokens_decoder"], "264": entry("<|new|>")},
+        lambda config: {
+            **config,
+            "added_tokens_decoder": {**config["added_tokens_decoder"], "264": entry("<|new|>")},
         },
         "the added token 264",
     ),
-    (CONFIG, lambda found: {**found, "model_max_length": 7}, "the longest text of the model"),
-    (CONFIG, lambda found: {**found, "padding_side": "right"}, "padding_side"),
+    (CONFIG, lambda config: {**config, "model_max_length": 7}, "the longest text of the model"),
+    (CONFIG, lambda config: {**config, "padding_side": "right"}, "padding_side"),
     (
         CONFIG,
-        lambda found: {**found, "extra_special_tokens": {"image_token": "<|eot_id|>"}},
+        lambda config: {**config, "extra_special_tokens": {"image_token": "<|eot_id|>"}},
         "the token image_token",
     ),
     ("chat_template.jinja", lambda text: text + "x", "the chat template 'default'"),
-    ("generation_config.json", lambda found: {**found, "eos_token_id": 260}, "the ids to generate with"),
+    ("generation_config.json", lambda config: {**config, "eos_token_id": 260}, "the ids to generate with"),
 ]
 
 
@@ -201,7 +201,7 @@ def test_difference_in_a_written_file_fails_the_proof(
 
 def test_difference_in_flags_fails_the_proof(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = model_folders.roberta(tmp_path / "roberta")
-    spoiled(monkeypatch, CONFIG, lambda found: {**found, "added_tokens_decoder": {"263": entry("<mask>")}})
+    spoiled(monkeypatch, CONFIG, lambda config: {**config, "added_tokens_decoder": {"263": entry("<mask>")}})
     with pytest.raises(ProofError, match="the added token 263"):
         convert(tokbench.load(folder), to="transformers", out=tmp_path / "out")
 

@@ -51,9 +51,9 @@ def test_place_has_a_name_that_leads_back_to_it(folder: Place) -> None:
     (folder / "below/a.txt").write(b"one")
     with place_of(str(folder / "below" / "a.txt")).open() as stream:
         assert stream.read() == b"one"
-    [found] = folder.files()
-    assert str(found.place) == str(folder / "below/a.txt")
-    assert place_of(str(found.place)).stat() == found
+    [file] = folder.files()
+    assert str(file.place) == str(folder / "below/a.txt")
+    assert place_of(str(file.place)).stat() == file
 
 
 def test_files_are_listed_by_path_without_hidden_ones(folder: Place) -> None:

@@ -31,7 +31,7 @@ def test_fields_of_every_wire_type_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "found"),
+    ("data", "message"),
     [
         (b"\x08", "ends within a number at byte 1"),
         (b"\x08" + b"\xff" * 11, "more than ten bytes"),
@@ -42,8 +42,8 @@ def test_fields_of_every_wire_type_are_read() -> None:
         (b"\x02\x00", "without a number"),
     ],
 )
-def test_damaged_messages_are_refused(data: bytes, found: str) -> None:
-    with pytest.raises(ValueError, match=found):
+def test_damaged_messages_are_refused(data: bytes, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         list(fields(data))
 
 
@@ -87,10 +87,10 @@ def test_trained_model_has_its_options() -> None:
 
 
 def test_options_match_the_librarys_schema() -> None:
-    found = find_spec("sentencepiece")
-    assert found is not None
-    assert found.origin is not None
-    source = (Path(found.origin).parent / "sentencepiece_model_pb2.py").read_text(encoding="utf-8")
+    package = find_spec("sentencepiece")
+    assert package is not None
+    assert package.origin is not None
+    source = (Path(package.origin).parent / "sentencepiece_model_pb2.py").read_text(encoding="utf-8")
     serialized = re.search(r"AddSerializedFile\((b'.*')\)", source)
     assert serialized is not None
     import ast
@@ -113,7 +113,7 @@ FALLBACK = {"byte_fallback": True}
 
 
 @pytest.mark.parametrize(
-    ("data", "found"),
+    ("data", "message"),
     [
         (b"", "no piece"),
         (b"not a model at all", "SentencePiece model"),
@@ -135,8 +135,8 @@ FALLBACK = {"byte_fallback": True}
         (b"\x08\x01", "where a message is needed"),
     ],
 )
-def test_file_that_is_no_model_is_refused(data: bytes, found: str) -> None:
-    with pytest.raises(ModelFormatError, match=re.escape(found)) as caught:
+def test_file_that_is_no_model_is_refused(data: bytes, message: str) -> None:
+    with pytest.raises(ModelFormatError, match=re.escape(message)) as caught:
         parse_model(data, path="some.model")
     assert str(caught.value).startswith("some.model: expected a SentencePiece model")
     assert caught.value.hint
@@ -147,7 +147,7 @@ def charsmap(units: list[int], replacements: bytes = b"x\0") -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("table", "found"),
+    ("table", "message"),
     [
         (b"\x00", "a normalization table of"),
         (struct.pack("<I", 1 << 31) + bytes(2000), "a normalization table of"),
@@ -158,8 +158,8 @@ def charsmap(units: list[int], replacements: bytes = b"x\0") -> bytes:
         (charsmap([0] * 255 + [(1 << 10) | (1 << 9)]), "after its end"),
     ],
 )
-def test_normalization_table_with_invalid_offsets_is_refused(table: bytes, found: str) -> None:
-    with pytest.raises(ModelFormatError, match=found):
+def test_normalization_table_with_invalid_offsets_is_refused(table: bytes, message: str) -> None:
+    with pytest.raises(ModelFormatError, match=message):
         parse_model(written([unknown()], normalizer={"precompiled_charsmap": table}))
 
 

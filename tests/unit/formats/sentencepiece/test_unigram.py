@@ -47,10 +47,10 @@ def back(data: bytes) -> Any:
 )
 def test_roundtrip_keeps_model_and_options(options: dict[str, Any]) -> None:
     source: Any = tokbench.train(training_text(), backend="unigram", vocab_size=700, **options)
-    made = back(dump_sentencepiece(source.model))
-    assert made.excluded == ""
-    after = parse_model(made.proto)
-    assert after.pieces == source.model.pieces == made.pieces
+    restored = back(dump_sentencepiece(source.model))
+    assert restored.excluded == ""
+    after = parse_model(restored.proto)
+    assert after.pieces == source.model.pieces == restored.pieces
     for option in ("byte_fallback", "unk_id", "bos_id", "eos_id", "pad_id"):
         assert after.trainer[option] == source.model.trainer[option]
     for option in ("add_dummy_prefix", "remove_extra_whitespaces", "precompiled_charsmap"):
@@ -75,9 +75,9 @@ def as_t5(style: str = "split") -> bytes:
 
 @cache
 def both(style: str) -> tuple[HuggingFaceTokenizer, Any, str]:
-    made = back(as_t5(style))
+    restored = back(as_t5(style))
     source = HuggingFaceTokenizer(as_t5(style), name="t5", backend="unigram")
-    return source, sentencepiece.SentencePieceProcessor(model_proto=made.proto), made.excluded
+    return source, sentencepiece.SentencePieceProcessor(model_proto=restored.proto), restored.excluded
 
 
 @pytest.mark.slow
@@ -112,7 +112,7 @@ def changed(*more_pieces: list[Any], **parts: Any) -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("parts", "found"),
+    ("parts", "message"),
     [
         ({"normalizer": {"type": "NFKC"}}, "does not know: NFKC"),
         ({"normalizer": None}, "splits at line ends, too"),
@@ -127,8 +127,8 @@ def changed(*more_pieces: list[Any], **parts: Any) -> bytes:
         ({"model": {"byte_fallback": True}}, "all 256 bytes or to none"),
     ],
 )
-def test_settings_without_a_sentencepiece_equivalent_are_refused(parts: dict[str, Any], found: str) -> None:
-    with pytest.raises(ConversionError, match=found):
+def test_settings_without_a_sentencepiece_equivalent_are_refused(parts: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConversionError, match=message):
         back(changed(**parts))
 
 

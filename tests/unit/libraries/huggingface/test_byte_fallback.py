@@ -52,8 +52,8 @@ def test_spelling_of_a_byte_token_is_text_unless_special_tokens_are_encoded(tmp_
     for engine in ("native", "library"):
         tokenizer = tokbench.load(path, engine=engine)
         peer = tokenizers.Tokenizer.from_buffer(document("BPE"))
-        found = [peer.encode(text, add_special_tokens=False).ids for text in texts]
-        assert [tokenizer.encode(text, special=SpecialPolicy.ENCODE) for text in texts] == found
+        peer_ids = [peer.encode(text, add_special_tokens=False).ids for text in texts]
+        assert [tokenizer.encode(text, special=SpecialPolicy.ENCODE) for text in texts] == peer_ids
         assert [tokenizer.decode(tokenizer.encode(text)) for text in texts] == texts
         assert (
             tokenizer.encode_batch(["a<0x41>漢" * 4000])[0].tolist() == tokenizer.encode("a<0x41>漢") * 4000
@@ -62,9 +62,9 @@ def test_spelling_of_a_byte_token_is_text_unless_special_tokens_are_encoded(tmp_
 
 def test_bytes_of_an_end_of_word_suffix_have_empty_spans() -> None:
     """The library spells the suffix in bytes, too, and says that they are after the text."""
-    made = orjson.loads(document("BPE"))
-    made["model"]["end_of_word_suffix"] = "</w>"
-    tokenizer = HuggingFaceTokenizer(orjson.dumps(made), name="mine", backend="bpe")
+    with_suffix = orjson.loads(document("BPE"))
+    with_suffix["model"]["end_of_word_suffix"] = "</w>"
+    tokenizer = HuggingFaceTokenizer(orjson.dumps(with_suffix), name="mine", backend="bpe")
     texts = ["é", "ab", "漢é"]
     assert max(tokenizer._engines.plain.encode("é").offsets) > (1, 1)
     segmented = [tokenizer.segment(text).tokens for text in texts]

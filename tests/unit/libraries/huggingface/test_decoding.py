@@ -91,7 +91,7 @@ VOCAB = {piece: id for id, piece in enumerate(PIECES)} | {token["content"]: toke
 ids = st.lists(st.sampled_from(list(VOCAB.values())), max_size=7)
 
 
-def made(decoder: Any, *, normalizer: Any) -> bytes:
+def document_with(decoder: Any, *, normalizer: Any) -> bytes:
     """Return a `tokenizer.json` with every piece and every added token."""
     model = {"type": "BPE", "vocab": VOCAB, "merges": [], "byte_fallback": True}
     return dump(document(model, added_tokens=ADDED, decoder=decoder, normalizer=normalizer))
@@ -105,7 +105,7 @@ def opened(data: bytes) -> tuple[HuggingFaceTokenizer, tokenizers.Tokenizer]:
 @pytest.mark.parametrize("decoder", DECODERS)
 @given(normalizer=st.sampled_from(list(NORMALIZERS)), ids=ids, size=st.integers(1, 3))
 def test_any_ids_decode_as_in_the_library(decoder: str, normalizer: str, ids: list[int], size: int) -> None:
-    tokenizer, peer = opened(made(DECODERS[decoder], normalizer=NORMALIZERS[normalizer]))
+    tokenizer, peer = opened(document_with(DECODERS[decoder], normalizer=NORMALIZERS[normalizer]))
     data = tokenizer.decode_bytes(ids)
     expected = peer.decode(ids, skip_special_tokens=False) if ids else ""
     try:
@@ -118,7 +118,7 @@ def test_any_ids_decode_as_in_the_library(decoder: str, normalizer: str, ids: li
 
 
 def test_special_token_of_spaces_is_streamed_completely() -> None:
-    tokenizer, peer = opened(made(DECODERS["strips many"], normalizer=None))
+    tokenizer, peer = opened(document_with(DECODERS["strips many"], normalizer=None))
     streaming = StreamingDecoder(tokenizer)
     ids = [VOCAB[piece] for piece in ("▁", "▁▁", "a", "▁▁", "▁▁", "b")]
     shown = [streaming.feed(id) for id in ids]

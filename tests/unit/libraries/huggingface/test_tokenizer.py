@@ -108,11 +108,11 @@ def test_special_token_of_one_letter_is_text_by_default() -> None:
 
 def test_merges_do_not_produce_a_special_token() -> None:
     vocab = {piece: id for id, piece in enumerate(["<", "s", ">", "<s", "<s>"])}
-    made = document(
+    merging = document(
         {"type": "BPE", "vocab": vocab, "merges": ["< s", "<s >"]}, added_tokens=[added("<s>", 4)]
     )
-    assert opened(dump(made)).encode("<s>") == [3, 2]
-    assert opened(dump(made)).encode("<s>", special=SpecialPolicy.ENCODE) == [4]
+    assert opened(dump(merging)).encode("<s>") == [3, 2]
+    assert opened(dump(merging)).encode("<s>", special=SpecialPolicy.ENCODE) == [4]
 
 
 def test_text_that_needs_a_missing_unknown_token_is_refused() -> None:
@@ -348,12 +348,12 @@ def test_template_is_that_of_the_file() -> None:
 
 
 def test_document_parts_are_read_in_every_shape() -> None:
-    made = document(
+    parts = document(
         {"type": "BPE", "vocab": {}, "merges": [], "end_of_word_suffix": "</w>"},
         added_tokens=[added("a", 1), added("a", 1), added("b", 2, special=False)],
     )
-    assert special_contents(made) == ["a"]
-    assert piece_spelling(made).bytes_of("x</w>") == b"x"
+    assert special_contents(parts) == ["a"]
+    assert piece_spelling(parts).bytes_of("x</w>") == b"x"
 
 
 # Bad files

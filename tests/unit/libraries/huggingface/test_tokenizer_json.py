@@ -61,6 +61,6 @@ def test_plain_variant_has_no_merges_with_special_tokens(
         for token in sorted(specials)
     ]
     document = {"model": model, "added_tokens": added}
-    made = with_unspeakable_specials(document, {token: f"?{token}" for token in specials})
+    plain = with_unspeakable_specials(document, {token: f"?{token}" for token in specials})
     kept = [merge for merge in merges if specials.isdisjoint((*merge, "".join(merge)))]
-    assert made["model"]["merges"] == [spelled[spelling](merge) for merge in kept]
+    assert plain["model"]["merges"] == [spelled[spelling](merge) for merge in kept]

@@ -48,9 +48,9 @@ def test_ids_and_text_equal_the_librarys(name: str) -> None:
     peer = library(tokenizer)
     lines = [line for text in bundled_texts().values() for line in text.splitlines()[:12]]
     batch = tokenizer.encode_batch(lines, threads=2)
-    for line, found in zip(lines, batch, strict=True):
+    for line, row in zip(lines, batch, strict=True):
         ids = peer.encode(line)
-        assert tokenizer.encode(line) == found.tolist() == ids
+        assert tokenizer.encode(line) == row.tolist() == ids
         assert tokenizer.decode(ids) == peer.decode(ids)
 
 
@@ -281,14 +281,14 @@ def test_unigram_samples_follow_their_probabilities(alpha: float, nbest_size: in
     by_score = sorted(ways("▁aab"), key=score_of, reverse=True)
     expected = chances(alpha, by_score[:nbest_size] if nbest_size == 4 else by_score)
     draws = 3000
-    found = Counter(
+    drawn = Counter(
         pieces_of(tokenizer, tokenizer.sample("aab", seed=seed, alpha=alpha, nbest_size=nbest_size))
         for seed in range(draws)
     )
-    assert set(found) == set(expected)
+    assert set(drawn) == set(expected)
     for pieces, chance in expected.items():
         deviation = math.sqrt(draws * chance * (1 - chance))
-        assert abs(found[pieces] - draws * chance) < 4.5 * deviation
+        assert abs(drawn[pieces] - draws * chance) < 4.5 * deviation
 
 
 def test_bpe_dropout_drops_merges_with_the_given_probability() -> None:

@@ -25,11 +25,11 @@ def rounds(*sizes: int, each: int = 2) -> list[bytes]:
 
 
 def places(steps: Any, lines: list[bytes]) -> list[tuple[int, int | None]]:
-    found = [steps.place]
+    reached = [steps.place]
     for line in [b"trainer_interface.cc:661] Tokenizing input sentences: 40000", *lines]:
         steps.read(line)
-        found.append(steps.place)
-    return found
+        reached.append(steps.place)
+    return reached
 
 
 @pytest.mark.parametrize(
@@ -43,11 +43,11 @@ def places(steps: Any, lines: list[bytes]) -> list[tuple[int, int | None]]:
 )
 def test_pruning_rounds_reach_their_total(sizes: tuple[int, ...], options: dict[str, str]) -> None:
     each = int(options.get("num_sub_iterations", "2"))
-    first, second, *found = places(PruningRounds(400, options), rounds(*sizes, each=each))
+    first, second, *pruning = places(PruningRounds(400, options), rounds(*sizes, each=each))
     assert first == second == (0, None)
-    assert [done for done, _ in found] == list(range(1, each * len(sizes) + 1))
-    shares = [done / total for done, total in found if total is not None]
-    assert len(shares) == len(found)
+    assert [done for done, _ in pruning] == list(range(1, each * len(sizes) + 1))
+    shares = [done / total for done, total in pruning if total is not None]
+    assert len(shares) == len(pruning)
     assert shares[-1] == 1
     assert all(one < other for one, other in pairwise(shares))
 
