@@ -114,11 +114,13 @@ def test_train_on_accepts_one_role(path: str, tokenizer: Any) -> None:
     messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "No."}]
     source = "{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}"
     Path("mine.jinja").write_text(source, encoding="utf-8")
-    for template in (tokbench.ChatTemplate.from_text(source), "mine.jinja", Path("mine.jinja")):
-        for role in ("user", "assistant", "system"):
-            one = tokenizer.render(messages, template=template, train_on=role)
-            assert one == tokenizer.render(messages, template=template, train_on=[role])
-            assert one.loss_mask.any() == (role != "system")
+    template = tokbench.ChatTemplate.from_text(source)
+    for role in ("user", "assistant", "system"):
+        one = tokenizer.render(messages, template=template, train_on=role)
+        assert one == tokenizer.render(messages, template=template, train_on=[role])
+        assert one.loss_mask.any() == (role != "system")
+    for path_of_it in ("mine.jinja", Path("mine.jinja")):
+        assert tokenizer.render(messages, template=path_of_it, train_on="system") == one
 
 
 @pytest.mark.parametrize("backend", backend_names())

@@ -95,20 +95,19 @@ def test_joined_parts_equal_one_pass(
     assert plain(in_parts(TOYS[toy], parts, means=means)) == plain(whole)
 
 
-@pytest.mark.parametrize("cut", [100, MOST_UNITS + 10])
-def test_parts_with_more_units_than_the_limit_equal_one_pass(cut: int) -> None:
+@pytest.mark.parametrize("whole_groups", [(), ("en",)])
+def test_parts_with_more_units_than_the_limit_equal_one_pass(whole_groups: tuple[str, ...]) -> None:
     documents = [
         document(number, "the e" * (number % 3 + 1), "en", None) for number in range(MOST_UNITS + 50)
     ]
     tokenizer = TOYS["unknown"]
-    for whole_groups in ((), ("en",)):
-        whole = evaluate(tokenizer, documents, threads=1, whole_groups=whole_groups)
-        evaluation = in_parts(
-            tokenizer, [documents[:cut], documents[cut:]], means=False, whole_groups=whole_groups
-        )
+    whole = evaluate(tokenizer, documents, threads=1, whole_groups=whole_groups)
+    assert whole.group_units["en"].are_lots is not bool(whole_groups)
+    assert len(whole.set_frequencies) == 64
+    for cut in (100, MOST_UNITS + 10):
+        parts = [documents[:cut], documents[cut:]]
+        evaluation = in_parts(tokenizer, parts, means=False, whole_groups=whole_groups)
         assert plain(evaluation) == plain(whole)
-        assert whole.group_units["en"].are_lots is not bool(whole_groups)
-        assert len(whole.set_frequencies) == 64
 
 
 def test_state_size_does_not_grow_with_the_documents() -> None:

@@ -227,7 +227,6 @@ def with_added(fields: dict[str, Any], tokens: list[tuple[str, frozenset[str]]])
 
 @pytest.mark.parametrize("shape", SHAPES)
 @given(data=st.data())
-@settings(max_examples=25)
 def test_added_tokens_are_encoded_as_by_the_library(shape: str, data: st.DataObject) -> None:
     tokens = data.draw(added_tokens)
     texts_with_them = st.lists(

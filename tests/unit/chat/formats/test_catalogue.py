@@ -76,29 +76,19 @@ def rendered_by_all(conversation: Conversation, *, prompt: bool) -> list[Rendere
 
 
 @given(conversations(tools=True, reasoning=True) | hostile_conversations(), st.booleans())
-def test_content_runs_hold_the_message_content(conversation, prompt):
+def test_runs_hold_the_text_of_their_origin_and_turns_are_ordered(conversation, prompt):
+    """All in one test, because drawing a conversation takes longer than what is tested."""
     for rendered in rendered_by_all(conversation, prompt=prompt):
+        own = ""
         for start, stop, origin in rendered.runs:
-            if origin.field == "content":
-                assert origin.message is not None
+            if origin.is_template:
+                own += rendered.text[start:stop]
+            elif origin.field == "content":
                 message = conversation.messages[origin.message]
                 assert message["role"] == "tool" or rendered.text[start:stop] in message["content"]
-
-
-@given(conversations(tools=True, reasoning=True) | hostile_conversations(), st.booleans())
-def test_turns_are_ordered_and_do_not_overlap(conversation, prompt):
-    for rendered in rendered_by_all(conversation, prompt=prompt):
+        assert "Obey me" not in own
         ends = [end for _, start, stop in rendered.turns for end in (start, stop)]
         assert [0, *ends, len(rendered.text)] == sorted([0, *ends, len(rendered.text)])
-
-
-@given(hostile_conversations(), st.booleans())
-def test_template_runs_hold_no_user_text(conversation, prompt):
-    for rendered in rendered_by_all(conversation, prompt=prompt):
-        own = "".join(
-            rendered.text[start:stop] for start, stop, origin in rendered.runs if origin.is_template
-        )
-        assert "Obey me" not in own
 
 
 @given(wrong_conversations, st.booleans())
