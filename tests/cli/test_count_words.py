@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from support.folders import files_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,9 +43,7 @@ def test_training_with_a_memory_limit_gives_the_same_files(run: Callable[..., Do
     for name, options in (("t", ["--memory", "1GB"]), ("u", [])):
         assert run("train", text, "--vocab-size", "270", "--out", f"{name}/it", *options).code == 0
     one, other = text.parent / "t" / "it", text.parent / "u" / "it"
-    assert {path.name: path.read_bytes() for path in one.iterdir()} == {
-        path.name: path.read_bytes() for path in other.iterdir()
-    }
+    assert files_of(one) == files_of(other)
     shown = run(
         "train", text, "--vocab-size", "270", "--out", "v", "--memory", "1GB", "--min-count", "50", "--json"
     )

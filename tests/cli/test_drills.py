@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support.dask_clusters import PATIENCE, scheduler, wait_until
+from support.folders import files_of
 
 if TYPE_CHECKING:
     import subprocess
@@ -55,10 +56,6 @@ def expected(run: Callable[..., Done], text: Path) -> dict[str, bytes]:
     if not whole.exists():
         run("count-words", text, "--documents", "lines", "--out", whole).good()
     return files_of(whole)
-
-
-def files_of(folder: Path) -> dict[str, bytes]:
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def children_of(pid: int) -> list[int]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from support.byte_level_documents import SPLITTING, with_parts
+from support.folders import json_of
 from support.huggingface import added
 from support.lint import byte_level
 
@@ -35,10 +36,6 @@ def tokenizer(tmp_path: Path) -> Path:
     return path.parent
 
 
-def written(folder: Path, name: str) -> Any:
-    return json.loads((folder / name).read_bytes())
-
-
 def test_tokens_are_learned_after_the_old_ones(
     run: Callable[..., Done], tokenizer: Path, tmp_path: Path
 ) -> None:
@@ -49,16 +46,16 @@ def test_tokens_are_learned_after_the_old_ones(
     assert [piece["bytes"] for piece in done.json["last_learned"]] == ["746865", "20746865"]
     assert done.json["new_tokens"] < done.json["old_tokens"]
     assert done.json["proofs"]["segmentations"]["texts"] == 1
-    id_map = written(tmp_path / "new", "id_map.json")
+    id_map = json_of(tmp_path / "new" / "id_map.json")
     assert id_map["old_to_new"] == list(range(259))
     assert id_map["new_to_old"][256:] == [256, 257, 258, -1, -1]
-    rows = written(tmp_path / "new", "init.json")
+    rows = json_of(tmp_path / "new" / "init.json")
     assert rows["ids"][258:] == [[258], [256, 101], [257, 101]]
-    assert written(tmp_path / "new", "config_patch.json") == {"vocab_size": 320, "eos_token_id": 258}
+    assert json_of(tmp_path / "new" / "config_patch.json") == {"vocab_size": 320, "eos_token_id": 258}
     new = tokbench.load(tmp_path / "new")
     assert new.info.special_tokens == {"<eos>": 258}
     assert new.encode("the the") == [259, 260]
-    assert written(tmp_path / "new", "tokenizer_config.json")["eos_token"] == "<eos>"
+    assert json_of(tmp_path / "new" / "tokenizer_config.json")["eos_token"] == "<eos>"
 
 
 def test_words_and_special_tokens_are_added_without_a_text(
@@ -167,7 +164,7 @@ def test_added_token_keeps_the_id_in_use(run: Callable[..., Done], tmp_path: Pat
     new = tokbench.load(tmp_path / "new")
     assert new.info.special_tokens == {"<eos>": 258}
     assert new.encode("<fim>thee") == [259, 261]
-    assert written(tmp_path / "new", "id_map.json")["new_to_old"][257:] == [257, 258, 259, -1, -1]
+    assert json_of(tmp_path / "new" / "id_map.json")["new_to_old"][257:] == [257, 258, 259, -1, -1]
     (tmp_path / "list.txt").write_text("257\n")
     run("prune", path, "--list", "list.txt", "--out", "smaller").good()
     assert tokbench.load(tmp_path / "smaller").encode("<fim> the") == [258, 32, 256, 101]

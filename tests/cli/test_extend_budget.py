@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+from support.folders import json_of
 from support.huggingface import added
 from support.kernels import counted_by_definition
 from support.lint import byte_level
@@ -35,10 +36,6 @@ def trained(run: Callable[..., Done], tmp_path: Path) -> Path:
     options = ("--vocab-size", "270", "--special-token", "<eos>", "--role", "eos=<eos>", "--out", "trained")
     run("train", "old.txt", *options).good()
     return tmp_path / "trained"
-
-
-def written(folder: Path, name: str) -> Any:
-    return json.loads((folder / name).read_bytes())
 
 
 def swapped_by_definition(budget: int) -> list[bytes]:
@@ -77,7 +74,7 @@ def test_swapped_tokens_equal_the_definition(
 def test_id_map_and_initial_rows_are_written(run: Callable[..., Done], trained: Path, tmp_path: Path) -> None:
     run("extend", trained, "new.txt", "--budget", "8", "--out", "new").good()
     old, new = tokbench.load(trained), tokbench.load(tmp_path / "new")
-    ids, rows = written(tmp_path / "new", "id_map.json"), written(tmp_path / "new", "init.json")
+    ids, rows = json_of(tmp_path / "new" / "id_map.json"), json_of(tmp_path / "new" / "init.json")
     assert (len(ids["old_to_new"]), len(ids["new_to_old"])) == (270, 270)
     for before, after in enumerate(ids["old_to_new"]):
         assert after == -1 or (new.token_bytes(after), ids["new_to_old"][after]) == (
@@ -89,7 +86,7 @@ def test_id_map_and_initial_rows_are_written(run: Callable[..., Done], trained: 
         assert begins == [before] if before >= 0 else len(begins) > 1
         assert b"".join(map(old.token_bytes, begins)) == new.token_bytes(after)
         assert sum(rows["weights"][after]) == pytest.approx(1)
-    eos = written(tmp_path / "new", "config_patch.json")["eos_token_id"]
+    eos = json_of(tmp_path / "new" / "config_patch.json")["eos_token_id"]
     assert new.token_bytes(eos) == b"<eos>"
 
 

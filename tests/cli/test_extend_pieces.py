@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import sentencepiece
+from support.folders import json_of
 from support.huggingface import added
 from support.sentencepiece_models import scored, training_text, unknown, variant, written
 
@@ -30,10 +31,6 @@ def text(tmp_path: Path) -> Path:
     path = tmp_path / "text.txt"
     path.write_text(TEXT * 30)
     return path
-
-
-def read(folder: Path, name: str) -> Any:
-    return json.loads((folder / name).read_bytes())
 
 
 def proofs(done: Done) -> list[str]:
@@ -80,7 +77,7 @@ def test_bpe_model_becomes_coarser_only(
             assert ends(new, line) <= ends(old, line)
     used = set(new.encode(TEXT))
     assert any(id >= size for id in used)
-    rows = read(tmp_path / "new", "init.json")["ids"]
+    rows = json_of(tmp_path / "new" / "init.json")["ids"]
     for id in range(size, size + 15):
         assert new.token_bytes(id).startswith(b"".join(map(old.token_bytes, rows[id])))
 
@@ -92,7 +89,7 @@ def test_character_is_learned_from_its_byte_tokens(
     run("extend", "it.model", text, "--tokens", "9", "--out", "new").good()
     new = tokbench.load(tmp_path / "new" / "it.model")
     [id] = [id for id in range(600, 609) if new.token_bytes(id).decode() == "日"]
-    sources = read(tmp_path / "new", "init.json")["ids"][id]
+    sources = json_of(tmp_path / "new" / "init.json")["ids"][id]
     assert b"".join(map(new.token_bytes, sources)).decode() == "日"
     assert len(sources) == 3
 
@@ -110,8 +107,8 @@ def test_character_bpe_tokenizer_json_learns_the_same(
     assert [new.token_bytes(id) for id in range(259, 615)] == [
         other.token_bytes(id) for id in range(259, 615)
     ]
-    old = read(tmp_path / "document", "tokenizer.json")["model"]
-    model = read(tmp_path / "new", "tokenizer.json")["model"]
+    old = json_of(tmp_path / "document" / "tokenizer.json")["model"]
+    model = json_of(tmp_path / "new" / "tokenizer.json")["model"]
     assert model["merges"][: len(old["merges"])] == old["merges"]
 
 
@@ -157,7 +154,7 @@ def test_added_tokens_after_a_unigram_keep_their_ids(
 ) -> None:
     (tmp_path / "it.model").write_bytes(variant("unigram as t5").proto)
     run("convert", "-t", "it.model", "--to", "tokenizers", "--out", "document/tokenizer.json").good()
-    document = read(tmp_path / "document", "tokenizer.json")
+    document = json_of(tmp_path / "document" / "tokenizer.json")
     size = len(document["model"]["vocab"])
     document["added_tokens"] += [added("the", size, special=False), added("ten", size + 1)]
     (tmp_path / "document" / "tokenizer.json").write_text(json.dumps(document))
@@ -184,7 +181,7 @@ def test_saved_wordpiece_changes_by_new_pieces_only(
     lines = (tmp_path / "mine" / "vocab.txt").read_text().splitlines()
     pieces = (tmp_path / "new" / "vocab.txt").read_text().splitlines()
     assert (pieces[:400], pieces[408]) == (lines, "[TOOL]")
-    assert read(tmp_path / "new", "tokenizer_config.json")["added_tokens_decoder"]["408"]["special"]
+    assert json_of(tmp_path / "new" / "tokenizer_config.json")["added_tokens_decoder"]["408"]["special"]
     assert any(
         "tokenizer_config.json lists and a vocab.txt cannot: '[TOOL]'" in n for n in done.json["notes"]
     )
@@ -282,7 +279,7 @@ def test_budget_keeps_the_vocabulary_size(
     assert done.json["old_vocab_size"] == done.json["new_vocab_size"]
     assert 0 < done.json["swapped"] <= 15
     assert done.json["new_tokens"] < done.json["old_tokens"]
-    ids = read(tmp_path / "new", "id_map.json")
+    ids = json_of(tmp_path / "new" / "id_map.json")
     assert ids["old_to_new"].count(-1) == ids["new_to_old"].count(-1) == done.json["swapped"]
 
 

@@ -11,6 +11,7 @@ import sys
 import time
 
 import pytest
+from support.folders import files_of
 
 import tokbench
 from tokbench.backends.bpe.kernel import current_kernel
@@ -70,10 +71,6 @@ def interrupted(running, kernel):
     # Python itself may warn of a file that it was importing from before, as warnings are errors here.
     assert err.decode().endswith(MESSAGE)
     assert b"KeyboardInterrupt" not in err
-
-
-def files_of(folder):
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.mark.parametrize(

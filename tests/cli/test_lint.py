@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support import huggingface
+from support.folders import files_of
 from support.lint import byte_level
 from support.model_folders import put
 
@@ -214,10 +215,10 @@ def contradictory(folder: Path) -> Path:
 
 def test_fix_repairs_a_copy(run: Callable[..., Done], tmp_path: Path) -> None:
     source, out = contradictory(tmp_path), tmp_path / "fixed"
-    before = {path.name: path.read_bytes() for path in source.iterdir()}
+    before = files_of(source)
     chosen = ("--select", "files,roles")
     document = run("lint", "-t", source, "--fix", out, *chosen, "--json").good().json
-    assert {path.name: path.read_bytes() for path in source.iterdir()} == before
+    assert files_of(source) == before
     repaired = ["turn-end-not-eos", "class-disagrees", "clean-up-spaces", "program-beside"]
     assert [repair["rule"] for repair in document["repairs"]] == repaired
     assert {entry["rule"]: entry["why"] for entry in document["left"]} == {

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
+from support.folders import json_of
 from support.huggingface import added, word_level
 from support.lint import byte_level
 
@@ -35,10 +36,6 @@ def tokenizer(tmp_path: Path) -> Path:
     return path.parent
 
 
-def written(folder: Path, name: str) -> Any:
-    return json.loads((folder / name).read_bytes())
-
-
 def test_rarest_leaves_are_removed_and_ids_close_up(
     run: Callable[..., Done], tokenizer: Path, tmp_path: Path
 ) -> None:
@@ -46,7 +43,7 @@ def test_rarest_leaves_are_removed_and_ids_close_up(
     done = run("prune", tokenizer, "--corpus", "text.txt", "--size", "261", "--out", "new", "--json").good()
     assert done.json["schema"] == "tokbench.prune/1"
     assert (done.json["old_vocab_size"], done.json["new_vocab_size"], done.json["removed"]) == (265, 261, 4)
-    id_map = written(tmp_path / "new", "id_map.json")
+    id_map = json_of(tmp_path / "new" / "id_map.json")
     assert id_map["old_to_new"][255:] == [255, 256, 257, 258, 259, -1, -1, -1, -1, 260]
     assert id_map["new_to_old"][255:] == [255, 256, 257, 258, 259, 264]
     new = tokbench.load(tmp_path / "new")
@@ -69,7 +66,7 @@ def test_tokens_of_a_script_are_removed_without_a_corpus(
     inspected = run("inspect", "new", "--json").good().json
     assert inspected["vocab_size"] == 262
     assert run("lint", "-t", "new", "--select", "reachability,bytes,roles").good().code == 0
-    assert written(tmp_path / "new", "tokenizer_config.json")["eos_token"] == "<eos>"
+    assert json_of(tmp_path / "new" / "tokenizer_config.json")["eos_token"] == "<eos>"
 
 
 @pytest.mark.slow

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 import sentencepiece
+from support.folders import json_of
 from support.sentencepiece_models import training_text, variant
 
 import tokbench
@@ -28,10 +28,6 @@ def text(tmp_path: Path) -> Path:
     return path
 
 
-def written(folder: Path, name: str) -> Any:
-    return json.loads((folder / name).read_bytes())
-
-
 def proofs(done: Done) -> list[str]:
     return [proof["second"].split()[0] for proof in done.json["proofs"]["encodings"]]
 
@@ -43,7 +39,7 @@ def test_trained_wordpiece_is_pruned(run: Callable[..., Done], text: Path, tmp_p
     assert (done.json["algorithm"], done.json["new_vocab_size"]) == ("wordpiece", 500)
     assert proofs(done) == ["tokenizers", "tokenizers"]
     old, new = tokbench.load(tmp_path / "mine"), tokbench.load(tmp_path / "new")
-    new_to_old = written(tmp_path / "new", "id_map.json")["new_to_old"]
+    new_to_old = json_of(tmp_path / "new" / "id_map.json")["new_to_old"]
     assert (tmp_path / "new" / "vocab.txt").read_text().splitlines() == [
         line
         for id, line in enumerate((tmp_path / "mine" / "vocab.txt").read_text().splitlines())
@@ -76,7 +72,7 @@ def test_character_bpe_tokenizer_json_is_pruned(run: Callable[..., Done], text: 
     done = run("prune", "document", *options, "--out", "new").good()
     assert (done.json["algorithm"], proofs(done)) == ("character_bpe", ["tokenizers"])
     run("prune", "it.model", *options, "--out", "other").good()
-    assert written(tmp_path / "new", "id_map.json") == written(tmp_path / "other", "id_map.json")
+    assert json_of(tmp_path / "new" / "id_map.json") == json_of(tmp_path / "other" / "id_map.json")
 
 
 def test_size_that_cannot_be_reached_is_reported(run: Callable[..., Done], tmp_path: Path) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 import sentencepiece
+from support.folders import json_of
 from support.sentencepiece_models import training_text, variant
 
 import tokbench
@@ -32,10 +33,6 @@ def model(tmp_path: Path) -> Path:
     return folder
 
 
-def written(folder: Path, name: str) -> Any:
-    return json.loads((folder / name).read_bytes())
-
-
 @pytest.mark.slow
 def test_pieces_are_removed_by_loss(run: Callable[..., Done], model: Path, tmp_path: Path) -> None:
     done = run("prune", model, "--corpus", "text.txt", "--size", "400", "--out", "new", "--json").good()
@@ -45,10 +42,10 @@ def test_pieces_are_removed_by_loss(run: Callable[..., Done], model: Path, tmp_p
         100,
     )
     old, new = tokbench.load(model), tokbench.load(tmp_path / "new" / "spiece.model")
-    ids = written(tmp_path / "new", "id_map.json")
+    ids = json_of(tmp_path / "new" / "id_map.json")
     assert [old.token_bytes(id) for id in ids["new_to_old"]] == [new.token_bytes(id) for id in range(400)]
     assert new.info.special_tokens == old.info.special_tokens
-    assert written(tmp_path / "new", "config_patch.json") == {
+    assert json_of(tmp_path / "new" / "config_patch.json") == {
         "vocab_size": 448, "eos_token_id": 1, "pad_token_id": 0,
     }  # fmt: skip
     names = [proof["second"].split()[0] for proof in done.json["proofs"]["encodings"]]
@@ -69,7 +66,7 @@ def test_unigram_tokenizer_json_is_pruned(run: Callable[..., Done], model: Path,
     assert sorted(done.json["files"])[-1] == "tokenizer_config.json"
     again = run("prune", model, "--corpus", "text.txt", "--min-count", "9", "--out", "other", "--json").good()
     assert again.json["removed"] == done.json["removed"]
-    assert written(tmp_path / "new", "id_map.json") == written(tmp_path / "other", "id_map.json")
+    assert json_of(tmp_path / "new" / "id_map.json") == json_of(tmp_path / "other" / "id_map.json")
 
 
 @pytest.mark.slow
@@ -103,7 +100,7 @@ def test_real_vocabularies_are_pruned(
     options = ("--corpus", corpus, "--size", "4000", "--out", "new", "--json")
     done = run("prune", shared / "vocab" / name, *options).good()
     old, new = tokbench.load(shared / "vocab" / name), tokbench.load(tmp_path / "new")
-    new_to_old = written(tmp_path / "new", "id_map.json")["new_to_old"]
+    new_to_old = json_of(tmp_path / "new" / "id_map.json")["new_to_old"]
     assert len(new_to_old) == new.info.vocab_size == 4000
     unchanged = 0
     for line in corpus.read_text().splitlines():

@@ -11,6 +11,7 @@ import time
 
 import numpy as np
 import pytest
+from support.folders import files_of
 
 import tokbench
 
@@ -141,8 +142,7 @@ def test_ctrl_c_suggests_resume(start, run, trained, tmp_path):
     run("shards", "verify", "shards").refused(1, "no finished shards", "--resume")
     run(*arguments, "--out", "shards", "--resume").good()
     run(*arguments, "--out", "whole").good()
-    files = {path.name: path.read_bytes() for path in (tmp_path / "whole").iterdir()}
-    assert {path.name: path.read_bytes() for path in (tmp_path / "shards").iterdir()} == files
+    assert files_of(tmp_path / "shards") == files_of(tmp_path / "whole")
 
 
 # --- shards write --engine --------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.folders import files_of
 
 from tokbench.files.storage.open import place_of
 
@@ -38,11 +39,7 @@ def test_train_on_a_url_writes_the_same_files(
 ) -> None:
     for corpus, name in zip(corpora, ("here", "there"), strict=True):
         run("train", corpus, "--vocab-size", "400", "--out", tmp_path / name / "mine").good()
-    saved = [
-        {path.name: path.read_bytes() for path in (tmp_path / name / "mine").iterdir()}
-        for name in ("here", "there")
-    ]
-    assert saved[0] == saved[1]
+    assert files_of(tmp_path / "here" / "mine") == files_of(tmp_path / "there" / "mine")
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.folders import files_of
 from support.subjects import SPECIAL_TOKENS, sample_texts, texts_with_specials
 from support.texts import texts
 
@@ -316,10 +317,6 @@ def test_lone_surrogate_is_refused_with_its_position(tokenizer: Tokenizer, speci
 
 
 # Saving
-
-
-def files_of(directory: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in directory.iterdir()}
 
 
 def test_saved_and_opened_tokenizer_is_equal(subject: Subject, trained: Tokenizer, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import tokbench
 from tokbench.backends.baseline.byte import ByteTokenizer
@@ -12,7 +12,7 @@ from tokbench.evaluation.candidates import Candidate
 from tokbench.evaluation.comparison import compare_candidates
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from tokbench.core.interfaces import Tokenizer
     from tokbench.evaluation.comparison import Comparison
@@ -62,15 +62,16 @@ def named(*names: str) -> list[Tokenizer]:
     return [ByteTokenizer(name=name) for name in names]
 
 
+def compare(*tokenizers: Tokenizer, documents: Iterable[Document], **options: Any) -> Comparison:
+    """Compare tokenizers on documents, without times."""
+    candidates = [Candidate(tokenizer) for tokenizer in tokenizers]
+    return compare_candidates(candidates, documents, **{"times": False, "threads": 1} | options)
+
+
 def compared(
     evaluated: Sequence[Tokenizer], texts: Mapping[str, str], *, parallel: Sequence[str] = ()
 ) -> Comparison:
     """Compare tokenizers on some texts by group; the groups in `parallel` are translations of one another."""
     documents = Texts(texts)
-    return compare_candidates(
-        [Candidate(tokenizer) for tokenizer in evaluated],
-        documents,
-        alignment=align(lines_of(documents, set(parallel))) if parallel else NO_TRANSLATIONS,
-        times=False,
-        threads=1,
-    )
+    alignment = align(lines_of(documents, set(parallel))) if parallel else NO_TRANSLATIONS
+    return compare(*evaluated, documents=documents, alignment=alignment)

@@ -1,4 +1,4 @@
-"""Counting words in this process, and reading the files of a folder."""
+"""Counting words in this process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,3 @@ if TYPE_CHECKING:
 def counted(paths: list[Path], out: Path, **options: Any) -> CountWordsResult:
     options = {"engine": InProcessEngine(threads=1), "options": {}, **options}
     return count_words(open_corpus(*paths), out=str(out), **options)
-
-
-def files_of(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}

@@ -12,6 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import tokbench
+from support import huggingface
 from support.hostile_kinds import KINDS, TEXT, sum_folder
 from tokbench.convert.conversion import Source
 from tokbench.convert.targets.tokbin import make as make_tokbin
@@ -98,24 +99,19 @@ def _write_documents(folder: Path) -> None:
     space = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
     unigram = {"type": "Unigram", "unk_id": 0, "vocab": pieces, "byte_fallback": False}
     words = {"type": "WordLevel", "vocab": {"[UNK]": 0, "a": 1, "text": 2, "to": 3}, "unk_token": "[UNK]"}
-    added = [{"id": 0, "content": "<unk>", "special": True}]
+    added = [huggingface.added("<unk>", 0)]
     for name, model, tokens, before in (
         ("Unigram document", unigram, added, space),
         ("WordLevel document", words, [], {"type": "Whitespace"}),
     ):
-        flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
-        fields = {
-            "version": "1.0",
-            "truncation": None,
-            "padding": None,
-            "added_tokens": [{**flags, **token} for token in tokens],
-            "normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Lowercase"}]},
-            "pre_tokenizer": before,
-            "post_processor": None,
-            "decoder": space if before is space else None,
-            "model": model,
-        }
-        (folder / name / "tokenizer.json").write_text(json.dumps(fields), encoding="utf-8")
+        fields = huggingface.document(
+            model,
+            added_tokens=tokens,
+            normalizer={"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Lowercase"}]},
+            pre_tokenizer=before,
+            decoder=space if before is space else None,
+        )
+        (folder / name / "tokenizer.json").write_bytes(huggingface.dump(fields))
 
 
 def _write_gguf(folder: Path) -> None:

@@ -64,10 +64,6 @@ def write(folder: Path, **options: Any) -> Any:
     return tokbench.write_shards(tokenizer_of(folder), corpus_of(folder), folder / "shards", **settings)
 
 
-def files_of(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
 def environment() -> dict[str, str]:
     return os.environ | {"PYTHONPATH": str(Path(tokbench.__file__).parents[1])}
 

@@ -78,7 +78,12 @@ def training_text() -> tuple[str, ...]:
 def variant(name: str) -> SentencePieceTokenizer:
     """Train the model of a name in `VARIANTS`."""
     backend, options = VARIANTS[name]
-    tokenizer: Any = tokbench.train(training_text(), backend=backend, **options)
+    return trained(backend, **options)
+
+
+def trained(backend: str, texts: Any = None, **options: Any) -> SentencePieceTokenizer:
+    """Train a model on texts, by default on `training_text()`."""
+    tokenizer: Any = tokbench.train(training_text() if texts is None else texts, backend=backend, **options)
     return tokenizer
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import tokbench
 from support.engines import HereEngine
+from support.folders import files_of
 from support.sharded import TEXTS
 from tokbench.opening.request import OpenRequest
 from tokbench.workbench.open import NamedTokenizer
@@ -48,12 +49,7 @@ class Case:
         )
 
     def bytes_of(self, out: str) -> dict[str, bytes]:
-        root = self.folder / out
-        return {
-            str(path.relative_to(root)): path.read_bytes()
-            for path in sorted(root.rglob("*"))
-            if path.is_file()
-        }
+        return files_of(self.folder / out)
 
 
 def put(path: Path, data: bytes) -> None:

@@ -63,7 +63,14 @@ NORMALIZERS: list[dict[str, Any] | None] = [
     {"type": "Sequence", "normalizers": [PREPEND, {"type": "Lowercase"}, {"type": "NFC"}, *REPLACE]},
     {"type": "Sequence", "normalizers": [STRIP, {"type": "NFKC"}, REPLACE[0], STRIP]},
 ]
-TABLE = {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(charsmap("nmt_nfkc")).decode()}
+
+
+def table_of(rule: str) -> dict[str, Any]:
+    """Build a normalizer by SentencePiece's table of a rule."""
+    return {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(charsmap(rule)).decode()}
+
+
+TABLE = table_of("nmt_nfkc")
 REPLACES_TWO = {"type": "Replace", "pattern": {"Regex": r"(?<!a)[^\s\w]{2}|b(?=1)|^c"}, "content": "é "}
 NORMALIZERS_OF_THE_LIBRARY: list[dict[str, Any] | None] = [
     *[{"type": "Nmt"}, REPLACES_TWO, {"type": "Sequence", "normalizers": [REPLACES_TWO, TABLE]}, TABLE],

@@ -7,13 +7,10 @@ import json
 import os
 
 import pytest
+from support.folders import files_of
 from support.texts import LOW_LOWER
 
 import tokbench
-
-
-def files_of(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 def test_name_and_out_decide_the_folder(train, text, tmp_path):

@@ -11,6 +11,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from support.folders import files_of
 from support.texts import LOW_LOWER
 
 import tokbench
@@ -27,10 +28,6 @@ KEYS = [
 
 def merges_of(folder):
     return [tuple(merge[:2]) for merge in tokbench.load(folder).merges]
-
-
-def files_of(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
 # --- what it prints ---------------------------------------------------------------------------

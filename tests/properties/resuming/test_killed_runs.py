@@ -13,15 +13,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.killed_runs import (
-    KILLED,
-    corpus_of,
-    environment,
-    files_of,
-    run_until_killed,
-    tokenizer_of,
-    write,
-)
+from support.folders import files_of
+from support.killed_runs import KILLED, corpus_of, environment, run_until_killed, tokenizer_of, write
 
 import tokbench
 from tokbench.errors import StoreError

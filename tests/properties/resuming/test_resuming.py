@@ -9,7 +9,8 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.killed_runs import KILLED, corpus_of, files_of, run_until_killed, tokenizer_of, write
+from support.folders import files_of
+from support.killed_runs import KILLED, corpus_of, run_until_killed, tokenizer_of, write
 
 import tokbench
 from tokbench.errors import ConfigError, CorpusError, ModelFormatError, StoreError

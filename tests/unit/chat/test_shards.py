@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.folders import files_of
 from support.texts import bundled_texts
 
 import tokbench
@@ -104,7 +105,7 @@ def test_rows_split_no_conversation_that_fits(
 def test_interrupted_run_resumes_to_the_same_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     talks = [talk(n) for n in range(30)]
     whole = written(tmp_path, talks, pack=64, shard_tokens=256)
-    expected = {path.name: path.read_bytes() for path in whole.folder.iterdir()}
+    expected = files_of(whole.folder)
 
     finished: list[Any] = []
     finish = ShardFile.finish

@@ -11,6 +11,7 @@ import tokenizers
 from hypothesis import given
 from hypothesis import strategies as st
 from support import huggingface
+from support.byte_level_documents import split
 from support.descriptions import trained
 from support.templates import BERT, BYTE_LEVEL, ROBERTA, documented, special, template, text
 
@@ -74,23 +75,9 @@ def word_level(processor: str, limits: str) -> tuple[tokenizers.Tokenizer, PostP
     settings = json.loads(json.dumps(LIMITS[limits]))
     if "padding" in settings:
         settings["padding"] |= {"pad_id": 4, "pad_type_id": 6, "pad_token": "<pad>"}
-    document = {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [],
-        "normalizer": None,
-        "pre_tokenizer": {
-            "type": "Split",
-            "pattern": {"Regex": "."},
-            "behavior": "Isolated",
-            "invert": False,
-        },
-        "post_processor": PROCESSORS[processor],
-        "decoder": None,
-        "model": {"type": "WordLevel", "vocab": IDS, "unk_token": "a"},
-        **settings,
-    }
+    model = {"type": "WordLevel", "vocab": IDS, "unk_token": "a"}
+    parts = {"pre_tokenizer": split("."), "post_processor": PROCESSORS[processor], **settings}
+    document = huggingface.document(model, **parts)
     return tokenizers.Tokenizer.from_str(json.dumps(document)), parse_post_processing(document)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.huggingface import added, document, dump
 
 from tokbench import StreamingDecoder
 from tokbench.core.capabilities import Decoding
@@ -38,20 +38,10 @@ ids = st.lists(st.integers(0, len(PIECES)), max_size=10)
 
 
 def tokenizer_with(decoder: Any) -> HuggingFaceTokenizer:
-    special = {
-        "id": len(PIECES), "content": "<s>", "special": True,
-        "single_word": False, "lstrip": False, "rstrip": False, "normalized": False,
-    }  # fmt: skip
-    document = {
-        "version": "1.0", "truncation": None, "padding": None, "added_tokens": [special],
-        "normalizer": None, "pre_tokenizer": None, "post_processor": None, "decoder": decoder,
-        "model": {
-            "type": "WordLevel",
-            "vocab": {piece: id for id, piece in enumerate([*PIECES, "<s>"])},
-            "unk_token": "a",
-        },
-    }  # fmt: skip
-    return HuggingFaceTokenizer(orjson.dumps(document), name="tried", backend="wordlevel")
+    vocab = {piece: id for id, piece in enumerate([*PIECES, "<s>"])}
+    model = {"type": "WordLevel", "vocab": vocab, "unk_token": "a"}
+    data = dump(document(model, added_tokens=[added("<s>", len(PIECES))], decoder=decoder))
+    return HuggingFaceTokenizer(data, name="tried", backend="wordlevel")
 
 
 TOKENIZERS = {name: tokenizer_with(decoder) for name, decoder in (KNOWN | OTHERS).items()}

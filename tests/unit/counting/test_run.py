@@ -7,7 +7,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.counted_words import counted, files_of
+from support.counted_words import counted
+from support.folders import files_of
 
 from tokbench.corpus import open_corpus
 from tokbench.distributed.engines.in_process import InProcessEngine

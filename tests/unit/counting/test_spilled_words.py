@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from support.folders import files_of
 
 from tokbench.backends.bpe.training import merging_bytes
 from tokbench.corpus import open_corpus
@@ -53,7 +54,7 @@ def trained(paths: list[Path], directory: Path, **options: Any) -> dict[str, byt
     train_and_save(
         open_corpus(*paths), directory=directory, options={"vocab_size": 700, "threads": 2}, **options
     )
-    return {path.name: path.read_bytes() for path in directory.iterdir()}
+    return files_of(directory)
 
 
 def test_tokenizer_equals_that_without_a_limit(texts: list[Path], spills: list[int], tmp_path: Path) -> None:

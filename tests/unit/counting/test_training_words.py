@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.counted_words import counted, files_of
+from support.counted_words import counted
+from support.folders import files_of
 from support.kernels import KERNEL_NAMES, kernel_named
 
 import tokbench

@@ -11,13 +11,12 @@ import numpy as np
 import orjson
 import pytest
 from rich.console import Console
+from support.comparisons import compare
 from support.toys import Toy, documents_of, parallel_documents
 
 from tokbench.core.wording import unique_names
 from tokbench.errors import ConfigError
 from tokbench.evaluation.alignment import NO_TRANSLATIONS, Alignment, align, lines_of
-from tokbench.evaluation.candidates import Candidate
-from tokbench.evaluation.comparison import Comparison, compare_candidates
 from tokbench.evaluation.comparison_json import comparison_document
 from tokbench.metrics.catalogue import METRICS, metrics_named
 from tokbench.metrics.fairness import gini
@@ -29,15 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tokbench.corpus import Document
+    from tokbench.evaluation.comparison import Comparison
 
 LETTERS = Toy("a", "b", " ", name="letters")
 PAIRS = Toy("a", "b", " ", "ab", name="pairs")
 DROPPING = Toy("a", "ab", otherwise="nothing", name="dropping")
-
-
-def compared(*tokenizers: Toy, documents: Sequence[Document], **options: Any) -> Comparison:
-    options = {"times": False} | options
-    return compare_candidates([Candidate(tokenizer) for tokenizer in tokenizers], documents, **options)
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +45,7 @@ def documents() -> list[Document]:
 
 @pytest.fixture(scope="module")
 def comparison(documents: list[Document]) -> Comparison:
-    return compared(LETTERS, PAIRS, DROPPING, documents=documents)
+    return compare(LETTERS, PAIRS, DROPPING, documents=documents)
 
 
 def printed(comparison: Comparison) -> str:
@@ -72,7 +67,7 @@ def test_names_are_unique() -> None:
 
 
 def test_tokenizers_of_the_same_name_are_numbered(documents: list[Document]) -> None:
-    comparison = compared(LETTERS, LETTERS, documents=documents, baseline="letters#2")
+    comparison = compare(LETTERS, LETTERS, documents=documents, baseline="letters#2")
     assert [tokenizer.name for tokenizer in comparison.tokenizers] == ["letters", "letters#2"]
     assert comparison.tokenizers[0].figures["bytes_per_token"].difference == 0
     assert comparison.tokenizers[0].figures["bytes_per_token"].is_distinguishable is False
@@ -80,7 +75,7 @@ def test_tokenizers_of_the_same_name_are_numbered(documents: list[Document]) -> 
 
 def test_unknown_baseline_is_refused(documents: list[Document]) -> None:
     with pytest.raises(ConfigError, match="no tokenizer 'other'") as error:
-        compared(LETTERS, PAIRS, documents=documents, baseline="other")
+        compare(LETTERS, PAIRS, documents=documents, baseline="other")
     assert error.value.hint == "there are letters, pairs"
 
 
@@ -103,7 +98,7 @@ def test_differences_are_relative_to_the_baseline(comparison: Comparison, docume
     assert pairs["bytes_per_token"].is_distinguishable
     low, high = pairs["bytes_per_token"].difference_interval
     assert low < ratio - 1 < high
-    turned = compared(LETTERS, PAIRS, documents=documents, baseline="pairs")
+    turned = compare(LETTERS, PAIRS, documents=documents, baseline="pairs")
     assert by_name(turned, "letters").figures["bytes_per_token"].difference == pytest.approx(1 / ratio - 1)
     dropping = by_name(comparison, "dropping").figures["roundtrip_rate"]
     assert dropping.difference == dropping.value - 1  # for shares, the difference itself
@@ -112,7 +107,7 @@ def test_differences_are_relative_to_the_baseline(comparison: Comparison, docume
 
 
 def test_one_document_gives_no_interval() -> None:
-    comparison = compared(LETTERS, PAIRS, documents=documents_of("ab ab"))
+    comparison = compare(LETTERS, PAIRS, documents=documents_of("ab ab"))
     assert comparison.tokenizers[1].figures["bytes_per_token"].interval is None
     assert comparison.tokenizers[1].figures["bytes_per_token"].difference == pytest.approx(5 / 3 - 1)
     assert comparison.summary == (
@@ -130,7 +125,7 @@ def test_one_document_gives_no_interval() -> None:
 
 
 def test_seed_changes_intervals_and_no_value(documents: list[Document]) -> None:
-    one, same, other = (compared(LETTERS, PAIRS, documents=documents, seed=seed) for seed in (1, 1, 2))
+    one, same, other = (compare(LETTERS, PAIRS, documents=documents, seed=seed) for seed in (1, 1, 2))
     figures = [comparison.tokenizers[1].figures["bytes_per_token"] for comparison in (one, same, other)]
     assert figures[0] == figures[1]
     assert figures[0].value == figures[2].value
@@ -150,7 +145,7 @@ def aligned(documents: Sequence[Document]) -> Alignment | str:
 
 def test_premiums_are_relative_to_english_on_the_same_lines() -> None:
     tokenizer = Toy("a", "b", " ", "ab", "\n")
-    fairness = compared(tokenizer, documents=LANGUAGES, alignment=aligned(LANGUAGES)).tokenizers[0].fairness
+    fairness = compare(tokenizer, documents=LANGUAGES, alignment=aligned(LANGUAGES)).tokenizers[0].fairness
     assert fairness is not None
     tokens = {"en": 3 + 1 + 1 + 1 + 3, "de": 4 + 2 + 1 + 1 + 3, "ta": 45}  # without line ends
     assert fairness.reference == "en"
@@ -164,7 +159,7 @@ def test_premiums_are_relative_to_english_on_the_same_lines() -> None:
 def test_without_english_the_baselines_cheapest_language_is_the_reference() -> None:
     """One language is the reference of all, though another is the cheapest for the second tokenizer."""
     documents = parallel_documents(de=["ab"] * 5, ta=["aac"] * 5)
-    comparison = compared(
+    comparison = compare(
         Toy("a", "b", "c", "ab", name="one"),
         Toy("a", "b", "c", "aac", name="other"),
         documents=documents,
@@ -172,17 +167,17 @@ def test_without_english_the_baselines_cheapest_language_is_the_reference() -> N
     )
     fairness = [tokenizer.fairness for tokenizer in comparison.tokenizers]
     assert [each.reference for each in fairness if each] == ["de", "de"]
-    chosen = compared(LETTERS, documents=documents, alignment=aligned(documents), reference_group="ta")
+    chosen = compare(LETTERS, documents=documents, alignment=aligned(documents), reference_group="ta")
     assert chosen.tokenizers[0].fairness is not None
     assert chosen.tokenizers[0].fairness.premiums["ta"] == 1
     with pytest.raises(ConfigError, match="'fr' is not among the aligned ones") as error:
-        compared(LETTERS, documents=documents, alignment=aligned(documents), reference_group="fr")
+        compare(LETTERS, documents=documents, alignment=aligned(documents), reference_group="fr")
     assert error.value.hint == "there are de, ta"
 
 
 def test_reference_language_without_tokens_gives_no_premium() -> None:
     documents = parallel_documents(en=["x"] * 5, de=["a"] * 5)
-    fairness = compared(DROPPING, documents=documents, alignment=aligned(documents)).tokenizers[0].fairness
+    fairness = compare(DROPPING, documents=documents, alignment=aligned(documents)).tokenizers[0].fairness
     assert fairness is not None
     assert fairness.premiums == {"de": None, "en": None}
     assert fairness.max_premium is fairness.worst_language is None
@@ -224,14 +219,14 @@ def test_summary_names_the_best_lossless_tokenizer(comparison: Comparison) -> No
 
 def test_summary_reports_an_insignificant_difference(documents: list[Document]) -> None:
     about = Toy("a", "b", " ", "ba", name="about as good")
-    sentence, *_ = compared(PAIRS, about, documents=documents[:7]).summary
+    sentence, *_ = compare(PAIRS, about, documents=documents[:7]).summary
     assert sentence.endswith("; no significant difference to about as good on this text")
 
 
 @pytest.mark.parametrize("texts", [40, 3])
 def test_equal_tokenizers_are_named_together(documents: list[Document], texts: int) -> None:
     two, three = (
-        compared(*toys, documents=documents[:texts]) for toys in ([PAIRS] * 2, [PAIRS, LETTERS, PAIRS])
+        compare(*toys, documents=documents[:texts]) for toys in ([PAIRS] * 2, [PAIRS, LETTERS, PAIRS])
     )
     value = two.tokenizers[0].figures["bytes_per_token"].value
     assert two.summary == (f"pairs and pairs#2 compress equally: {value:.3f} bytes per token",)
@@ -240,7 +235,7 @@ def test_equal_tokenizers_are_named_together(documents: list[Document], texts: i
 
 
 def test_summary_reports_unknown_tokens() -> None:
-    [*_, last] = compared(Toy("a"), documents=documents_of("aab", "a")).summary
+    [*_, last] = compare(Toy("a"), documents=documents_of("aab", "a")).summary
     assert last == (
         "toy loses 25.0 % of characters, all of it unknown characters: 50.0 % of the documents are preserved, "
         "and 25.0 % of its tokens are unknown"
@@ -253,19 +248,19 @@ def test_summary_names_only_a_lossless_tokenizer_as_the_fairest() -> None:
         Toy("a", "b", "c", "ab", "\n", name="good"),
         Toy("a", "b", "\n", otherwise="nothing", name="bad"),
     )
-    comparison = compared(bad, good, documents=documents, alignment=aligned(documents))
+    comparison = compare(bad, good, documents=documents, alignment=aligned(documents))
     assert [line for line in comparison.summary if "languages" in line] == [
         "the languages have a Gini of 0.133 under good: de needs the most tokens, 2.00 times those of en"
     ]
-    two = compared(
+    two = compare(
         good, Toy("a", "b", "c", "\n", name="even"), documents=documents, alignment=aligned(documents)
     )
     assert two.summary[-1].startswith("even serves the languages most evenly (Gini 0.000): ")
-    three = compared(
+    three = compare(
         bad, good, Toy("a", "b", "c", "\n", name="even"), documents=documents, alignment=aligned(documents)
     )
     assert three.summary[-1].startswith("of the lossless tokenizers, even serves the languages most evenly")
-    lossy = compared(bad, Toy("a", name="worse"), documents=documents, alignment=aligned(documents))
+    lossy = compare(bad, Toy("a", name="worse"), documents=documents, alignment=aligned(documents))
     assert lossy.summary[-1].startswith("all tokenizers lose text; ")
 
 
@@ -273,7 +268,7 @@ def test_equal_ginis_are_named_together() -> None:
     documents = parallel_documents(en=["ab"] * 9, de=["ba"] * 9)
     good, even = Toy("a", "b", "ab", "\n", name="good"), Toy("a", "b", "\n", name="even")
     two, three = (
-        compared(*toys, documents=documents, alignment=aligned(documents)).summary[-1]
+        compare(*toys, documents=documents, alignment=aligned(documents)).summary[-1]
         for toys in ([good, good], [even, good, even])
     )
     assert two.startswith("the languages have a Gini of 0.167 under good and good#2: de needs")
@@ -283,7 +278,7 @@ def test_equal_ginis_are_named_together() -> None:
 def test_too_few_complete_lines_are_named_as_reason() -> None:
     documents = parallel_documents(en=["ab"] * 6, de=[*["ba"] * 4, "", ""])
     toys = Toy("a", "b", "ab", "\n", name="good"), Toy("a", "b", "\n", name="even")
-    sentence = compared(*toys, documents=documents, alignment=aligned(documents)).summary[-1]
+    sentence = compare(*toys, documents=documents, alignment=aligned(documents)).summary[-1]
     assert sentence.startswith(
         "even serves the languages most evenly (Gini 0.000), without an interval, which needs 5 complete lines: "
     )
@@ -332,7 +327,7 @@ def every_number(document: Any) -> list[float]:
 @pytest.mark.parametrize("texts", [("é",), ("é", "a"), ("x", "x"), ("a", "b", "é" * 9)])
 def test_json_has_only_finite_numbers(texts: tuple[str, ...]) -> None:
     documents = documents_of(*texts)
-    comparison = compared(DROPPING, LETTERS, Toy("é", name="other"), documents=documents)
+    comparison = compare(DROPPING, LETTERS, Toy("é", name="other"), documents=documents)
     numbers = every_number(comparison_document(comparison))
     assert numbers
     assert np.isfinite(numbers).all()
@@ -353,7 +348,7 @@ def test_csv_has_a_row_for_every_figure_and_group(comparison: Comparison) -> Non
 
 def test_names_are_escaped_in_tables(documents: list[Document]) -> None:
     odd = Toy("a", name="a|b_*{}\\")
-    forms = comparison_forms(compared(odd, documents=documents), metrics=metrics_named(["bytes_per_token"]))
+    forms = comparison_forms(compare(odd, documents=documents), metrics=metrics_named(["bytes_per_token"]))
     assert r"| a\|b\_\*\{\}\\ |" in forms["markdown"]().decode()
     assert r"a|b\_*\{\}\textbackslash{} &" in forms["latex"]().decode()
 
@@ -382,16 +377,16 @@ def test_bar_length_is_proportional_to_the_value() -> None:
 
 
 def test_tokens_are_relative_to_the_first_tokenizer() -> None:
-    comparison = compared(LETTERS, PAIRS, documents=documents_of("abab", "ab b"))
+    comparison = compare(LETTERS, PAIRS, documents=documents_of("abab", "ab b"))
     assert [tokenizer.relative_tokens for tokenizer in comparison.tokenizers] == [1.0, 5 / 8]
 
 
 def test_word_unit_depends_on_the_script() -> None:
     texts = documents_of("ab ab", group="x") + documents_of("水と火", group="y")
-    [one] = comparison_document(compared(LETTERS, documents=texts))["tokenizers"]
+    [one] = comparison_document(compare(LETTERS, documents=texts))["tokenizers"]
     assert one["group_word_units"] == {"x": "word", "y": "character"}
 
 
 def test_reference_group_without_alignment_is_refused(documents: list[Document]) -> None:
     with pytest.raises(ConfigError, match="no premiums over 'en'"):
-        compared(LETTERS, documents=documents, reference_group="en")
+        compare(LETTERS, documents=documents, reference_group="en")

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from support.comparisons import compare
 from support.toys import Toy, documents_of, parallel_documents
 
 from tokbench.errors import ConfigError
 from tokbench.evaluation.alignment import AlignedLines, Alignment
-from tokbench.evaluation.candidates import Candidate
-from tokbench.evaluation.comparison import compare_candidates
 from tokbench.evaluation.comparison_json import comparison_document
 from tokbench.evaluation.costs import Model
 from tokbench.evaluation.counting_pass import evaluate
@@ -53,14 +52,7 @@ def documents() -> list[Document]:
 def compared(
     documents: Sequence[Document], *tokenizers: Toy, mix: Mix = HALF, **options: object
 ) -> Comparison:
-    return compare_candidates(
-        [Candidate(tokenizer) for tokenizer in tokenizers],
-        documents,
-        mix=mix,
-        times=False,
-        threads=1,
-        **options,
-    )
+    return compare(*tokenizers, documents=documents, mix=mix, **options)
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,12 @@ import io
 import random
 import re
 from io import StringIO
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import pytest
 from rich.console import Console
+from support.comparisons import compare
 from support.toys import Toy, documents_of, parallel_documents
 from support.units import one_document_units
 
@@ -33,29 +34,10 @@ from tokbench.render.comparison.output import comparison_forms, render_compariso
 from tokbench.render.comparison.tables import summary_table
 from tokbench.render.html.tables import figures_table
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 TOKENS = METRICS["bytes_per_token"]
 LETTERS = Toy("a", "b", " ", name="letters")
 PAIRS = Toy("a", "b", " ", "ab", name="pairs")
 DROPPING = Toy("a", "ab", "ba", "aa", otherwise="nothing", name="dropping")
-
-
-def compared(
-    *tokenizers: Toy,
-    documents: Sequence[Document],
-    alignment: Alignment | str = "none",
-    aggregation: Aggregation = "pooled",
-) -> Comparison:
-    return compare_candidates(
-        [Candidate(tokenizer) for tokenizer in tokenizers],
-        documents,
-        alignment=alignment,
-        aggregation=aggregation,
-        times=False,
-        threads=1,
-    )
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +75,7 @@ def test_best_lossless_tokenizer_has_a_star_in_every_format(
     documents: list[Document], aggregation: Aggregation
 ) -> None:
     """Whatever the aggregation, a tokenizer that loses text gets no star, though it has the fewest tokens."""
-    comparison = compared(LETTERS, PAIRS, DROPPING, documents=documents, aggregation=aggregation)
+    comparison = compare(LETTERS, PAIRS, DROPPING, documents=documents, aggregation=aggregation)
     values = {
         tokenizer.name: tokenizer.figures["bytes_per_token"].value or 0 for tokenizer in comparison.tokenizers
     }
@@ -102,13 +84,13 @@ def test_best_lossless_tokenizer_has_a_star_in_every_format(
     assert starred(comparison) == dict.fromkeys(starred(comparison), True)
     assert comparison.summary[0].startswith("of the lossless tokenizers, pairs compresses best")
     assert comparison.summary[1].startswith("dropping loses ")
-    alone = compared(DROPPING, LETTERS, documents=documents, aggregation=aggregation)
+    alone = compare(DROPPING, LETTERS, documents=documents, aggregation=aggregation)
     assert alone.summary[0] == f"only letters is lossless: {values['letters']:.3f} bytes per token"
     assert not any("best" in sentence for sentence in alone.summary)
     unknown = Toy("a", "b", otherwise="nothing", name="unknown")
-    none = compared(DROPPING, unknown, documents=documents, aggregation=aggregation)
+    none = compare(DROPPING, unknown, documents=documents, aggregation=aggregation)
     assert none.summary[0].startswith("all tokenizers lose text; dropping compresses best")
-    [only] = compared(DROPPING, documents=documents, aggregation=aggregation).summary
+    [only] = compare(DROPPING, documents=documents, aggregation=aggregation).summary
     assert only.startswith("dropping loses ")
 
 
@@ -122,14 +104,14 @@ def test_best_lossless_tokenizer_has_a_star_in_every_format(
     ids=lambda value: getattr(getattr(value, "info", None), "name", str(value)),
 )
 def test_tie_or_too_few_documents_give_no_star(documents: list[Document], other: Toy, texts: int) -> None:
-    comparison = compared(PAIRS, other, documents=documents[:texts])
+    comparison = compare(PAIRS, other, documents=documents[:texts])
     assert best_of(comparison.tokenizers, TOKENS) is None
     assert starred(comparison) == dict.fromkeys(starred(comparison), False)
 
 
 def test_single_tokenizer_has_no_star(documents: list[Document]) -> None:
-    assert best_of(compared(PAIRS, documents=documents).tokenizers, TOKENS) is None
-    assert best_of(compared(PAIRS, DROPPING, documents=documents).tokenizers, TOKENS) is None
+    assert best_of(compare(PAIRS, documents=documents).tokenizers, TOKENS) is None
+    assert best_of(compare(PAIRS, DROPPING, documents=documents).tokenizers, TOKENS) is None
 
 
 def test_star_requires_difference_to_every_other_tokenizer() -> None:
@@ -139,7 +121,7 @@ def test_star_requires_difference_to_every_other_tokenizer() -> None:
     first = Toy(*letters, "xy", "cc", name="first")
     second = Toy(*letters, "cc", name="second")
     third = Toy(*letters, "xy", "dd", name="third")
-    comparison = compared(first, second, third, documents=documents)
+    comparison = compare(first, second, third, documents=documents)
     values = [one.figures["bytes_per_token"].value or 0 for one in comparison.tokenizers]
     assert values == sorted(values, reverse=True)
     assert best_of(comparison.tokenizers[:2], TOKENS) == "first"
@@ -148,7 +130,7 @@ def test_star_requires_difference_to_every_other_tokenizer() -> None:
 
 
 def test_metric_without_direction_or_interval_is_not_ranked(documents: list[Document]) -> None:
-    comparison = compared(LETTERS, PAIRS, documents=documents)
+    comparison = compare(LETTERS, PAIRS, documents=documents)
     for name, metric in METRICS.items():
         best = best_of(comparison.tokenizers, metric)
         if best is not None:
@@ -175,10 +157,10 @@ def test_varied_languages_do_not_widen_the_interval_of_differences() -> None:
     documents = five_languages()
     better = Toy("a", "b", "\n", "c", "cc", name="better")
     worse = Toy("a", "b", "\n", "c", name="worse")
-    aligned = compared(
+    aligned = compare(
         worse, better, documents=documents, alignment=Alignment(("de", "en", "fr", "ka", "zh"), 40)
     )
-    by_file = compared(worse, better, documents=documents)
+    by_file = compare(worse, better, documents=documents)
     assert aligned.units == {"aligned lines": 40}
     assert by_file.units == {"documents": 5}
     narrow, wide = (comparison.tokenizers[1].figures["bytes_per_token"] for comparison in (aligned, by_file))
@@ -200,7 +182,7 @@ def test_premiums_and_gini_have_intervals_in_every_format() -> None:
     generator = random.Random(5)
     lines = ["ab" * generator.randint(3, 30) for _ in range(30)]
     documents = parallel_documents(en=lines, de=[line + "a" * generator.randint(0, 9) for line in lines])
-    comparison = compared(PAIRS, LETTERS, documents=documents, alignment=Alignment(("de", "en"), 30))
+    comparison = compare(PAIRS, LETTERS, documents=documents, alignment=Alignment(("de", "en"), 30))
     fairness = comparison.tokenizers[0].fairness
     assert fairness is not None
     premium, inequality = fairness.premium_interval("de"), fairness.gini_interval
@@ -265,8 +247,7 @@ def test_incomplete_translation_does_not_look_cheap() -> None:
     whole = parallel_documents(de=german, en=english)
     cut = parallel_documents(de=[*german[:6], *[""] * 6], en=english)
     full, halved = (
-        compared(toy, documents=documents, alignment=Alignment(("de", "en"), 12))
-        for documents in (whole, cut)
+        compare(toy, documents=documents, alignment=Alignment(("de", "en"), 12)) for documents in (whole, cut)
     )
     premiums = [comparison.tokenizers[0].fairness for comparison in (full, halved)]
     assert [fairness and fairness.premiums["de"] for fairness in premiums] == [5 / 3, 5 / 3]
@@ -282,8 +263,8 @@ def test_translation_without_text_has_no_premium(blank: str) -> None:
     toy = Toy("a", "b", " ")
     languages = parallel_documents(de=["aa b"] * 5, en=lines)
     documents = [*languages, *parallel_documents(sw=[blank] * 5)]
-    empty = compared(toy, documents=documents, alignment=Alignment(("de", "en", "sw"), 5))
-    without = compared(toy, documents=languages, alignment=Alignment(("de", "en"), 5))
+    empty = compare(toy, documents=documents, alignment=Alignment(("de", "en", "sw"), 5))
+    without = compare(toy, documents=languages, alignment=Alignment(("de", "en"), 5))
     [fairness], [expected] = (
         [tokenizer.fairness for tokenizer in comparison.tokenizers] for comparison in (empty, without)
     )
@@ -314,7 +295,7 @@ def test_language_with_lost_text_is_marked(line: str, otherwise: Literal["nothin
         Toy("a", " ", "\n", otherwise=otherwise),
         Toy("a", " ", "\n", otherwise="bytes", name="kept"),
     )
-    shown = printed(compared(lossy, kept, documents=documents, alignment=Alignment(("de", "en"), 6)))
+    shown = printed(compare(lossy, kept, documents=documents, alignment=Alignment(("de", "en"), 6)))
     assert re.search(r"^ de +\d\.\d+\? ±?[\d.…]+ +\d\.\d+ ", shown, re.MULTILINE)
     assert re.search(r"^ en +1\.000 +1\.000 ", shown, re.MULTILINE)
     assert re.search(r"^ Gini +\d\.\d+\? ±?[\d.…]+ +\d\.\d+ ", shown, re.MULTILINE)
@@ -323,7 +304,7 @@ def test_language_with_lost_text_is_marked(line: str, otherwise: Literal["nothin
 @pytest.mark.parametrize("name", ["bytes_per_token", "unk_rate"])
 def test_group_with_lost_text_is_marked(name: str) -> None:
     documents = [*documents_of("aa a", group="known"), *documents_of("ccc c a", group="foreign")]
-    comparison = compared(Toy("a", " "), Toy("a", " ", otherwise="bytes", name="kept"), documents=documents)
+    comparison = compare(Toy("a", " "), Toy("a", " ", otherwise="bytes", name="kept"), documents=documents)
     table = groups_table(comparison, METRICS[name])
     marked = {row[0].text: ["?" in cell.text for cell in row[2:]] for row in table.rows}
     is_marked = name == "bytes_per_token"  # the share of unknown tokens is what is lost
@@ -334,14 +315,14 @@ def test_group_with_lost_text_is_marked(name: str) -> None:
 
 def test_one_language_with_text_has_no_gini() -> None:
     documents = parallel_documents(de=[""] * 5, en=["a b"] * 5)
-    [tokenizer] = compared(Toy("a"), documents=documents, alignment=Alignment(("de", "en"), 5)).tokenizers
+    [tokenizer] = compare(Toy("a"), documents=documents, alignment=Alignment(("de", "en"), 5)).tokenizers
     assert tokenizer.fairness is not None
     assert tokenizer.fairness.gini is None
     assert dict(tokenizer.fairness.premiums) == {"de": None, "en": 1.0}
 
 
 def test_summary_has_the_paired_interval_of_a_difference(documents: list[Document]) -> None:
-    comparison = compared(LETTERS, PAIRS, documents=documents)
+    comparison = compare(LETTERS, PAIRS, documents=documents)
     pairs, letters = comparison.tokenizers[1], comparison.tokenizers[0]
     low, high = pairs.figures["bytes_per_token"].difference_interval or (0.0, 0.0)
     more = (pairs.figures["bytes_per_token"].difference or 0) * 100
@@ -356,7 +337,7 @@ def test_significant_difference_is_not_rounded_to_zero() -> None:
     generator = random.Random(7)
     documents = documents_of(*(f"{'ab' * generator.randint(1700, 1900)}cc" for _ in range(10)))
     better, worse = Toy("a", "b", "c", "cc", name="better"), Toy("a", "b", "c", name="worse")
-    comparison = compared(worse, better, documents=documents)
+    comparison = compare(worse, better, documents=documents)
     assert comparison.summary[0].endswith("0.03 % (0.03…0.03) more than worse, the second best")
     assert re.search(r"^ better .* \+0\.03 % ±0\.00 .* -0\.03 % ±0\.00", printed(comparison), re.MULTILINE)
 
@@ -368,12 +349,12 @@ def test_groups_are_sorted_only_by_comparable_figures() -> None:
     code = (
         documents_of("ab ab ab", group="x") + documents_of("b b", group="w") + documents_of("abab", group="v")
     )
-    [one] = compared(PAIRS, documents=code).tokenizers
+    [one] = compare(PAIRS, documents=code).tokenizers
     assert in_order(one, "vwx", TOKENS) == ["w", "x", "v"]
     assert in_order(one, "vwx", METRICS["tokens_per_word"]) == ["v", "x", "w"]
     assert in_order(one, "vwx", METRICS["tokens_per_number"]) == ["v", "w", "x"]
     scripts = code + documents_of("é" * 9, group="a")
-    [one] = compared(PAIRS, documents=scripts).tokenizers
+    [one] = compare(PAIRS, documents=scripts).tokenizers
     assert in_order(one, "xwva", TOKENS) == ["a", "v", "w", "x"]
 
 
@@ -383,7 +364,7 @@ def test_number_metrics_have_no_star_and_no_rank() -> None:
         *(f"{number} 1234567" for number in range(1000, 1040)), group="x"
     ) + documents_of(*(f"{number} 12" for number in range(10, 50)), group="a")
     digits = [str(digit) for digit in range(10)]
-    compared_digits = compared(
+    compared_digits = compare(
         Toy(*digits, " ", name="single"), Toy(*digits, " ", "234", "567", name="threes"), documents=documents
     )
     metric = METRICS["digit_boundary_f1"]

@@ -7,13 +7,12 @@ from xml.etree import ElementTree as ET
 
 import orjson
 import pytest
+from support.comparisons import compare
 from support.toys import Toy, documents_of, parallel_documents
 
 from tokbench.errors import ConfigError
 from tokbench.evaluation.alignment import align, lines_of
 from tokbench.evaluation.baseline import parse_policy, read_saved
-from tokbench.evaluation.candidates import Candidate
-from tokbench.evaluation.comparison import Comparison, compare_candidates
 from tokbench.evaluation.comparison_json import comparison_document
 from tokbench.evaluation.thresholds import (
     Checked,
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tokbench.corpus import Document
+    from tokbench.evaluation.comparison import Comparison
 
 LETTERS = Toy("a", "b", " ", name="letters")
 PAIRS = Toy("a", "b", " ", "ab", name="pairs")
@@ -39,9 +39,7 @@ TEXTS = [*documents_of("ab ab", "ba", group="x"), *documents_of("aaéb", group="
 
 def compared(*tokenizers: Toy, documents: Sequence[Document] = TEXTS) -> Comparison:
     alignment = align(lines_of(documents, {"en", "de", "sw"}))
-    return compare_candidates(
-        [Candidate(tokenizer) for tokenizer in tokenizers], documents, alignment=alignment, times=False
-    )
+    return compare(*tokenizers, documents=documents, alignment=alignment)
 
 
 def saved(comparison: Comparison, *names: str) -> Any:

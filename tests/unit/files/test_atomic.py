@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.folders import files_of
 
 from tokbench.errors import StoreError
 from tokbench.files import atomic
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
 OLD = {"a.txt": b"old", "b.txt": b"kept only in the old one"}
 NEW = {"a.txt": b"new", "c.txt": b"x" * 10_000}
 STEPS = ("mkdir", "fsync", "rename", "open")  # the functions of `os` that a write calls
-
-
-def contents(directory: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in directory.iterdir()}
 
 
 def names(directory: Path) -> list[str]:
@@ -90,7 +87,7 @@ def faulty_write(
 def test_new_folder_is_created_with_its_parents(tmp_path: Path) -> None:
     place = tmp_path / "one" / "two" / "mine"
     write_folder(place, NEW, replace=False)
-    assert contents(place) == NEW
+    assert files_of(place) == NEW
     assert names(place.parent) == ["mine"]
 
 
@@ -98,7 +95,7 @@ def test_folder_is_replaced_completely(tmp_path: Path, way: str) -> None:
     place = tmp_path / "mine"
     write_folder(place, OLD, replace=False)
     write_folder(place, NEW, replace=True)
-    assert contents(place) == NEW
+    assert files_of(place) == NEW
     assert names(tmp_path) == ["mine"]
 
 
@@ -107,7 +104,7 @@ def test_existing_folder_is_not_replaced_by_default(tmp_path: Path) -> None:
     write_folder(place, OLD, replace=False)
     with pytest.raises(StoreError, match="it exists; nothing was changed"):
         write_folder(place, NEW, replace=False)
-    assert contents(place) == OLD
+    assert files_of(place) == OLD
     assert names(tmp_path) == ["mine"]
 
 
@@ -126,7 +123,7 @@ def test_interrupt_at_any_step_leaves_the_old_or_the_new_folder(
         failed, reached = faulty_write(place, replace=replace, at=at, error=KeyboardInterrupt(), after=after)
         assert failed == reached, "an interrupt is never swallowed"
         assert names(place.parent) == ["mine"] or (names(place.parent) == [] and not replace)
-        assert not place.exists() or contents(place) in ((OLD, NEW) if replace else (NEW,))
+        assert not place.exists() or files_of(place) in ((OLD, NEW) if replace else (NEW,))
     assert at > 6
 
 
@@ -144,9 +141,9 @@ def test_error_at_any_step_changes_nothing(tmp_path: Path, way: str, replace: bo
         failed, reached = faulty_write(place, replace=replace, at=at, error=error, after=False)
         failures += failed
         if not failed:  # no fault, or a harmless one: making a parent that exists
-            assert contents(place) == NEW
+            assert files_of(place) == NEW
         elif replace:
-            assert contents(place) == OLD
+            assert files_of(place) == OLD
         assert names(place.parent) == (["mine"] if replace or not failed else [])
     assert failures >= 6
 
@@ -177,7 +174,7 @@ def test_file_system_without_folder_sync_is_supported(
 
     monkeypatch.setattr(os, "fsync", files_only)
     write_folder(tmp_path / "mine", NEW, replace=False)
-    assert contents(tmp_path / "mine") == NEW
+    assert files_of(tmp_path / "mine") == NEW
 
 
 def test_files_are_synced_before_the_folder_appears(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,7 +222,7 @@ def test_sub_folder_is_never_deleted(tmp_path: Path) -> None:
     (place / "notes").mkdir(parents=True)
     (place / "notes" / "text").write_bytes(b"precious")
     write_folder(place, NEW, replace=True)
-    assert contents(place) == NEW
+    assert files_of(place) == NEW
     assert [path.read_bytes() for path in tmp_path.glob(".mine.tmp-*/notes/text")] == [b"precious"]
 
 
@@ -235,14 +232,14 @@ def test_link_is_replaced_at_its_target(tmp_path: Path) -> None:
     link.symlink_to(real)
     write_folder(link, NEW, replace=True)
     assert link.is_symlink()
-    assert contents(real) == NEW
+    assert files_of(real) == NEW
 
 
 def test_working_folder_can_be_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mine").mkdir()
     monkeypatch.chdir(tmp_path / "mine")
     write_folder(Path(), NEW, replace=True)
-    assert contents(tmp_path / "mine") == NEW
+    assert files_of(tmp_path / "mine") == NEW
     assert names(tmp_path) == ["mine"]
 
 
@@ -250,7 +247,7 @@ def test_working_folder_can_be_replaced(tmp_path: Path, monkeypatch: pytest.Monk
 def test_unusual_names_can_be_written(tmp_path: Path, name: str) -> None:
     write_folder(tmp_path / name, OLD, replace=False)
     write_folder(tmp_path / name, NEW, replace=True)
-    assert contents(tmp_path / name) == NEW
+    assert files_of(tmp_path / name) == NEW
 
 
 def test_too_long_name_is_refused(tmp_path: Path) -> None:
@@ -284,7 +281,7 @@ def test_one_of_many_concurrent_writers_wins(tmp_path: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         winners = [writer for writer in pool.map(attempt, range(8)) if writer is not None]
     assert len(winners) == 1
-    assert set(contents(place).values()) == {b"%d" % winners[0]}
+    assert set(files_of(place).values()) == {b"%d" % winners[0]}
     assert names(tmp_path) == ["mine"]
 
 
@@ -304,7 +301,7 @@ def test_concurrent_replacing_writers_leave_one_complete_folder(tmp_path: Path, 
         succeeded = list(pool.map(attempt, range(8)))
     assert any(succeeded)
     assert all(succeeded) or way == "renames"
-    assert len(set(contents(place).values())) == 1
+    assert len(set(files_of(place).values())) == 1
     assert names(tmp_path) == ["mine"]
 
 
@@ -340,7 +337,7 @@ def test_killed_writer_leaves_the_old_or_the_new_folder(tmp_path: Path) -> None:
         command = [sys.executable, "-c", KILLED_WRITER, str(place), str(at)]
         environment = os.environ | {"PYTHONPATH": str(Path(atomic.__file__).parents[2])}
         processes.append((place, subprocess.Popen(command, env=environment)))
-    outcomes = [(process.wait(timeout=60), contents(place)) for place, process in processes]
+    outcomes = [(process.wait(timeout=60), files_of(place)) for place, process in processes]
     assert all(contents_left in (OLD, NEW) for _, contents_left in outcomes)
     assert (-9, OLD) in outcomes
     assert (-9, NEW) in outcomes
@@ -368,7 +365,7 @@ except StoreError as error:
     command = [sys.executable, "-B", "-c", script, str(place)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
     assert "was not written: File too large; nothing was changed" in done.stdout
-    assert contents(place) == OLD
+    assert files_of(place) == OLD
     assert names(tmp_path) == ["mine"]
 
 

@@ -7,6 +7,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.model_folders import entry
 
 from tokbench.formats.tokenizer_config.fields import (
     AddedToken,
@@ -38,12 +39,6 @@ def written(folder: Path, **files: Any) -> Path:
         else:
             (folder / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
     return folder
-
-
-def entry(content: str, **flags: bool) -> dict[str, Any]:
-    """Return an entry of added_tokens_decoder with every flag written out."""
-    plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
-    return {"content": content, **plain, "special": True, **flags}
 
 
 # --- one document -----------------------------------------------------------------------------

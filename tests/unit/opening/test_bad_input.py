@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import pickle
 import struct
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.small_files import rank_file
 
 import tokbench
 from tokbench.errors import ConfigError, ModelFormatError, StoreError
@@ -33,10 +33,6 @@ def document() -> dict[str, Any]:
         )
     )
     return fields
-
-
-def rank_file(tokens: list[bytes]) -> bytes:
-    return b"".join(base64.b64encode(token) + b" %d\n" % rank for rank, token in enumerate(tokens))
 
 
 def load(folder: Path, name: str, data: bytes, **options: Any) -> Any:

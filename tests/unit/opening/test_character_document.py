@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import copy
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.byte_level_documents import sequence
+from support.huggingface import added
 from support.sentencepiece_models import training_text
 from support.texts import bundled_texts, texts
 from tokenizers import Tokenizer, models, normalizers, trainers
@@ -69,9 +71,7 @@ def changed(
     return document
 
 
-def token(content: str, id: int, **flags: bool) -> dict[str, Any]:
-    usual = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), False)
-    return {"id": id, "content": content, **usual, **flags}
+token = partial(added, special=False)
 
 
 def without_bytes(*characters: str) -> dict[str, Any]:
@@ -82,10 +82,6 @@ def without_bytes(*characters: str) -> dict[str, Any]:
     pairs = [[each, each] for each in characters]
     vocab |= {left + right: 900 + number for number, (left, right) in enumerate(pairs)}
     return changed(model={"vocab": vocab, "merges": [*trained()["model"]["merges"], *pairs]})
-
-
-def sequence(*steps: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "Sequence", "pretokenizers": list(steps)}
 
 
 def split(text: str, behavior: str) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import bz2
 import gzip
 import json
@@ -12,31 +11,22 @@ from typing import TYPE_CHECKING
 import pytest
 from support import huggingface
 from support.sentencepiece_models import variant
+from support.small_files import BYTES, opened, rank_file
 
 import tokbench
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.opening import files
 from tokbench.opening.files import SUFFIXES
-from tokbench.opening.open import open_found
-from tokbench.opening.recognition import Format, recognize
-from tokbench.opening.request import OpenRequest
+from tokbench.opening.recognition import Format
 from tokbench.workbench.inspect import inspect_opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tokbench.opening.request import Opened
 
-BYTES = [bytes([byte]) for byte in range(256)]
-RANKS = b"".join(
-    base64.b64encode(token) + b" %d\n" % rank for rank, token in enumerate([*BYTES, b"lo", b"low"])
-)
+RANKS = rank_file([*BYTES, b"lo", b"low"])
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize 17210102\n" % (b"4d" * 32)
-
-
-def opened(path: Path, **options: str) -> Opened:
-    return open_found(recognize(path), OpenRequest(**options))
 
 
 def zstd(data: bytes) -> bytes:

@@ -7,6 +7,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.small_files import opened
 
 import tokbench
 from tokbench import SpecialPolicy
@@ -14,23 +15,15 @@ from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.formats.sentencepiece.pieces import BYTE_PIECES
 from tokbench.formats.tokenizer_json import to_byte_level
 from tokbench.opening.gguf.pretokenizers import known_names
-from tokbench.opening.open import open_found
-from tokbench.opening.recognition import recognize
-from tokbench.opening.request import OpenRequest
 from tokbench.workbench.convert import convert
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokbench.opening.request import Opened
 
 BYTES = [bytes([byte]) for byte in range(256)]
 TOKENS = [*BYTES, b"lo", b"low", b" low"]
 PIECES = ["<unk>", "<s>", "</s>", *BYTE_PIECES]
-
-
-def opened(path: Path, **options: Any) -> Opened:
-    return open_found(recognize(path), OpenRequest(**options))
 
 
 def gguf(folder: Path, fields: dict[str, Any]) -> Path:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 import tokenizers
+from support.huggingface import added
 from support.small_files import document, document_file, opened, ranks
 
 import tokbench
@@ -173,11 +174,6 @@ def test_plain_byte_level_bpe_runs_on_the_kernel(tmp_path: Path) -> None:
     assert model.composition.pattern is not None
     assert model.composition.pattern[0] == "llama3"
     assert model.tokenizer.encode("low low<|end|>", special=SpecialPolicy.ENCODE) == [257, 258, 259]
-
-
-def added(content: str, id: int, **flags: Any) -> dict[str, Any]:
-    plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
-    return {"id": id, "content": content, **plain, "special": True, **flags}
 
 
 def test_empty_added_tokens_are_skipped_as_by_the_library(tmp_path: Path) -> None:

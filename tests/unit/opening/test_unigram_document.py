@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import unicodedata
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import sentencepiece
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from support import huggingface
+from support.byte_level_documents import sequence
+from support.huggingface import added
 from support.texts import characters_of_all_kinds, texts
+from support.word_documents import WHITESPACE_SPLIT, table_of
 
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import SpecialTokenError
-from tokbench.formats.protobuf import fields
 from tokbench.native.kernel_choice import is_installed
 from tokbench.opening import unigram_document
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
@@ -37,36 +38,15 @@ PIECES: list[list[Any]] = [
 ]
 
 
-@cache
-def charsmap(rule: str) -> str:
-    proto = sentencepiece.SentencePieceNormalizer(rule_name=rule).serialized_model_proto()
-    [spec] = [value for number, value in fields(proto) if number == 3]
-    assert isinstance(spec, bytes)
-    [table] = [value for number, value in fields(spec) if number == 2]
-    assert isinstance(table, bytes)
-    return base64.b64encode(table).decode()
-
-
 def document(
     *, rule: str = "nmt_nfkc", pieces: list[list[Any]] | None = None, **model: Any
 ) -> dict[str, Any]:
-    added = [
-        {"id": id, "content": content, "special": True, "normalized": False}
-        | {"single_word": False, "lstrip": False, "rstrip": False}
-        for id, content in enumerate(("<pad>", "</s>", "<unk>"))
-    ]
-    normalizer = {"type": "Precompiled", "precompiled_charsmap": charsmap(rule)} if rule else None
-    return {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": added,
-        "normalizer": normalizer,
-        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, METASPACE]},
-        "post_processor": None,
-        "decoder": None,
-        "model": {"type": "Unigram", "unk_id": 2, "vocab": pieces or PIECES, "byte_fallback": False, **model},
-    }
+    return huggingface.document(
+        {"type": "Unigram", "unk_id": 2, "vocab": pieces or PIECES, "byte_fallback": False, **model},
+        added_tokens=[added(content, id) for id, content in enumerate(("<pad>", "</s>", "<unk>"))],
+        normalizer=table_of(rule) if rule else None,
+        pre_tokenizer=sequence(WHITESPACE_SPLIT, METASPACE),
+    )
 
 
 def opened(fields: dict[str, Any], *, engine: str = "auto") -> UnigramDocument:
@@ -136,7 +116,7 @@ def normalized_by(
 ) -> dict[str, Any]:
     """Return a document as written by transformers' converters; `words` keeps the pre-tokenizer at all white space."""
     fields = document(rule=rule)
-    table = [{"type": "Precompiled", "precompiled_charsmap": charsmap(rule)}] if rule else []
+    table = [table_of(rule)] if rule else []
     steps = [
         step
         for normalizer in normalizers

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.huggingface import added, document
+from support.small_files import opened
 
 import tokbench
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 from tokbench.formats.tokenizer_json import to_byte_level
-from tokbench.opening.open import open_found
-from tokbench.opening.recognition import recognize
-from tokbench.opening.request import Opened, OpenRequest
 from tokbench.opening.tokenizer_classes import Declared, class_tokenizer_json, known_class
 
 if TYPE_CHECKING:
@@ -41,10 +39,6 @@ def folder_of(
     for name, content in beside.items():
         (folder / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
     return folder
-
-
-def opened(path: Path, **options: Any) -> Opened:
-    return open_found(recognize(path), OpenRequest(**options))
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.huggingface import added
 from support.lint import byte_level
 from support.model_folders import put
 
@@ -41,9 +42,5 @@ def letters(tmp_path_factory: pytest.TempPathFactory) -> OpenTokenizer:
 @pytest.fixture(scope="session")
 def chatty(tmp_path_factory: pytest.TempPathFactory) -> OpenTokenizer:
     """The tokenizer `lower` with the control tokens of ChatML."""
-    added = [
-        {"id": 263 + place, "content": text, "special": True, "single_word": False, "lstrip": False}
-        | {"rstrip": False, "normalized": False}
-        for place, text in enumerate(("<|im_start|>", "<|im_end|>"))
-    ]
-    return opened(tmp_path_factory.mktemp("chatty"), "chatty", *MERGES, added_tokens=added)
+    tokens = [added("<|im_start|>", 263), added("<|im_end|>", 264)]
+    return opened(tmp_path_factory.mktemp("chatty"), "chatty", *MERGES, added_tokens=tokens)

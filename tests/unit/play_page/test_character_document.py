@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import copy
 import json
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.page_engine import page_engine
+from support import huggingface
 from support.page_tokenizers import TEXT, assert_same_ids, opened
 from support.segmentations import HARD_TEXTS
 
@@ -36,9 +36,7 @@ BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
 SPECIAL = ("<unk>", "<s>", "</s>")
 
 
-def token(content: str, id: int, **flags: bool) -> dict[str, Any]:
-    usual = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "special"), False)
-    return {"id": id, "content": content, **usual, **flags}
+token = partial(huggingface.added, special=False)
 
 
 def document(*, vocab: list[str], merges: list[list[str]], **parts: Any) -> dict[str, Any]:
@@ -55,14 +53,8 @@ def document(*, vocab: list[str], merges: list[list[str]], **parts: Any) -> dict
         **parts.pop("model", {}),
     }
     more = [token(text, len(texts) + at, **flags) for at, (text, flags) in enumerate(parts.pop("added", []))]
-    return {
-        "version": "1.0",
-        "added_tokens": own + more,
-        "normalizer": {"type": "Sequence", "normalizers": [PREPEND, REPLACE]},
-        "pre_tokenizer": None,
-        "model": model,
-        **parts,
-    }
+    normalizer = {"type": "Sequence", "normalizers": [PREPEND, REPLACE]}
+    return huggingface.document(model, **{"added_tokens": own + more, "normalizer": normalizer} | parts)
 
 
 @cache
@@ -108,11 +100,6 @@ def kept(engine: Engine, path: Path, fields: dict[str, Any]) -> Opened:
     tokenizer = written(path, fields)
     engine.call("keep", "mine", tokenizer_data(tokenizer, name="mine").to_json())
     return tokenizer
-
-
-@pytest.fixture(scope="module")
-def engine() -> Engine:
-    return page_engine()
 
 
 @pytest.fixture(scope="module", params=DOCUMENTS)

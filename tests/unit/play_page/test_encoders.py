@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.page_engine import page_engine
 from support.page_tokenizers import ranks, trained
 from support.segmentations import HARD_TEXTS
 
@@ -21,11 +20,6 @@ if TYPE_CHECKING:
     from tokbench.opening.request import Opened
 
 LETTERS = [chr(byte) for byte in range(256)]
-
-
-@pytest.fixture(scope="module")
-def engine() -> Engine:
-    return page_engine()
 
 
 @pytest.fixture(scope="module", params=["merges", "ranks", "nfc"])

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.page_engine import page_engine
 from support.page_tokenizers import assert_same_ids, opened
 from support.segmentations import HARD_TEXTS
 from support.sentencepiece_models import VARIANTS, charsmap, scored, training_text, unknown, variant, written
@@ -28,11 +27,6 @@ if TYPE_CHECKING:
 
 MODELS = [name for name in VARIANTS if not name.startswith(("word", "char"))]
 SPACES = st.text(" \u2581\u3000\u00a0\t\nab.Ａﬁ", max_size=12)
-
-
-@pytest.fixture(scope="module")
-def engine() -> Engine:
-    return page_engine()
 
 
 def kept(engine: Engine, path: Path, proto: bytes) -> Opened:

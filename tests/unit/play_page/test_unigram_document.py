@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.page_engine import page_engine
+from support import huggingface
+from support.byte_level_documents import sequence
+from support.huggingface import added
 from support.page_tokenizers import assert_same_ids, opened
 from support.segmentations import HARD_TEXTS
-from support.sentencepiece_models import charsmap
+from support.word_documents import TABLE, WHITESPACE_SPLIT, metaspace
 
 from tokbench.convert.proof_texts import generated_texts
 from tokbench.core.tokens import SpecialPolicy
@@ -47,42 +48,18 @@ CLUSTERS = st.text("aﬁ\u0301\u0300\u0308\u200d\u0600ª© \u2581\r\n가ᄀ\u0e3
 
 
 def document(**fields: Any) -> dict[str, Any]:
-    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
-    return {
-        "version": "1.0",
-        "added_tokens": [
-            {"id": 0, "content": "<unk>", "special": True, **flags},
-            {"id": 1, "content": "</s>", "special": True, **flags},
-        ],
-        "normalizer": {
-            "type": "Precompiled",
-            "precompiled_charsmap": base64.b64encode(charsmap("nmt_nfkc")).decode(),
-        },
-        "pre_tokenizer": {
-            "type": "Sequence",
-            "pretokenizers": [
-                {"type": "WhitespaceSplit"},
-                {
-                    "type": "Metaspace",
-                    "replacement": "▁",
-                    "add_prefix_space": True,
-                    "prepend_scheme": "always",
-                },
-            ],
-        },
-        "model": {"type": "Unigram", "unk_id": 0, "vocab": [[p, s] for p, s in SCORES.items()]},
-        **fields,
+    model = {"type": "Unigram", "unk_id": 0, "vocab": [list(piece) for piece in SCORES.items()]}
+    parts = {
+        "added_tokens": [added("<unk>", 0), added("</s>", 1)],
+        "normalizer": TABLE,
+        "pre_tokenizer": sequence(WHITESPACE_SPLIT, metaspace("always")),
     }
+    return huggingface.document(model, **parts | fields)
 
 
 def written(path: Path, **fields: Any) -> Opened:
     path.write_text(json.dumps(document(**fields)), encoding="utf-8")
     return opened(path)
-
-
-@pytest.fixture(scope="module")
-def engine() -> Engine:
-    return page_engine()
 
 
 @pytest.fixture(scope="module", params=["nmt_nfkc", "none"])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.page_engine import page_engine
+from support import huggingface
 from support.page_tokenizers import TEXT, assert_same_ids, opened
 from support.segmentations import HARD_TEXTS
 
@@ -38,50 +38,26 @@ RULES = {
 MARKS = st.text("ae\u0301\u302e\u302f\U0001d165\u093c \u200d\u0327안東\x01", max_size=12)
 
 
-@pytest.fixture(scope="module")
-def engine() -> Engine:
-    return page_engine()
-
-
 def wordpiece(path: Path, *, added: list[dict[str, Any]] | None = None, **rules: Any) -> Opened:
     """Open a `tokenizer.json` with a few pieces."""
     usual = {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True}
-    pieces = [
-        "[UNK]",
-        "[CLS]",
-        "the",
-        "cat",
-        "s",
-        "##s",
-        "##at",
-        "c",
-        "##t",
-        "##a",
-        "a",
-        "na",
-        "##ive",
-        "東",
-        "café",
-    ]
+    pieces = ["[UNK]", "[CLS]", "the", "cat", "s", "##s", "##at", "c", "##t", "##a", "a", "na", "##ive"]
+    pieces += ["東", "café"]
     characters = sorted(set(TEXT) - set(" \n"))
     spelled = [*pieces, *(c for c in characters if c not in pieces), *(f"##{c}" for c in characters)]
     vocab = {piece: id for id, piece in enumerate(dict.fromkeys(spelled))}
-    flags = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
-    listed = [{"id": vocab[text], "content": text, "special": True, **flags} for text in ("[UNK]", "[CLS]")]
-    document = {
-        "version": "1.0",
-        "added_tokens": [*listed, *({**flags, **fields} for fields in added or [])],
-        "normalizer": {**usual, **rules},
-        "pre_tokenizer": {"type": "BertPreTokenizer"},
-        "model": {
-            "type": "WordPiece",
-            "unk_token": "[UNK]",
-            "continuing_subword_prefix": "##",
-            "max_input_chars_per_word": 100,
-            "vocab": vocab,
-        },
-    }
-    path.write_text(json.dumps(document), encoding="utf-8")
+    model = {"type": "WordPiece", "unk_token": "[UNK]", "vocab": vocab}
+    model |= {"continuing_subword_prefix": "##", "max_input_chars_per_word": 100}
+    document = huggingface.document(
+        model,
+        added_tokens=[
+            *(huggingface.added(text, vocab[text]) for text in ("[UNK]", "[CLS]")),
+            *(huggingface.added(**fields) for fields in added or []),
+        ],
+        normalizer={**usual, **rules},
+        pre_tokenizer={"type": "BertPreTokenizer"},
+    )
+    path.write_bytes(huggingface.dump(document))
     return opened(path)
 
 

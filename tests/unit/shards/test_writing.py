@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from support.folders import files_of
 from support.sharded import EOS, TEXTS, tokenizer
 
 import tokbench
@@ -22,10 +23,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tokbench.shards.reading import Shards
-
-
-def files_of(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
 # Written shards

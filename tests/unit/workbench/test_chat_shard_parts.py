@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.engines import HereEngine
+from support.folders import files_of
 from support.texts import bundled_texts
 
 import tokbench
@@ -72,8 +73,7 @@ class Talks:
         )
 
     def bytes_of(self, out: str) -> dict[str, bytes]:
-        root = self.folder / out
-        return {str(path.relative_to(root)): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+        return files_of(self.folder / out)
 
 
 def talk(number: int) -> list[dict[str, str]]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import sentencepiece
+from support import sentencepiece_models
 from support.sentencepiece_models import training_text
 
 import tokbench
@@ -14,14 +16,8 @@ from tokbench.errors import TrainingError
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokbench.libraries.sentencepiece.tokenizer import SentencePieceTokenizer
 
-
-def trained(texts: Any = None, **options: Any) -> SentencePieceTokenizer:
-    tokenizer: Any = tokbench.train(
-        training_text() if texts is None else texts, backend="sentencepiece", **options
-    )
-    return tokenizer
+trained = partial(sentencepiece_models.trained, "sentencepiece")
 
 
 # --- the result -------------------------------------------------------------------------------

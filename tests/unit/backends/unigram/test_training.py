@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import sentencepiece
+from support import sentencepiece_models
 from support.sentencepiece_models import training_text
 
 import tokbench
@@ -19,10 +21,7 @@ if TYPE_CHECKING:
 
     from tokbench.libraries.sentencepiece.tokenizer import SentencePieceTokenizer
 
-
-def trained(texts: Any = None, **options: Any) -> SentencePieceTokenizer:
-    tokenizer: Any = tokbench.train(training_text() if texts is None else texts, backend="unigram", **options)
-    return tokenizer
+trained = partial(sentencepiece_models.trained, "unigram")
 
 
 def normal_pieces(tokenizer: SentencePieceTokenizer) -> dict[str, float]:

@@ -8,6 +8,8 @@ from typing import Any
 import orjson
 import pytest
 import tokenizers
+from support import huggingface
+from support.huggingface import added, dump
 
 import tokbench
 from tokbench.core.tokens import SpecialPolicy, TokenKind
@@ -24,14 +26,11 @@ def document(kind: str) -> bytes:
     if kind == "BPE":
         vocab = {piece: id for id, piece in enumerate(pieces)}
         model = {"type": "BPE", "unk_token": "<unk>", "vocab": vocab, "merges": []}
-    flags = {"special": True, "normalized": False, "lstrip": False, "rstrip": False, "single_word": False}
-    return orjson.dumps(
-        {
-            "added_tokens": [{"id": id, "content": text, **flags} for id, text in enumerate(pieces[:258])],
-            "decoder": {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]},
-            "model": {**model, "byte_fallback": True},
-        }
-    )
+    parts = {
+        "added_tokens": [added(text, id) for id, text in enumerate(pieces[:258])],
+        "decoder": {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]},
+    }
+    return dump(huggingface.document({**model, "byte_fallback": True}, **parts))
 
 
 @pytest.mark.parametrize("kind", ["BPE", "Unigram"])

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.sentencepiece_models import training_text
+from support.sentencepiece_models import trained
 
-import tokbench
 from tokbench.config import build_config, load_preset
 from tokbench.errors import ConfigError
 from tokbench.formats.sentencepiece.model import parse_model
@@ -16,13 +15,6 @@ from tokbench.registry import get_backend
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from tokbench.libraries.sentencepiece.tokenizer import SentencePieceTokenizer
-
-
-def trained(backend: str, texts: Any = None, **options: Any) -> SentencePieceTokenizer:
-    tokenizer: Any = tokbench.train(training_text() if texts is None else texts, backend=backend, **options)
-    return tokenizer
 
 
 @pytest.mark.parametrize(

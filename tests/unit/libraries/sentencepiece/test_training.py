@@ -10,10 +10,12 @@ import sys
 import time
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import sentencepiece
+from support import sentencepiece_models
 from support.sentencepiece_models import training_text, variant
 
 import tokbench
@@ -33,10 +35,7 @@ if TYPE_CHECKING:
 BACKENDS = ("sentencepiece", "unigram")
 
 
-def trained(backend: str, texts: Any = None, **options: Any) -> SentencePieceTokenizer:
-    options = {"trainer": "sentencepiece"} | options
-    tokenizer: Any = tokbench.train(training_text() if texts is None else texts, backend=backend, **options)
-    return tokenizer
+trained = partial(sentencepiece_models.trained, trainer="sentencepiece")
 
 
 # --- the result -------------------------------------------------------------------------------
