@@ -53,16 +53,14 @@ def page(browser: Browser, folder: Path) -> Browser:
 
 def column(page: Browser, number: int) -> list[str]:
     """Return a column of the summary from top to bottom."""
-    cells: list[str] = page.ask(
+    return page.ask(
         f"[...document.querySelectorAll('#summary tbody tr')].map(row => row.cells[{number}].textContent)"
     )
-    return cells
 
 
 def focused(page: Browser) -> str:
     """Return the text of the focused element."""
-    text: str = page.ask("document.activeElement.textContent")
-    return text
+    return page.ask("document.activeElement.textContent")
 
 
 @pytest.mark.parametrize("name", ["report.html", "hostile.html"])
@@ -98,10 +96,9 @@ def test_page_fits_every_window_width(browser: Browser, folder: Path, name: str,
 
 def test_charts_fit_the_window(page: Browser) -> None:
     def widths(kind: str) -> list[float]:
-        measured: list[float] = page.ask(
+        return page.ask(
             f"[...document.querySelectorAll('.{kind} svg')].map(one => one.getBoundingClientRect().width)"
         )
-        return measured
 
     assert all(width > 500 for width in widths("wide"))
     assert not any(widths("narrow"))

@@ -63,8 +63,7 @@ def shown(browser: Browser, path: Path) -> Browser:
 
 
 def ids(page: Browser, number: int) -> list[int]:
-    listed: list[int] = page.ask(f"results[{number}].ids")
-    return listed
+    return page.ask(f"results[{number}].ids")
 
 
 def enter(page: Browser, control: str, value: Any) -> None:

@@ -83,10 +83,9 @@ def wanted(talk: Opened) -> EncodedChat:
 
 
 def marked(page: Browser, name: str) -> list[int]:
-    places: list[int] = page.ask(
+    return page.ask(
         f"[...document.querySelectorAll('.tokens .{name}[role=option]')].map((e) => Number(e.dataset.at))"
     )
-    return places
 
 
 def test_tokens_and_marks_equal_those_of_the_chat_command(page: Browser, talk: Opened) -> None:

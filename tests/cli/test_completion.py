@@ -74,16 +74,8 @@ def test_existing_names_are_completed(completed, line, expected):
 @pytest.mark.parametrize(
     "option",
     [
-        "encode -t",
-        "count -t",
-        "viz -t",
-        "report -t",
-        "compare -t",
-        "check -t",
-        "bench -t",
-        "explain -t",
-        "inspect",
-        "convert --check",
+        *["encode -t", "count -t", "viz -t", "report -t", "compare -t", "check -t", "bench -t"],
+        *["explain -t", "inspect", "convert --check"],
     ],
 )
 def test_saved_tokenizers_and_paths_are_completed(completed, tmp_path, option):

@@ -34,8 +34,7 @@ def run(*arguments: object) -> Any:
 def inspected(*arguments: object) -> dict[str, Any]:
     done = run("inspect", *arguments, "--json")
     assert done.exit_code == 0, done.stderr
-    document: dict[str, Any] = json.loads(done.stdout)
-    return document
+    return json.loads(done.stdout)
 
 
 def test_json_has_every_field(ranks: Path) -> None:
@@ -204,11 +203,8 @@ def test_configuration_files_are_shown(tmp_path: Path) -> None:
     ]
     done = run("inspect", folder)
     for words in (
-        "bos <|begin_of_text|> 259",
-        "end of turn",
-        "260, 263",
-        "template default",
-        "131,072 tokens",
+        *("bos <|begin_of_text|> 259", "end of turn", "260, 263"),
+        *("template default", "131,072 tokens"),
     ):
         assert words in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80

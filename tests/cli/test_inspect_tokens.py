@@ -71,12 +71,8 @@ def test_token_is_shown_in_detail(run: Callable[..., Done], mine: Path, text: Pa
     assert max(map(len, done.lines)) <= columns
     sheet = "\n".join(done.lines)
     for part in (
-        "low  rank 1\n",
-        "├─ lo  rank 0\n",
-        "│  ├─ l\n",
-        "└─ w\n",
-        "frequency  2 of 6 token occurrences (33.33 %)",
-        "none: the bytes are not whole characters",
+        *("low  rank 1\n", "├─ lo  rank 0\n", "│  ├─ l\n", "└─ w\n"),
+        *("frequency  2 of 6 token occurrences (33.33 %)", "none: the bytes are not whole characters"),
     ):
         assert part in sheet
 

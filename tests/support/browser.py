@@ -105,8 +105,7 @@ class Browser:
         while (answer := self._receive()).get("id") != self._number:
             self._note(answer)
         assert "error" not in answer, answer
-        result: dict[str, Any] = answer["result"]
-        return result
+        return answer["result"]
 
     def _receive(self) -> dict[str, Any]:
         deadline = time.monotonic() + PATIENCE
@@ -116,8 +115,7 @@ class Browser:
             assert block, "the browser does not answer"
             self._buffer += block
         message, _, self._buffer = self._buffer.partition(b"\0")
-        answer: dict[str, Any] = json.loads(message)
-        return answer
+        return json.loads(message)
 
     def _note(self, event: dict[str, Any]) -> None:
         parameters = event.get("params", {})

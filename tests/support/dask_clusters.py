@@ -49,14 +49,8 @@ def scheduler(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     with ExitStack() as stack:
         process = stack.enter_context(
             started(
-                "distributed.cli.dask_scheduler",
-                "--scheduler-file",
-                str(file),
-                "--port",
-                "0",
-                "--host",
-                "127.0.0.1",
-                "--no-dashboard",
+                *("distributed.cli.dask_scheduler", "--scheduler-file", str(file), "--port", "0"),
+                *("--host", "127.0.0.1", "--no-dashboard"),
             )
         )
         wait_until(file.exists)

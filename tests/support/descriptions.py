@@ -32,8 +32,7 @@ atexit.register(trained.cache_clear)  # nanobind reports encoders that are alive
 
 def described(pattern: str = "gpt4") -> ByteLevelBpe:
     """Return the description of the trained BPE."""
-    description: ByteLevelBpe = trained(pattern).description()
-    return description
+    return trained(pattern).description()
 
 
 def changed(pattern: str = "gpt4", **changes: Any) -> ByteLevelBpe:

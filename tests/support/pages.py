@@ -66,8 +66,7 @@ def two_commands() -> list[str]:
     """Return the README's two commands, as `.ci/run` reads them."""
     text = README.read_text(encoding="utf-8")
     section = re.findall(r"^## Two commands\n(.*?)^## ", text, re.MULTILINE | re.DOTALL)
-    commands: list[str] = re.findall(r"^```sh\n(.*?)\n```$", section[0], re.MULTILINE | re.DOTALL)
-    return commands
+    return re.findall(r"^```sh\n(.*?)\n```$", section[0], re.MULTILINE | re.DOTALL)
 
 
 class Clone:

@@ -83,8 +83,7 @@ def variant(name: str) -> SentencePieceTokenizer:
 
 def trained(backend: str, texts: Any = None, **options: Any) -> SentencePieceTokenizer:
     """Train a model on texts, by default on `training_text()`."""
-    tokenizer: Any = tokbench.train(training_text() if texts is None else texts, backend=backend, **options)
-    return tokenizer
+    return tokbench.train(training_text() if texts is None else texts, backend=backend, **options)
 
 
 def written(

@@ -56,5 +56,4 @@ def rows_of(evaluation: Evaluation, documents: Sequence[Document]) -> NDArray[np
 
 def column(evaluation: Evaluation, documents: Sequence[Document], name: str) -> list[int]:
     """Return one of the counts for each document."""
-    values: list[int] = rows_of(evaluation, documents)[:, DOCUMENT_COUNTS.index(name)].tolist()
-    return values
+    return rows_of(evaluation, documents)[:, DOCUMENT_COUNTS.index(name)].tolist()

@@ -85,17 +85,8 @@ def word_level(processor: str, limits: str) -> tuple[tokenizers.Tokenizer, PostP
 @pytest.mark.parametrize("processor", PROCESSORS)
 def test_model_input_equals_the_librarys(processor: str, limits: str) -> None:
     library, read = word_level(processor, limits)
-    for first, second in [
-        (0, None),
-        (3, None),
-        (20, None),
-        (0, 0),
-        (2, 3),
-        (20, 3),
-        (3, 20),
-        (9, 20),
-        (6, 6),
-    ]:
+    pairs = [(0, None), (3, None), (20, None), (0, 0), (2, 3), (20, 3), (3, 20), (9, 20), (6, 6)]
+    for first, second in pairs:
         texts = ["a" * first, *([] if second is None else ["b" * second])]
         for with_template in (True, False):
             encoding: Any

@@ -55,13 +55,8 @@ class TestUnits:
 
     def test_program_code_is_recognized_by_folder_extension_or_field(self):
         names = (
-            "code/c.txt",
-            "src/a.PY",
-            "src/b.rs.gz",
-            "src/readme.md",
-            "src/page.html",
-            "decode/a.txt",
-            "c.txt",
+            *("code/c.txt", "decode/a.txt", "c.txt"),
+            *("src/a.PY", "src/b.rs.gz", "src/readme.md", "src/page.html"),
         )
         for name in names:
             write(name, gzip.compress(b"text") if name.endswith("gz") else "text")

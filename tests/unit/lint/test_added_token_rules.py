@@ -14,11 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 RULES = (
-    "overlapping-added-token",
-    "added-token-takes-space",
-    "special-token-from-text",
-    "plain-special-token",
-    "byte-characters-in-added-token",
+    *("overlapping-added-token", "added-token-takes-space", "special-token-from-text"),
+    *("plain-special-token", "byte-characters-in-added-token"),
 )
 
 

@@ -24,7 +24,7 @@ BYTES = [bytes([byte]) for byte in range(256)]
 
 def document() -> dict[str, Any]:
     """Return a valid `tokenizer.json` as a dictionary."""
-    fields: dict[str, Any] = json.loads(
+    return json.loads(
         dump_byte_level_bpe(
             tokens=[*BYTES, b"ab", b"abc"],
             merges=[(97, 98), (256, 99)],
@@ -32,7 +32,6 @@ def document() -> dict[str, Any]:
             pattern=r"\s+|\S+",
         )
     )
-    return fields
 
 
 def load(folder: Path, name: str, data: bytes, **options: Any) -> Any:

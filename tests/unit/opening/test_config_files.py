@@ -28,8 +28,7 @@ FIRST = len(TOKENS)
 
 
 def encoded(tokenizer: Any, text: str) -> list[int]:
-    ids: list[int] = tokenizer.encode(text, special=SpecialPolicy.ENCODE)
-    return ids
+    return tokenizer.encode(text, special=SpecialPolicy.ENCODE)
 
 
 @pytest.mark.parametrize(

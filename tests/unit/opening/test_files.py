@@ -31,8 +31,7 @@ POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize 1721
 
 def zstd(data: bytes) -> bytes:
     packer = pytest.importorskip("zstandard")
-    packed: bytes = packer.ZstdCompressor().compress(data)
-    return packed
+    return packer.ZstdCompressor().compress(data)
 
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {

@@ -52,8 +52,7 @@ def comparison() -> Comparison:
 
 def rows(spec: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the data rows of the last layer."""
-    values: list[dict[str, Any]] = spec["layer"][-1]["data"]["values"]
-    return values
+    return spec["layer"][-1]["data"]["values"]
 
 
 def rgb(color: str) -> tuple[int, int, int]:

@@ -73,8 +73,7 @@ class Page(HTMLParser):
     @property
     def data(self) -> dict[str, Any]:
         """Return the viewer's data."""
-        document: dict[str, Any] = json.loads(self.texts["script"][0])
-        return document
+        return json.loads(self.texts["script"][0])
 
     @property
     def policy(self) -> str:

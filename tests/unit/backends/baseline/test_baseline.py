@@ -182,12 +182,7 @@ def test_invalid_options_are_refused(options: dict[str, object]) -> None:
 @pytest.mark.parametrize(
     "vocabulary",
     [
-        b"",
-        b"{}",
-        b'["a"]',
-        b'["[UNK]", "a", 3]',
-        b'["[UNK]", "a", ""]',
-        b'["[UNK]", "a"]',
+        *[b"", b"{}", b'["a"]', b'["[UNK]", "a", 3]', b'["[UNK]", "a", ""]', b'["[UNK]", "a"]'],
         b'["a", "[UNK]", "b"]',
     ],
     ids=bytes.decode,

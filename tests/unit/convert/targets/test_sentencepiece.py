@@ -201,8 +201,7 @@ def reference(data: bytes) -> Callable[[str], list[int]]:
 
 @cache
 def as_llama() -> Tokenizer:
-    source: Tokenizer = variant("bpe")
-    return source
+    return variant("bpe")
 
 
 def test_file_has_the_header_of_llama2c() -> None:

@@ -81,14 +81,8 @@ def test_progress_covers_all_slices(engine: Engine, tmp_path: Path) -> None:
 
 
 def test_killed_worker_is_replaced(engine: Engine, tmp_path: Path) -> None:
-    assert [result["square"] for result in run(engine, "square_or_die_once", tmp_path)] == [
-        0,
-        1,
-        4,
-        9,
-        16,
-        25,
-    ]
+    squares = [result["square"] for result in run(engine, "square_or_die_once", tmp_path)]
+    assert squares == [0, 1, 4, 9, 16, 25]
     assert (tmp_path / "died").exists()
     assert files(tmp_path) == SQUARES
 
