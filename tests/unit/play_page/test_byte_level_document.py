@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.page_engine import page_engine
+from support import huggingface
 from support.page_tokenizers import opened, trained
 
 from tokbench.core.tokens import SpecialPolicy
@@ -20,10 +20,11 @@ from tokbench.play_page.tokenizer_data import tokenizer_data
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from support.page_engine import Engine
+
     from tokbench.opening.request import Opened
 
 CHATML = ("<|im_start|>", "<|im_end|>")
-USUAL = {"special": False, "normalized": False, "single_word": False, "lstrip": False, "rstrip": False}
 
 
 def with_added(folder: Path, *added: dict[str, Any]) -> Opened:
@@ -32,15 +33,17 @@ def with_added(folder: Path, *added: dict[str, Any]) -> Opened:
     document = json.loads((folder / "saved" / "tokenizer.json").read_text(encoding="utf-8"))
     for token in added:
         highest = max(each["id"] for each in document["added_tokens"])
-        document["added_tokens"].append({**USUAL, "id": highest + 1, **token})
+        document["added_tokens"].append(huggingface.added(id=highest + 1, **{"special": False} | token))
     path = folder / "tokenizer.json"
     path.write_text(json.dumps(document), encoding="utf-8")
     return opened(path)
 
 
-def test_added_tokens_match_in_every_text_and_special_ones_if_requested(tmp_path: Path) -> None:
+def test_added_tokens_match_in_every_text_and_special_ones_if_requested(
+    engine: Engine, tmp_path: Path
+) -> None:
     mine = with_added(tmp_path, {"content": "<tool>"}, {"content": "    ", "normalized": True})
-    engine, data = page_engine(), tokenizer_data(mine, name="mine")
+    data = tokenizer_data(mine, name="mine")
     for text in ("the     cat<tool>  sat", "<tool><|im_end|>", "    ", "<too l>", "naïve    <tool", ""):
         for policy in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
             ids = engine.call("encode", data.to_json(), text, policy.value)["ids"]

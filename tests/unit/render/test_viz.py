@@ -203,12 +203,12 @@ def test_long_text_is_written_in_parts() -> None:
 
     file = Writes()
     file.sizes = []
-    segmentation = in_words(*["word "] * 50_000)
+    segmentation = in_words(*["word "] * 30_000)
     render_viz(
         VizResult(text=segmentation.text, views=(view(segmentation),)), console=Console(file=file, width=80)
     )
-    assert len(file.sizes) > 10
-    assert file.getvalue().count("word·") == 50_000
+    assert len(file.sizes) > 5
+    assert file.getvalue().count("word·") == 30_000
 
 
 def test_json_has_every_field() -> None:
