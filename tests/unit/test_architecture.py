@@ -59,3 +59,11 @@ def test_package_order_equals_that_of_the_layers() -> None:
     layers = (Path(__file__).parent / "test_layers.py").read_text(encoding="utf-8")
     [parts] = re.findall(r"^ORDER = \[(.*?)\]", layers, re.MULTILINE | re.DOTALL)
     assert re.split(r"\s*→\s*", order) == re.findall(r'"(\w+)"', parts)
+
+
+def test_marks_are_in_the_files_where_ci_looks_for_slow_tests() -> None:
+    """`.ci/run` collects the files with these marks, and the folders whose conftest.py has them."""
+    marks = re.compile(r"mark\.(slow|real)\b")
+    files = {path.name for path in (ROOT / "tests").rglob("*.py") if marks.search(path.read_text("utf-8"))}
+    assert len(files) > 50
+    assert {name for name in files if not name.startswith("test_")} == {"conftest.py"}
