@@ -53,7 +53,7 @@ def scheduler(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
                 *("--host", "127.0.0.1", "--no-dashboard"),
             )
         )
-        wait_until(file.exists)
+        wait_until(lambda: file.exists() and file.stat().st_size)  # it is written after it is made
         address = json.loads(file.read_text())["address"]
         for _ in range(2):
             stack.enter_context(
