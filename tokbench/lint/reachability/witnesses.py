@@ -124,21 +124,20 @@ def _characters(part: bytes, *, offset: int, size: int, most: int) -> list[str]:
     for place, byte in enumerate(part):
         fixed = fixed << 6 | byte & (0x7F >> size if offset + place == 0 else 0x3F)
     highs = range(_FIRST[size] >> above, (_LAST[size] >> above) + 1) if offset else range(1)
-    numbers = range(len(highs) << below)
+    starts = [high << above | fixed << below for high in highs]
+    count = len(starts) << below
+    if count > max(most, _ENUMERATED):
+        some = (starts[number >> below] | number & (1 << below) - 1 for number in _spread(range(count), most))
+        if found := _encoded_in(size, some):
+            return found
+    every = (point for start in starts for point in range(start, start + (1 << below)))
+    return list(_spread(_encoded_in(size, every if below else starts), most))
 
-    def made(some: Sequence[int]) -> list[str]:
-        points = (
-            highs[number >> below] << above | fixed << below | number & (1 << below) - 1 for number in some
-        )
-        return [
-            chr(point)
-            for point in points
-            if _FIRST[size] <= point <= _LAST[size] and not 0xD800 <= point < 0xE000
-        ]
 
-    if len(numbers) > max(most, _ENUMERATED) and (found := made(_spread(numbers, most))):
-        return found
-    return list(_spread(made(numbers), most))
+def _encoded_in(size: int, points: Iterable[int]) -> list[str]:
+    """Return the characters among some numbers whose UTF-8 has `size` bytes."""
+    first, last = _FIRST[size], _LAST[size]
+    return [chr(point) for point in points if first <= point <= last and not 0xD800 <= point < 0xE000]
 
 
 def _spread(items: Sequence[T], most: int) -> Sequence[T]:
