@@ -160,7 +160,8 @@ def opened(path: Path) -> Peer:
     import tokenizers
 
     whole = tokenizers.Tokenizer.from_buffer(path.read_bytes())
-    ordinary, special = _unlimited_tokenizer(path), _unlimited_tokenizer(path)
+    has_limits = whole.truncation is not None or whole.padding is not None
+    ordinary, special = _unlimited_tokenizer(path), _unlimited_tokenizer(path) if has_limits else whole
     ordinary.encode_special_tokens = True
 
     def decode(ids: Sequence[int]) -> str:
