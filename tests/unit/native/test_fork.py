@@ -14,18 +14,19 @@ import tokbench
 
 texts = [" ".join(f"word{number % 97}" for number in range(start, start + 500)) for start in range(200)]
 tokenizer = tokbench.train(texts, backend=sys.argv[1], vocab_size=400)
-expected = tokenizer.encode_batch(texts[:40]).ids.tolist()
+short = [text[:100] for text in texts]  # mutexes are locked for each text
+expected = tokenizer.encode_batch(short).ids.tolist()
 
 def encode():
     while True:
-        tokenizer.encode_batch(texts, threads=2)
+        tokenizer.encode_batch(short * 9, threads=2)
 
 for _ in range(2):
     threading.Thread(target=encode, daemon=True).start()
-for _ in range(150):
+for _ in range(200):
     if (process := os.fork()) == 0:
         signal.alarm(10)  # ends a process that waits for ever
-        os._exit(tokenizer.encode_batch(texts[:40], threads=2).ids.tolist() != expected)
+        os._exit(tokenizer.encode_batch(short, threads=2).ids.tolist() != expected)
     _, status = os.waitpid(process, 0)
     if status:
         print(f"a forked process ended with status {status}", flush=True)
