@@ -195,10 +195,16 @@ def test_code_points_at_range_ends_split_alike_in_four_contexts(native: Kernel, 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SPLITTING)
 def test_every_code_point_splits_alike_in_four_contexts(native: Kernel, name: str) -> None:
-    # Every fourth of the ideographs and Hangul, and every 64th from plane 2 on, which is almost only
-    # ideographs. A thousand characters are one text: its pieces differ as soon as those of one character do.
-    code_points = [*range(0x3400), *range(0x3400, 0xD7A4, 4), *range(0xD7A4, 0xD800), *range(0xE000, 0x20000)]
-    code_points += range(0x20000, 0x110000, 64)
+    # Every 16th of the ideographs and Hangul and of plane 1, whose ends of ranges are compared above, and every
+    # 64th from plane 2 on, which is almost only ideographs. A thousand characters are one text: its pieces differ as
+    # soon as those of one character do.
+    code_points = [
+        *range(0x3400),
+        *range(0x3400, 0xD7A4, 16),
+        *range(0xD7A4, 0xD800),
+        *range(0xE000, 0x10000),
+    ]
+    code_points += [*range(0x10000, 0x20000, 16), *range(0x20000, 0x110000, 64)]
     blocks = (code_points[start : start + 1000] for start in range(0, len(code_points), 1000))
     assert first_difference(native, name, ("".join(in_contexts(map(chr, block))) for block in blocks)) is None
 
