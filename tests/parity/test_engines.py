@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tokbench.core.interfaces import Tokenizer
+    from tokbench.opening.request import Opened
 
 NATIVE = [
     "openai/cl100k_base.tiktoken",
@@ -73,18 +74,22 @@ def chunks_of_100(characters: str) -> Iterator[str]:
 
 
 @cache
+def opened(name: str) -> Opened:
+    return open_found(recognize(SHARED / "vocab" / name), OpenRequest())
+
+
+@cache
 def both(name: str) -> tuple[Tokenizer, Tokenizer]:
-    path = SHARED / "vocab" / name
-    return tokbench.load(path), tokbench.load(path, engine="library")
+    return opened(name).tokenizer, tokbench.load(SHARED / "vocab" / name, engine="library")
 
 
 @pytest.mark.real
 @pytest.mark.parametrize("name", VOCABULARIES)
 def test_auto_engine_chooses_the_kernel_if_provable_with_a_reason(shared: Path, name: str) -> None:
-    opened = open_found(recognize(shared / "vocab" / name), OpenRequest())
-    assert opened.engine == ("native" if name in NATIVE else "library")
-    assert (opened.tokenizer.info.kernel in ("native", "python")) == (name in NATIVE)
-    assert opened.reason
+    found = opened(name)
+    assert found.engine == ("native" if name in NATIVE else "library")
+    assert (found.tokenizer.info.kernel in ("native", "python")) == (name in NATIVE)
+    assert found.reason
 
 
 @pytest.mark.real
