@@ -25,7 +25,7 @@ from tokbench.backends.bpe.kernel import has_native_kernel
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError
 from tokbench.libraries.huggingface.offsets import byte_offsets
-from tokbench.opening import word_vocabulary
+from tokbench.opening import character_bpe
 from tokbench.opening.text_normalization import TextNormalization
 
 if TYPE_CHECKING:
@@ -320,9 +320,9 @@ def test_models_beyond_the_kernels_tables_are_left_to_the_library(
     path = tmp_path / "tokenizer.json"
     path.write_bytes(dump(document(bpe("a", "aa", merges="a a"), pre_tokenizer=WHITESPACE)))
     size = {"_MOST_TOKENS": 3, "_MOST_MERGES": 1}[limit]
-    monkeypatch.setattr(word_vocabulary, limit, size + 1)
+    monkeypatch.setattr(character_bpe, limit, size + 1)
     assert tokbench.load(path, engine="native").encode("aaa", special=SpecialPolicy.TEXT) == [2, 1]
-    monkeypatch.setattr(word_vocabulary, limit, size)
+    monkeypatch.setattr(character_bpe, limit, size)
     with pytest.raises(ConfigError, match="merges, or more"):
         tokbench.load(path, engine="native")
 

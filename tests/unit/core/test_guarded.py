@@ -55,7 +55,7 @@ def on_tiktoken() -> Tokenizer:
 
     ranks = [(bytes([byte]), byte) for byte in range(256)] + [(b"<|", 256), (b"|>", 257)]
     specials = {text: 300 + number for number, text in enumerate(CHATML)}
-    return TiktokenTokenizer.from_ranks(ranks, name="t", pattern=r"\w+|\W", special_tokens=specials)
+    return TiktokenTokenizer(ranks, name="t", pattern=r"\w+|\W", special_tokens=specials)
 
 
 METASPACE = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first", "split": True}

@@ -350,7 +350,7 @@ def test_names_are_escaped_in_tables(documents: list[Document]) -> None:
     odd = Toy("a", name="a|b_*{}\\")
     forms = comparison_forms(compare(odd, documents=documents), metrics=metrics_named(["bytes_per_token"]))
     assert r"| a\|b\_\*\{\}\\ |" in forms["markdown"]().decode()
-    assert r"a|b\_*\{\}\textbackslash{} &" in forms["latex"]().decode()
+    assert r"a\textbar{}b\_*\{\}\textbackslash{} &" in forms["latex"]().decode()
 
 
 def test_shares_are_rounded_to_0_or_100_only_if_exact() -> None:

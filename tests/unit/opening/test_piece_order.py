@@ -160,8 +160,9 @@ def test_tokens_listed_for_nllb_have_their_ids(tmp_path: Path) -> None:
 
 def test_unlisted_ids_of_nllb_are_reported(tmp_path: Path) -> None:
     beside = {"tokenizer_config.json": {"tokenizer_class": "NllbTokenizer"}}
-    [warning] = opened(put(tmp_path, {NAME: written(PIECES), **beside})).warnings
-    assert "of which versions of a NllbTokenizer differ: here <mask> is the last" in warning
+    warnings = opened(put(tmp_path, {NAME: written(PIECES), **beside})).warnings
+    told = "of which versions of a NllbTokenizer differ: here <mask> is the last"
+    assert [warning for warning in warnings if told in warning] != []
 
 
 PEGASUS = [
