@@ -60,7 +60,10 @@ NORMALIZERS: list[dict[str, Any] | None] = [
     normalizers(
         {"type": "Strip", "strip_left": True, "strip_right": False}, {"type": "Prepend", "prepend": "the "}
     ),
+    normalizers({"type": "NFC"}, {"type": "Lowercase"}),
+    normalizers({"type": "NFC"}, {"type": "StripAccents"}, {"type": "Nmt"}),
 ]
+CLIP_NORMALIZER = NORMALIZERS[5]
 
 TOKENS = [
     "<s>",
@@ -225,6 +228,35 @@ def test_texts_changed_by_nfc_run_on_the_kernel(tmp_path: Path, monkeypatch: pyt
     assert native.count_batch(given_texts, threads=2).tolist() == list(map(len, expected))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "E\u0301",
+        "E\u0323\u0302",
+        "\u0391\u0301 \u03a3",
+        "\u212b \u2126 K",
+        "\u1100\u1161\u11a8",
+        "\u0130 I\u0307",
+        "\u0915\u093c \u0958",
+        "<s>E\u0301<s>\u0301E",
+        "\u0301",
+    ],
+    ids=lambda text: text.encode("unicode_escape").decode(),
+)
+def test_characters_that_nfc_composes_are_changed_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    """Each text is the first one, so that the kernel's table has no character of another."""
+    document = json.loads(with_parts(BYTE_LEVEL, normalizers({"type": "NFC"}, {"type": "Lowercase"})))
+    token = added("<s>", len(document["model"]["vocab"]), special=False, normalized=False)
+    native, library = both(tmp_path, dump(document | {"added_tokens": [token]}))
+    expected = library.encode(text)
+    monkeypatch.setattr(NativeDocument, "_library", None)
+    assert native.encode(text) == expected
+    assert [ids.tolist() for ids in native.encode_batch([text, text], threads=2)] == [expected, expected]
+    assert native.count_batch([text], threads=2).tolist() == [len(expected)]
+
+
 @pytest.mark.parametrize("has_token", [False, True])
 def test_spans_in_composed_text_equal_the_librarys(tmp_path: Path, has_token: bool) -> None:
     """The mark that NFC joins to a letter is in no token, with and without an added token."""
@@ -254,7 +286,7 @@ def test_single_word_tokens_are_searched_in_normalized_text(tmp_path: Path) -> N
     assert native.encode("и\u0306 ")[0] == size
 
 
-def clip_like() -> bytes:
+def clip_like(normalizer: dict[str, Any] | None = CLIP_NORMALIZER) -> bytes:
     ends = [f"{piece}</w>" for piece in BYTES]
     merges = [("t", "h"), ("th", "e</w>"), ("a", "b</w>"), ("1", "2</w>"), ("t", "he</w>"), ("h", "e</w>")]
     pieces = [*BYTES, *ends, *dict.fromkeys(left + right for left, right in merges), "<|end|>"]
@@ -268,7 +300,7 @@ def clip_like() -> bytes:
     return dump(
         document(
             model,
-            normalizer=NORMALIZERS[4],
+            normalizer=normalizer,
             pre_tokenizer=SPLITTING["clip"],
             decoder=BYTE_LEVEL,
             added_tokens=[added("<|end|>", len(pieces) - 1)],
@@ -279,12 +311,13 @@ def clip_like() -> bytes:
 @given(
     given_texts=st.lists(
         mixed | st.sampled_from(["the", "THE<|end|>ab", "th the</w>", "12 the12"]), max_size=4
-    )
+    ),
+    normalizer=st.sampled_from(NORMALIZERS),
 )
 def test_documents_with_a_word_end_suffix_encode_as_in_the_library(
-    tmp_path_factory: pytest.TempPathFactory, given_texts: list[str]
+    tmp_path_factory: pytest.TempPathFactory, given_texts: list[str], normalizer: dict[str, Any] | None
 ) -> None:
-    native, library = both(tmp_path_factory.mktemp("clip"), clip_like())
+    native, library = both(tmp_path_factory.mktemp("clip"), clip_like(normalizer))
     assert isinstance(native, NativeDocument)
     assert_same_results(native, library, given_texts)
 

@@ -62,6 +62,7 @@ NORMALIZERS: list[dict[str, Any] | None] = [
     {"type": "Sequence", "normalizers": [{"type": "NFD"}, {"type": "Lowercase"}, {"type": "StripAccents"}]},
     {"type": "Sequence", "normalizers": [PREPEND, {"type": "Lowercase"}, {"type": "NFC"}, *REPLACE]},
     {"type": "Sequence", "normalizers": [STRIP, {"type": "NFKC"}, REPLACE[0], STRIP]},
+    {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Lowercase"}, {"type": "StripAccents"}]},
 ]
 
 

@@ -87,6 +87,11 @@ class EachCharacter(dict[int, str]):
         self.update((ord(character), normalized.get(character, character)) for character in characters)
 
 
+def _characters_of(blocks: Iterable[int]) -> list[str]:
+    codes = chain.from_iterable(range(block * _BLOCK, (block + 1) * _BLOCK) for block in blocks)
+    return list(map(chr, filter(_is_asked_about, codes)))
+
+
 class ChangesByNeed:
     """The table of normalization steps, extended as new characters occur in texts.
 
@@ -94,14 +99,24 @@ class ChangesByNeed:
         ordered: the steps up to and including the one that puts marks into canonical order.
         after: the steps that follow.
         orders: whether there is such a step, the last of `ordered`.
+        before: returns the characters that one may become before these steps, and itself.
     """
 
-    def __init__(self, ordered: Sequence[Step], after: Sequence[Step], *, orders: bool) -> None:
+    def __init__(
+        self,
+        ordered: Sequence[Step],
+        after: Sequence[Step],
+        *,
+        orders: bool,
+        before: Callable[[str], Iterable[str]] | None = None,
+    ) -> None:
         self._ordered = ordered
         self._after = after
         self._orders = orders
+        self._before = before
+        self._blocks: set[int] = set()
         self._known = bytearray(NUM_CODE_POINTS)
-        """1 for each code point that the table covers."""
+        """1 for each code point for which the table covers all that it may become."""
         self._learned = self._changes_of(())
         self._table = self._learned.table()
         self._growing = Lock()
@@ -116,13 +131,21 @@ class ChangesByNeed:
 
     def _learn(self, blocks: set[int]) -> None:
         with self._growing:
-            new = sorted(block for block in blocks if not self._known[block * _BLOCK])
-            codes = chain.from_iterable(range(block * _BLOCK, (block + 1) * _BLOCK) for block in new)
-            found = self._changes_of(list(map(chr, filter(_is_asked_about, codes))))
+            asked = sorted(block for block in blocks if not self._known[block * _BLOCK])
+            new = sorted(self._needed(asked) - self._blocks)
+            found = self._changes_of(_characters_of(new))
             self._learned = self._learned.joined(found)
             self._table = self._learned.table()
-            for block in new:  # other threads must not see a block as known before the table has it
+            self._blocks.update(new)
+            for block in asked:  # other threads must not see a block as known before the table has it
                 self._known[block * _BLOCK : (block + 1) * _BLOCK] = bytes([1]) * _BLOCK
+
+    def _needed(self, blocks: Sequence[int]) -> set[int]:
+        """Return these blocks and those of the characters that theirs may become before the steps."""
+        if self._before is None:
+            return set(blocks)
+        characters = set[str]().union(*map(self._before, _characters_of(blocks)))
+        return {*blocks, *(ord(character) // _BLOCK for character in characters)}
 
     def _changes_of(self, characters: Sequence[str]) -> _Changes:
         parts = _each_by_itself(characters, self._ordered) if characters else []

@@ -183,7 +183,9 @@ class ChangingDocumentEncoder(DocumentEncoder):
 
     @property
     def _changes(self) -> ChangesByNeed | None:
-        return None if self._first_mark else self._normalization.changes
+        if self._first_mark:
+            return None
+        return self._normalization.changes or self._normalization.changes_after_nfc
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of a text."""

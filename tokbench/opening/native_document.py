@@ -28,7 +28,7 @@ from tokbench.opening.word_places import WordPlaces
 from tokbench.opening.word_vocabulary import ScoredPieces
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from tokbench.core.encoded import EncodedSpans
     from tokbench.opening.document_encoder import CompiledEncoder
@@ -57,7 +57,7 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
             tokenizers_members,
             kernel=self.info.kernel,
             nfc=plan.normalization.is_normal_form,
-            becomes=plan.normalization.becomes if plan.normalization.is_by_character else None,
+            becomes=_becomes(plan.normalization),
             further=self._disputed,
         )
 
@@ -176,7 +176,9 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
     def _may_write_disputed(self) -> bool:
         """Whether normalization may write characters whose agreement has to be checked, too."""
         normalization = self._plan.normalization
-        if normalization.is_normal_form and not (normalization.is_nfc or normalization.is_by_character):
+        if normalization.is_normal_form and not (
+            normalization.begins_with_nfc or normalization.is_by_character
+        ):
             return True
         return not self._agreement.covers("".join(normalization.written))
 
@@ -211,6 +213,11 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
         return {character for character in characters if not missing.isdisjoint(texts[character].encode())}
 
 
+def _becomes(normalization: TextNormalization) -> Callable[[str], frozenset[str]] | None:
+    changes_characters = normalization.is_by_character or normalization.begins_with_nfc
+    return normalization.becomes if changes_characters and not normalization.is_nfc else None
+
+
 def _compiled_encoder(plan: KernelDocument, vocabulary: KernelVocabulary | WordVocabulary) -> CompiledEncoder:
     from tokbench.native._bpe import PreparedEncoder
 
@@ -225,7 +232,7 @@ def _compiled_encoder(plan: KernelDocument, vocabulary: KernelVocabulary | WordV
             steps=splitting.rows(),
             sets=masks,
             byte_sets=byte_masks(masks),
-            makes_nfc=plan.normalization.is_nfc,
+            makes_nfc=plan.normalization.begins_with_nfc,
         )
     in_steps = splitting.pattern is None or vocabulary.marks_ends
     has_sets = bool(splitting.sets.members)
@@ -240,5 +247,5 @@ def _compiled_encoder(plan: KernelDocument, vocabulary: KernelVocabulary | WordV
         sets=masks if has_sets else None,
         byte_sets=byte_masks(masks) if has_sets else None,
         marks_ends=vocabulary.marks_ends,
-        makes_nfc=plan.normalization.is_nfc,
+        makes_nfc=plan.normalization.begins_with_nfc,
     )

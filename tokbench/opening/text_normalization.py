@@ -23,6 +23,7 @@ from tokbench.opening.character_changes import ChangesByNeed, EachCharacter
 from tokbench.opening.replacement_table import ReplacementTable, joining, table_of, texts_written
 from tokbench.opening.splitting.gaps import takes_characters
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
+from tokbench.opening.unicode_agreement import may_become
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -125,6 +126,13 @@ class TextNormalization:
         split_at = ordering[0] + 1 if ordering else len(self._steps)
         return ChangesByNeed(self._steps[:split_at], self._steps[split_at:], orders=bool(ordering))
 
+    @cached_property
+    def changes_after_nfc(self) -> ChangesByNeed | None:
+        """The same for the steps after NFC, if the kernel does all of them; None if there are none."""
+        if current_kernel().name != "native" or not self.begins_with_nfc or self.is_nfc:
+            return None
+        return ChangesByNeed(self._steps[1:], (), orders=False, before=may_become)
+
     def keeps_first(self, text: str) -> bool:
         """Whether the normalized text certainly begins with the text's own first character, unchanged.
 
@@ -138,13 +146,27 @@ class TextNormalization:
         return self._ignores_following and stands_alone and not text[0].isspace() and self(text[0]) == text[0]
 
     def becomes(self, character: str) -> frozenset[str]:
-        """Return a character and all those that may occur in normalized text because of it, if `is_by_character`."""
+        """Return a character and all those that may occur in normalized text because of it.
+
+        Only if the normalization `is_by_character` or `begins_with_nfc`.
+        """
+        if self.begins_with_nfc:
+            composed = may_become(character)
+            changed = "".join(composed)
+            for step in self._steps[1:]:
+                changed = step(changed)
+            return composed.union(changed)
         return frozenset((character, *unicodedata.normalize("NFD", character), *self(character)))
 
     @property
     def is_nfc(self) -> bool:
         """Whether it is NFC alone, which the kernel does by itself."""
         return self.kinds == ("NFC",)
+
+    @property
+    def begins_with_nfc(self) -> bool:
+        """Whether NFC is first, and each character is normalized by itself after it, all of which the kernel does."""
+        return self.kinds[:1] == ("NFC",) and {"Lowercase", "Nmt", "StripAccents"}.issuperset(self.kinds[1:])
 
     def leaves(self, text: str) -> bool:
         """Whether a text, and every part of it, certainly stays as it is; False also if that is unknown."""

@@ -87,7 +87,7 @@ class UnicodeAgreement(CharacterAgreement):
     def _normal_characters(self, characters: set[str]) -> dict[str, frozenset[str]]:
         if self._becomes is not None:
             return {character: self._becomes(character) for character in characters}
-        return {character: _may_become(character) for character in characters & characters_with_parts()}
+        return {character: may_become(character) for character in characters & characters_with_parts()}
 
     def _disputed_as_they_are(self, characters: set[str]) -> set[str]:
         classes = classes_here(characters, kernel=self._kernel)
@@ -137,10 +137,10 @@ def is_settled(character: str, number: int) -> bool:
     return number != 0 or unicodedata.category(character) != "Cn"
 
 
-def _may_become(character: str) -> frozenset[str]:
+def may_become(character: str) -> frozenset[str]:
     r"""Return all characters that may occur in the NFC of a text because it contains a character.
 
-    >>> _may_become("\u212b") > {"A", "\u030a", "\u00e5"}, _may_become("\u0301") > {"\u0301", "\u00e9"}
+    >>> may_become("\u212b") > {"A", "\u030a", "\u00e5"}, may_become("\u0301") > {"\u0301", "\u00e9"}
     (True, True)
     """
     parts = unicodedata.normalize("NFD", character)

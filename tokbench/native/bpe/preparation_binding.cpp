@@ -33,8 +33,8 @@ void construct(PreparedEncoder* self, const nb::list& tokens, const std::optiona
                const std::optional<nb::list>& steps, const SetsOrNone& sets, const SetsOrNone& byte_sets, bool marks_ends,
                bool makes_nfc) {
   Vocabulary vocabulary = vocabulary_of(tokens, merges, whole_tokens_first);
-  Preparation made{added_sets_of(added), added_sets_of(added_with_specials), std::nullopt, marks_ends,
-                   marks_ends && merges_all_ends(vocabulary), makes_nfc};
+  Preparation made{added_sets_of(added), added_sets_of(added_with_specials), std::nullopt, marks_ends, makes_nfc,
+                   marks_ends && merges_all_ends(vocabulary)};
   if (steps) made.steps.emplace(split_steps_of(*steps, sets, byte_sets));
   new (self) PreparedEncoder(std::move(vocabulary),
                              Prepared<BpeFamily>(BpeFamily(pattern_or_none(pattern)), std::move(made)));
@@ -42,7 +42,7 @@ void construct(PreparedEncoder* self, const nb::list& tokens, const std::optiona
 
 Preparation preparation_of_words(const nb::tuple& added, const nb::tuple& added_with_specials, const nb::list& steps,
                                  const InputArray<SetMask>& sets, const InputArray<SetMask>& byte_sets, bool makes_nfc) {
-  Preparation made{added_sets_of(added), added_sets_of(added_with_specials), std::nullopt, false, false, makes_nfc};
+  Preparation made{added_sets_of(added), added_sets_of(added_with_specials), std::nullopt, false, makes_nfc};
   made.steps.emplace(split_steps_of(steps, sets, byte_sets));
   return made;
 }

@@ -33,8 +33,8 @@ struct Preparation {
   AddedTokens with_specials;         // these and the special tokens, for texts in which special tokens are encoded
   std::optional<SplitSteps> steps;   // replaces the pattern
   bool marks_ends = false;           // whether each pre-token is followed by kEndMark; requires steps
-  bool ends_merge = false;           // whether every byte merges with kEndMark, so that no text has more ids than bytes
   bool makes_nfc = false;            // whether texts are normalized to NFC after the first added tokens were matched
+  bool ends_merge = false;           // whether every byte merges with kEndMark, so that no text has more ids than bytes
 };
 
 // `Base` is the family of the algorithm that encodes pre-tokens.
@@ -44,7 +44,7 @@ class Prepared : public Base {
   struct Reading {
     bool has_specials = false;   // whether special tokens are matched
     bool is_normalized = false;  // the text was already normalized, and split at the added tokens that are matched before that
-    const CharacterChanges* changes = nullptr;  // normalization by a table; not owned
+    const CharacterChanges* changes = nullptr;  // normalization by a table, after NFC; not owned
   };
 
   // Given the steps, solves unsplit parts of a text by splitting them, and single pre-tokens after a kPretokenMark.
@@ -155,8 +155,8 @@ class Prepared : public Base {
       if constexpr (kPlaces<Output>) {
         return output.placing->normalized(part, reading.changes, preparation_->makes_nfc, worker.room_for_normalized());
       } else {
-        if (reading.changes != nullptr) return reading.changes->of(part, worker.room_for_normalized());
-        return preparation_->makes_nfc ? Nfc::of(part, worker.room_for_normalized()) : part;
+        if (preparation_->makes_nfc) part = Nfc::of(part, worker.room_for_composed());
+        return reading.changes != nullptr ? reading.changes->of(part, worker.room_for_normalized()) : part;
       }
     };
     const Bytes utf8 = worker.utf8(text);

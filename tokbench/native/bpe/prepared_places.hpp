@@ -23,9 +23,8 @@ class PreparedPlacing {
   // Normalizes a part of the text; everything until the next call refers to that part.
   Bytes normalized(Bytes part, const CharacterChanges* changes, bool makes_nfc, std::vector<Byte>& buffer) {
     part_ = part;
-    if (changes != nullptr) return normal_ = changes->of(part, buffer, origins_);
     if (makes_nfc && !std::ranges::equal(Nfc::of(part, buffer), part)) throw std::invalid_argument("places are not known in a text that NFC changes");
-    return part;
+    return changes != nullptr ? normal_ = changes->of(part, buffer, origins_) : part;
   }
 
   // Adds an added token that was matched in the text, or in the normalized form of a part of it.

@@ -72,8 +72,9 @@ class Worker {
     return copies_.data();
   }
 
-  // Room for a normalized text, valid until the next one.
+  // Room for a normalized text, and for its NFC before; valid until the next one.
   std::vector<Byte>& room_for_normalized() { return normalized_; }
+  std::vector<Byte>& room_for_composed() { return composed_; }
 
   // Solves one word: writes its ids to `out`, which has room for one per byte, and returns their number.
   std::size_t encode_unseen(Bytes word, std::uint64_t hash, Id* out) { return solver_.solve(word, hash, out); }
@@ -324,6 +325,7 @@ class Worker {
   std::vector<Byte> utf8_;
   std::vector<Byte> copies_;
   std::vector<Byte> normalized_;
+  std::vector<Byte> composed_;
   std::vector<Id> scratch_;
   TextWord words_[kMost];
   const TextWord* long_words_[kMost];
