@@ -83,7 +83,7 @@ def test_kernel_equals_its_definition(
                 text.encode(), specials=specials
             )
             for flags in ({}, {"normalized": True}):
-                if flags or not plan.normalization.is_nfc:
+                if flags or not plan.normalization.begins_with_nfc:
                     found = encoder.encode(text, specials=specials, **flags)
                     assert found == defined.encode(text, specials=specials, **flags)
         placed: Any = encoder
