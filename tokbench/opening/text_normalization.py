@@ -32,14 +32,14 @@ if TYPE_CHECKING:
     from tokbench.opening.still_characters import NormalForm, StillCharacters
 
 _SPACES = "".join(sorted(WHITE_SPACE))
-_RUNS = {
+WHITE_SPACE_RUNS = {
     r"\s+": rf"[{_SPACES}]+",
     r"\s": f"[{_SPACES}]",
     " {2,}": " {2,}",
     " +": " +",
     "[ ]+": " +",
 }
-"""Supported expressions of Replace → the same for Python, whose definition of white space differs."""
+"""Supported expressions of white space in Replace → the same for Python, whose definition of white space differs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +242,7 @@ def _step_by_kind(step: Mapping[str, Any]) -> Step:
 def _ignores_following(step: Mapping[str, Any]) -> bool:
     """Whether a step treats a text's first character, unless it is a space, independently of those after it."""
     if step.get("type") == "Replace":
-        return step.get("pattern") == {"String": " "} or str(step["pattern"].get("Regex")) in _RUNS
+        return step.get("pattern") == {"String": " "} or str(step["pattern"].get("Regex")) in WHITE_SPACE_RUNS
     return step.get("type") != "Prepend"
 
 
@@ -339,7 +339,7 @@ def _replace(step: Mapping[str, Any]) -> Step:
         if isinstance(text := pattern.get("String"), str) and text:
             origins = character_origins.of_replaced(re.compile(re.escape(text)), content)
             return Step(lambda whole: whole.replace(text, content), origins)
-        if (expression := _RUNS.get(str(pattern.get("Regex")))) is not None:
+        if (expression := WHITE_SPACE_RUNS.get(str(pattern.get("Regex")))) is not None:
             if content == " " and pattern["Regex"] == r"\s+":
                 # A single space stays as it is, so only replace other white space and runs: most matches
                 # would be single spaces.

@@ -14,13 +14,13 @@ import numpy as np
 from tokbench.core.special_tokens import WHITE_SPACE
 from tokbench.opening.splitting.character_sets import UnknownPatternError, members_of
 from tokbench.opening.splitting.syntax import Characters, Group, parsed
+from tokbench.opening.text_normalization import WHITE_SPACE_RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tokbench.opening.splitting.syntax import Choices, Item
 
-_RUNS = frozenset([r"\s+", r"\s", " {2,}", " +", "[ ]+"])
 _BESIDE = frozenset(["NFC", "NFD", "Lowercase"])
 """Other steps that make white space of white space alone, and treat what is next to it as at the end of a text."""
 
@@ -53,7 +53,9 @@ def needed_normalizers(
 
 def _replaces_white_space(step: Mapping[str, Any]) -> bool:
     pattern, content = step.get("pattern"), step.get("content")
-    is_of_runs = step.get("type") == "Replace" and isinstance(pattern, dict) and pattern.get("Regex") in _RUNS
+    if step.get("type") != "Replace" or not isinstance(pattern, dict):
+        return False
+    is_of_runs = str(pattern.get("Regex")) in WHITE_SPACE_RUNS
     return is_of_runs and isinstance(content, str) and bool(content) and WHITE_SPACE.issuperset(content)
 
 
