@@ -171,6 +171,25 @@ def spans_by_places(
     return KernelSpans(covers, encode_spans, segment)
 
 
+def preferring(first: KernelSpans, second: KernelSpans) -> KernelSpans:
+    """Return the spans of the first for the texts that it covers, else those of the second, which covers these, too."""
+
+    def encode_spans(texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
+        from tokbench.core.token_arrays import divided
+
+        return divided(
+            texts,
+            where=first.covers,
+            then=partial(first.encode_spans, threads=threads),
+            otherwise=partial(second.encode_spans, threads=threads),
+        )
+
+    def segment(text: str) -> Iterator[Token]:
+        return (first if first.covers(text) else second).segment(text)
+
+    return KernelSpans(second.covers, encode_spans, segment)
+
+
 class OnLibrary(Protocol):
     """The methods of the library, with the contracts of `BaseTokenizer` and `SupportsSpans`."""
 

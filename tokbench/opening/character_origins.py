@@ -11,15 +11,19 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache, partial
-from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
 
     from tokbench.opening.still_characters import NormalForm
 
-    Origins = Sequence[int]
+    Origins = range | NDArray[np.int64]
+    """The original character of each character; a range where text is only left out at the ends."""
     FindsOrigins = Callable[[str], Origins]
 
 
@@ -39,21 +43,27 @@ class NormalCharacter(NamedTuple):
 def of_each(step: Callable[[str], str]) -> FindsOrigins:
     """Return the origins function of a step that maps each character by itself.
 
-    >>> list(of_each(str.upper)("aßc"))
+    >>> of_each(str.upper)("aßc").tolist()
     [0, 1, 1, 2]
     """
 
     def origins(text: str) -> Origins:
-        sizes = {character: len(step(character)) for character in set(text)}
-        return list(chain.from_iterable([place] * sizes[character] for place, character in enumerate(text)))
+        sizes = {ord(character): len(step(character)) for character in set(text)}
+        if set(sizes.values()) <= {1}:
+            return range(len(text))
+        size_of = np.zeros(max(sizes) + 1, np.int64)
+        size_of[list(sizes)] = list(sizes.values())
+        code_points = np.frombuffer(text.encode("utf-32-le"), np.uint32)
+        return np.repeat(np.arange(len(text)), size_of[code_points])
 
     return origins
 
 
-def of_normal_form(form: str) -> FindsOrigins:
+def of_normal_form(form: NormalForm) -> FindsOrigins:
     r"""Return the origins function of one of Unicode's normal forms.
 
-    >>> list(of_normal_form("NFD")("\u00e9\u0323")), list(of_normal_form("NFC")("xe\u0301y"))  # e, dot below, acute
+    >>> forms = of_normal_form("NFD"), of_normal_form("NFC")
+    >>> forms[0]("\u00e9\u0323").tolist(), forms[1]("xe\u0301y").tolist()  # e, dot below, acute
     ([0, 1, 1], [0, 1, 3])
     """
     decomposed: NormalForm = "NFD" if form in ("NFC", "NFD") else "NFKD"
@@ -66,11 +76,13 @@ def of_normal_form(form: str) -> FindsOrigins:
         found: list[int] = []
         end = 0
         for run in _MOVING.finditer(text):
+            if unicodedata.is_normalized(form, run.group()):
+                continue
             found += range(end, run.start())
             parts = _ordered(decomposition, run.group())
             found += _followed(_composed(parts) if composes else parts, first=run.start())
             end = run.end()
-        return [*found, *range(end, len(text))]
+        return np.array([*found, *range(end, len(text))], np.int64)
 
     return origins
 
@@ -78,27 +90,30 @@ def of_normal_form(form: str) -> FindsOrigins:
 def of_replaced(pattern: re.Pattern[str], content: str) -> FindsOrigins:
     """Return the origins function of a replacement: inserted text comes from the last character that it replaces.
 
-    >>> list(of_replaced(re.compile("b+"), "xyz")("abbc"))
+    >>> of_replaced(re.compile("b+"), "xyz")("abbc").tolist()
     [0, 2, 2, 2, 3]
     """
 
     def origins(text: str) -> Origins:
-        if pattern.search(text) is None:
+        matches = [match.span() for match in pattern.finditer(text)]
+        if not matches:
             return range(len(text))
-        found: list[int] = []
-        end = 0
-        for match in pattern.finditer(text):
-            found += range(end, match.start())
-            found += [match.end() - 1] * len(content)
-            end = match.end()
-        return [*found, *range(end, len(text))]
+        starts, stops = np.array(matches, np.int64).T
+        # How many characters each one becomes: the last one of a match becomes all of the new text.
+        sizes = np.ones(len(text), np.int64)
+        edges = np.zeros(len(text) + 1, np.int64)
+        edges[starts] += 1
+        edges[stops] -= 1
+        sizes[np.cumsum(edges[:-1]) > 0] = 0
+        sizes[stops - 1] = len(content)
+        return np.repeat(np.arange(len(text)), sizes)
 
     return origins
 
 
 def of_prepended(prefix: str) -> FindsOrigins:
     """Return the origins function of a step that prepends text: the prefix comes from the first character."""
-    return lambda text: [0] * len(prefix) + [*range(len(text))] if text else []
+    return lambda text: np.maximum(np.arange(-len(prefix), len(text)), 0) if text else range(0)
 
 
 def of_stripped(step: Callable[[str], str], *, left: bool) -> FindsOrigins:

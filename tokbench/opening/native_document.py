@@ -12,7 +12,13 @@ import numpy as np
 
 from tokbench.backends.bpe.kernel import current_kernel
 from tokbench.core.encoded import Encoded
-from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse, spans_by_places
+from tokbench.core.kernel_or_library import (
+    KernelOrLibrary,
+    KernelSpans,
+    KernelUse,
+    preferring,
+    spans_by_places,
+)
 from tokbench.core.token_arrays import TiledSpans
 from tokbench.core.tokens import Span, SpecialPolicy, Token
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
@@ -121,21 +127,26 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
     @property
     def _kernel_spans(self) -> KernelSpans | None:
-        if self._plan.tiles:
-            return KernelSpans(self._tiles, self._tiled_spans, self._tiled_tokens)
-        if self._places is None or self._plan.refused is not None:
-            return None
-        return spans_by_places(
-            self._covers, self._places.place_batch, spans=self._owned, token=self._ordinary_token
+        tiled = KernelSpans(self._tiles, self._tiled_spans, self._tiled_tokens) if self._plan.tiles else None
+        places = self._places
+        if places is None or self._plan.refused is not None:
+            return tiled
+        by_places = partial(spans_by_places, spans=self._owned, token=self._ordinary_token)
+        placed = preferring(
+            by_places(lambda text: self._covers(text) and places.are_from_kernel(text), places.from_kernel),
+            by_places(self._covers, places.from_normalized),
         )
+        return placed if tiled is None else preferring(tiled, placed)
 
     @cached_property
     def _places(self) -> WordPlaces | None:
-        """The spans of tokens; None if only the library knows them, as when it adds spaces that are not in the text."""
+        """The spans of tokens; None if only the library knows them."""
         plan = self._plan
-        if isinstance(plan.vocabulary, KernelVocabulary | ScoredPieces) or plan.splitting.adds_spaces:
-            return None
-        if plan.first_mark or not plan.normalization.knows_origins:
+        if (
+            isinstance(plan.vocabulary, ScoredPieces)
+            or plan.first_mark
+            or not plan.normalization.knows_origins
+        ):
             return None
         return WordPlaces(cast("PlacingEncoder", self._encoder), plan.normalization)
 

@@ -14,6 +14,8 @@ from functools import cache, cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tokbench.backends.bpe.kernel import current_kernel, has_native_kernel
 from tokbench.core.nfc import nfc
 from tokbench.core.special_tokens import WHITE_SPACE
@@ -27,6 +29,8 @@ from tokbench.opening.unicode_agreement import may_become
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from tokbench.opening.character_origins import FindsOrigins
     from tokbench.opening.still_characters import NormalForm, StillCharacters
@@ -90,18 +94,20 @@ class TextNormalization:
             text = step(text)
         return text
 
-    def origins(self, text: str) -> Sequence[int]:
+    def origins(self, text: str) -> NDArray[np.int64]:
         """Return the index of each normalized character's original character, as `tokenizers` reports it.
 
-        >>> list(TextNormalization([{"type": "NFD"}, {"type": "StripAccents"}]).origins("né!"))
+        >>> TextNormalization([{"type": "NFD"}, {"type": "StripAccents"}]).origins("né!").tolist()
         [0, 1, 2]
         """
-        origins: Sequence[int] = range(len(text))
+        origins = np.arange(len(text))
         for step in self._steps:
             assert step.origins is not None  # `knows_origins` checked it
             step_origins = step.origins(text)
-            if step_origins != range(len(text)):  # not the identity, which is the common case
-                origins = [origins[place] for place in step_origins]
+            if isinstance(step_origins, range):
+                origins = origins[step_origins.start : step_origins.stop]
+            else:
+                origins = origins[step_origins]
             text = step(text)
         return origins
 
@@ -167,6 +173,10 @@ class TextNormalization:
     def begins_with_nfc(self) -> bool:
         """Whether NFC is first, and each character is normalized by itself after it, all of which the kernel does."""
         return self.kinds[:1] == ("NFC",) and {"Lowercase", "Nmt", "StripAccents"}.issuperset(self.kinds[1:])
+
+    def is_composed(self, text: str) -> bool:
+        """Whether NFC, with which the normalization must begin, leaves a text as it is."""
+        return self._steps[0](text) == text
 
     def leaves(self, text: str) -> bool:
         """Whether a text, and every part of it, certainly stays as it is; False also if that is unknown."""

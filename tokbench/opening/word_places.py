@@ -13,8 +13,6 @@ import numpy as np
 from tokbench.core.token_arrays import character_offsets, offsets_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from tokbench.core.kernel_or_library import Places
@@ -54,23 +52,32 @@ class WordPlaces:
         self._encoder = encoder
         self._normalization = normalization
 
-    def place_batch(self, texts: list[str], threads: int) -> Places:
+    def are_from_kernel(self, text: str) -> bool:
+        """Whether the kernel does all of the normalization of a text, if it needs any."""
+        normalization = self._normalization
+        if normalization.changes is not None or normalization.leaves(text):
+            return True
+        return normalization.changes_after_nfc is not None and normalization.is_composed(text)
+
+    def from_kernel(self, texts: list[str], threads: int) -> Places:
         """Return the ids of texts, their starts and stops in bytes of each text, and the number of tokens of each text.
 
         A token's span consists of whole characters, which tokens may share.
-        """
-        if (changes := self._normalization.changes) is not None:
-            return self._encoder.place_batch(texts, threads, changes=changes.of(texts, threads))
-        leaves = list(map(self._normalization.leaves, texts))
-        if all(leaves):
-            return self._encoder.place_batch(texts, threads)
-        return self._place_parts(texts, leaves, threads)
 
-    def _place_parts(self, texts: Sequence[str], leaves: Sequence[bool], threads: int) -> Places:
-        """Do the same for texts that are normalized here unless they stay unchanged."""
+        Args:
+            texts: texts for which `are_from_kernel` is true.
+            threads: the number of threads.
+        """
+        changes = self._normalization.changes or self._normalization.changes_after_nfc
+        if changes is None:
+            return self._encoder.place_batch(texts, threads)
+        return self._encoder.place_batch(texts, threads, changes=changes.of(texts, threads))
+
+    def from_normalized(self, texts: list[str], threads: int) -> Places:
+        """Return the same for any texts, which are normalized here."""
         parts = _Parts()
-        for text, stays in zip(texts, leaves, strict=True):
-            self._add(text, parts, stays=stays)
+        for text in texts:
+            self._add(text, parts)
         ids, starts, stops, counts = self._encoder.place_batch(parts.normal, threads, normalized=True)
         starts, stops = parts.origins_of(starts, stops, counts)
         end = np.cumsum(counts)[parts.token_parts]
@@ -83,16 +90,16 @@ class WordPlaces:
             counts,
         )
 
-    def _add(self, text: str, parts: _Parts, *, stays: bool) -> None:
+    def _add(self, text: str, parts: _Parts) -> None:
         """Add the parts of a text between the added tokens that are found before normalization."""
         data = text.encode()
         end = 0
         parts.begin_text()
         for start, stop, id in self._encoder.added_places(data, specials=False):
-            parts.add(data[end:start].decode(), self._normalization, first=end, stays=stays)
+            parts.add(data[end:start].decode(), self._normalization, first=end)
             parts.add_token(id, start, stop)
             end = stop
-        parts.add(data[end:].decode(), self._normalization, first=end, stays=stays)
+        parts.add(data[end:].decode(), self._normalization, first=end)
 
 
 class _Parts:
@@ -123,14 +130,12 @@ class _Parts:
         """Start the next text, which the parts added from here on belong to."""
         self._number += 1
 
-    def add(self, text: str, normalization: TextNormalization, *, first: int, stays: bool) -> None:
-        """Add a part that begins at the byte `first` of its text; `stays` if it is not changed."""
-        origins = range(len(text)) if stays else normalization.origins(text)
-        is_range = isinstance(origins, range)
-        self._origins.append(np.arange(len(text)) if is_range else np.array(origins, np.int64))
+    def add(self, text: str, normalization: TextNormalization, *, first: int) -> None:
+        """Add a part that begins at the byte `first` of its text."""
+        self._origins.append(normalization.origins(text))
         self._texts.append(text)
         self._firsts.append(first)
-        self.normal.append(text if stays else normalization(text))
+        self.normal.append(normalization(text))
         self.text_numbers.append(self._number)
 
     def add_token(self, id: int, start: int, stop: int) -> None:

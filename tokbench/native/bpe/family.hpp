@@ -58,6 +58,26 @@ class BpeFamily {
     std::vector<Id> ids_;
   };
 
+  // How many bytes of a word each id covers.
+  class Sizes {
+   public:
+    explicit Sizes(const Vocabulary& vocabulary) : vocabulary_(vocabulary) {}
+
+    // Calls use(id, size) for each id of a word. The last token may also cover a mark that follows the word.
+    template <class Use>
+    void for_each(Bytes word, std::span<const Id> ids, const Use& use) const {
+      std::size_t left = word.size();
+      for (const Id id : ids) {
+        const std::size_t size = std::min(left, vocabulary_.token_length(id));
+        use(id, size);
+        left -= size;
+      }
+    }
+
+   private:
+    const Vocabulary& vocabulary_;
+  };
+
   BpeFamily(Pattern pattern) : pattern_(pattern), split_words_(split_words_of(pattern)) {}  // NOLINT: implicit on purpose
 
   SplitWords split_words() const { return split_words_; }

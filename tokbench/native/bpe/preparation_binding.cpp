@@ -127,7 +127,7 @@ void bind_preparation(nb::module_& module) {
   bytes.def("__init__", &construct, "tokens"_a, "merges"_a.noconvert().none(), nb::kw_only(), "whole_tokens_first"_a,
             "pattern"_a.none(), "added"_a, "added_with_specials"_a, "steps"_a.none(), "sets"_a.noconvert().none(),
             "byte_sets"_a.noconvert().none(), "marks_ends"_a, "makes_nfc"_a);
-  PreparedBinding<BpeFamily>::bind(bytes);
+  PreparedBinding<BpeFamily>::bind_with_places(bytes);
 
   nb::class_<PreparedWordBpe> words(module, "PreparedWordBpe", "BPE over the characters of the words that steps cut.");
   words.def(nb::new_(&made_word_bpe), "tokens"_a, "merges"_a.noconvert(), nb::kw_only(), "prefix"_a, "suffix"_a, "unknown"_a.none(),

@@ -20,13 +20,22 @@ inline constexpr Byte kEndMark = 0xFF;
 // UTF-8.
 inline constexpr Byte kPretokenMark = 0xFE;
 
-// Writes a pre-token and kEndMark to `room`, and advances it.
-inline Bytes with_end_mark(Bytes pretoken, Byte*& room) {
-  Byte* const start = room;
-  room = std::copy(pretoken.begin(), pretoken.end(), room);
-  *room++ = kEndMark;
-  return {start, room};
-}
+// The marks around the pre-tokens that are looked up.
+struct PretokenMarks {
+  bool start = false;  // kPretokenMark
+  bool end = false;    // kEndMark
+
+  std::size_t count() const { return std::size_t{start} + std::size_t{end}; }
+
+  // Writes a pre-token between its marks to `room`, and advances it.
+  Bytes copy(Bytes pretoken, Byte*& room) const {
+    Byte* const first = room;
+    if (start) *room++ = kPretokenMark;
+    room = std::copy(pretoken.begin(), pretoken.end(), room);
+    if (end) *room++ = kEndMark;
+    return {first, room};
+  }
+};
 
 struct Preparation {
   AddedTokens ordinary;              // the added tokens that are matched in every text
@@ -100,8 +109,8 @@ class Prepared : public Base {
 
     void for_each_pretoken(Bytes word, FunctionRef<void(Bytes)> sink) {
       if (word.front() == kPretokenMark) return sink(word.subspan(1));
-      const auto marked = [&](Bytes pretoken) { sink(with_end_mark(pretoken, next_marked_)); };
-      steps_->for_each_pretoken(word, nullptr, marks_ends_ ? FunctionRef<void(Bytes)>(marked) : sink);
+      const auto marked = [&](Bytes pretoken) { sink(PretokenMarks{.end = true}.copy(pretoken, next_marked_)); };
+      steps_->for_each_pretoken(word, SplitSteps::Copies{}, marks_ends_ ? FunctionRef<void(Bytes)>(marked) : sink);
     }
 
     std::vector<NewWord> pretokens_;
@@ -135,7 +144,7 @@ class Prepared : public Base {
   void encode(Worker& worker, SplitWords split, const Text& text, Reading reading, Output& output) const {
     const auto encode_part = [&](Bytes part) {
       if constexpr (kPlaces<Output>) {
-        place_pretokens(worker, part, output);
+        place_part(worker, split, part, output);
       } else if (preparation_->steps) {
         encode_in_steps(worker, part, output);
       } else {
@@ -168,54 +177,27 @@ class Prepared : public Base {
   template <class Output>
   static constexpr bool kPlaces = requires(Output& output) { output.placing; };
 
+  // Whether short parts between two spaces may be looked up without splitting them.
+  bool looks_up_parts() const { return preparation_->steps->cuts_at_spaces() && (!preparation_->marks_ends || preparation_->ends_merge); }
+
   // If the steps allow it, short parts between two spaces are looked up without splitting them, because they repeat as
   // pre-tokens do. In a text with few spaces, single pre-tokens are looked up instead, with a mark that distinguishes them from
   // unsplit parts.
   template <class Worker, class Output>
   void encode_in_steps(Worker& worker, Bytes text, Output& output) const {
-    const SplitSteps& steps = *preparation_->steps;
-    const bool marks_ends = preparation_->marks_ends;
-    if (!steps.cuts_at_spaces() || (marks_ends && !preparation_->ends_merge)) return encode_pretokens(worker, text, output);
-    worker.solver().split_in(steps, marks_ends);
-    if (has_many_spaces(text)) return worker.encode_words_of(split_at_spaces_, text, output);
-    Byte* marked = worker.room_for_copies(text.size() * (marks_ends ? 3 : 2));
-    worker.encode_each(
-        [&](const auto& sink) {
-          steps.for_each_pretoken(text, nullptr, [&](Bytes pretoken) {
-            Bytes copy = marked_copy(pretoken, marked);
-            if (marks_ends) {
-              *marked++ = kEndMark;
-              copy = {copy.data(), marked};
-            }
-            sink(copy);
-          });
-        },
-        output);
+    if (!looks_up_parts() || !has_many_spaces(text)) return encode_pretokens(worker, text, output);
+    worker.solver().split_in(*preparation_->steps, preparation_->marks_ends);
+    worker.encode_words_of(split_at_spaces_, text, output);
   }
 
-  // Writes kPretokenMark and a pre-token to `room`, and advances it.
-  static Bytes marked_copy(Bytes pretoken, Byte*& room) {
-    Byte* const start = room;
-    *room++ = kPretokenMark;
-    room = std::copy(pretoken.begin(), pretoken.end(), room);
-    return {start, room};
-  }
-
-  // Encodes each pre-token by itself, for spans; the steps must not add characters.
+  // The same for spans, for which each pre-token is encoded by itself.
   template <class Worker, class Output>
-  void place_pretokens(Worker& worker, Bytes text, Output& output) const {
-    const SplitSteps& steps = *preparation_->steps;
-    const bool are_marked = steps.cuts_at_spaces();
-    if (are_marked) worker.solver().split_in(steps, false);
-    Byte* marked = worker.room_for_copies(are_marked ? text.size() * 2 : 0);
-    worker.encode_each(
-        [&](const auto& sink) {
-          steps.for_each_pretoken(text, nullptr, [&](Bytes pretoken) {
-            output.placing->expect(pretoken);
-            sink(are_marked ? marked_copy(pretoken, marked) : pretoken);
-          });
-        },
-        output);
+  void place_part(Worker& worker, SplitWords split, Bytes text, Output& output) const {
+    if (preparation_->steps) {
+      encode_pretokens(worker, text, output);
+    } else {
+      worker.encode_words_of(split, text, output);
+    }
   }
 
   // Judged by the beginning of the text.
@@ -231,16 +213,20 @@ class Prepared : public Base {
   template <class Worker, class Output>
   void encode_pretokens(Worker& worker, Bytes text, Output& output) const {
     const SplitSteps& steps = *preparation_->steps;
+    const PretokenMarks marks{.start = looks_up_parts(), .end = preparation_->marks_ends};
+    if (marks.start) worker.solver().split_in(steps, marks.end);
     const std::size_t spaced_size = text.size() * steps.copied_per_byte();
-    const std::size_t marked_size = preparation_->marks_ends ? std::max(text.size(), spaced_size) * 2 : 0;
+    const std::size_t marked_size = marks.count() == 0 ? 0 : std::max(text.size(), spaced_size) * (1 + marks.count());
     Byte* const spaced = worker.room_for_copies(spaced_size + marked_size);
-    if (!preparation_->marks_ends) {
-      return worker.encode_each([&](const auto& sink) { steps.for_each_pretoken(text, spaced, sink); }, output);
-    }
+    SplitSteps::Copies copies{spaced};
+    if constexpr (kPlaces<Output>) copies.sources = output.placing->room_for_sources({spaced, spaced_size});
     worker.encode_each(
         [&](const auto& sink) {
           Byte* marked = spaced + spaced_size;
-          steps.for_each_pretoken(text, spaced, [&](Bytes pretoken) { sink(with_end_mark(pretoken, marked)); });
+          steps.for_each_pretoken(text, copies, [&](Bytes pretoken) {
+            if constexpr (kPlaces<Output>) output.placing->expect(pretoken);
+            sink(marks.count() == 0 ? pretoken : marks.copy(pretoken, marked));
+          });
         },
         output);
   }

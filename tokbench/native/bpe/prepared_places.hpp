@@ -1,8 +1,8 @@
 // The spans of tokens of words that are split in steps. As in `tokenizers`, a span extends from the start of the first
 // character that contributes to the token to the end of the last one.
 //
-// The tokens of a word are adjacent, each as long as the part that it encodes. In a normalized text, a position maps to the
-// original character.
+// The tokens of a word are adjacent, each as long as the part that it encodes. In a normalized text, and in a copy with added
+// spaces or marks, a position maps to the original character.
 #pragma once
 
 #include "encoding/placed_texts.hpp"
@@ -30,12 +30,19 @@ class PreparedPlacing {
   // Adds an added token that was matched in the text, or in the normalized form of a part of it.
   void add_added(Id id, Bytes found) { add_at(found, [&](const auto& place) { place(id, found.size()); }); }
 
-  // Announces the word of the next ids, after the words announced before.
+  // Where the steps note what each byte of their copy of the next words, which is written to `copy`, is for.
+  const Byte** room_for_sources(Bytes copy) {
+    copy_ = copy;
+    if (sources_.size() < copy.size()) sources_.resize(copy.size());
+    return sources_.data();
+  }
+
+  // Announces the word of the next ids, after the words announced before. It may be encoded from a copy.
   void expect(Bytes word) { words_.push_back(word); }
 
-  // Adds the ids of the next word.
-  void add(Bytes, std::span<const Id> ids) {
-    const Bytes word = words_[next_++];
+  // Adds the ids of a word: the first one of those announced, if any.
+  void add(Bytes encoded, std::span<const Id> ids) {
+    const Bytes word = words_.empty() ? encoded : words_[next_++];
     if (next_ == words_.size()) {
       words_.clear();
       next_ = 0;
@@ -48,24 +55,23 @@ class PreparedPlacing {
   template <class ForEach>
   void add_at(Bytes word, const ForEach& for_each) {
     const Byte* at = word.data();
-    if (is_in_text(at)) {
-      for_each([&](Id id, std::size_t size) {
-        placed_.add(id, start_of_character(at) - text_.data(), end_of_character(at + size) - text_.data());
-        at += size;
-      });
-      return;
-    }
-    const std::int64_t offset = part_.data() - text_.data();
+    const bool is_copy = is_in(copy_, at);
     for_each([&](Id id, std::size_t size) {
-      const auto start = static_cast<std::size_t>(at - normal_.data());
-      const Byte* const last = part_.data() + origins_[start + size - 1];
-      placed_.add(id, offset + origins_[start], end_of_character(last + 1) - text_.data());
+      const Byte *first = at, *last = at + size - 1;
+      if (is_copy) {
+        first = sources_[static_cast<std::size_t>(first - copy_.data())];
+        last = sources_[static_cast<std::size_t>(last - copy_.data())];
+      }
+      placed_.add(id, start_of_character(original(first)) - text_.data(), end_of_character(original(last) + 1) - text_.data());
       at += size;
     });
   }
 
-  bool is_in_text(const Byte* p) const {
-    return !std::less<const Byte*>()(p, text_.data()) && std::less<const Byte*>()(p, text_.data() + text_.size());
+  // A byte of the text, which the given one, of the text or a normalized part, is from.
+  const Byte* original(const Byte* p) const { return is_in(text_, p) ? p : part_.data() + origins_[static_cast<std::size_t>(p - normal_.data())]; }
+
+  static bool is_in(Bytes bytes, const Byte* p) {
+    return !std::less<const Byte*>()(p, bytes.data()) && std::less<const Byte*>()(p, bytes.data() + bytes.size());
   }
 
   const Byte* start_of_character(const Byte* p) const {
@@ -84,6 +90,8 @@ class PreparedPlacing {
   Bytes part_;    // the part of the text that was normalized to `normal_`
   Bytes normal_;
   std::vector<CharacterChanges::Origin> origins_;  // where in `part_` each byte of `normal_` comes from
+  Bytes copy_;
+  std::vector<const Byte*> sources_;  // what each byte of `copy_` is for: a byte of the text or of `normal_`
   std::vector<Bytes> words_;
   std::size_t next_ = 0;
 };

@@ -55,7 +55,7 @@ struct PreparedBinding {
     if (!steps) throw std::invalid_argument("it does not split in steps");
     std::vector<Byte> spaced(bytes.size() * steps->copied_per_byte());
     const auto add = [&](Bytes each) { found.append(nb::bytes(reinterpret_cast<const char*>(each.data()), each.size())); };
-    steps->for_each_pretoken(bytes, spaced.data(), FunctionRef<void(Bytes)>(add));
+    steps->for_each_pretoken(bytes, {spaced.data()}, FunctionRef<void(Bytes)>(add));
     return found;
   }
 

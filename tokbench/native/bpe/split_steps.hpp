@@ -90,6 +90,24 @@ class SplitSteps {
     cuts_at_spaces_ = copied_per_byte_ == 0 && finds_cuts();
   }
 
+  // Where steps write copies of parts, with added spaces or marks.
+  struct Copies {
+    Byte* next = nullptr;
+    const Byte** sources = nullptr;  // if given: for each byte of a copy, a byte of the character of the text that it is for
+
+    // Adds bytes that are all for the character at `source`.
+    void put(Bytes bytes, const Byte* source) {
+      next = std::copy(bytes.begin(), bytes.end(), next);
+      if (sources != nullptr) sources = std::fill_n(sources, bytes.size(), source);
+    }
+
+    // Adds a part of the text.
+    void copy(const Byte* start, const Byte* stop) {
+      next = std::copy(start, stop, next);
+      for (; sources != nullptr && start != stop; ++start) *sources++ = start;
+    }
+  };
+
   // 0 if pre-tokens are parts of the text itself. Otherwise they are parts of a copy with added spaces or marks, and this is
   // the upper bound on its bytes per byte of text.
   std::size_t copied_per_byte() const { return copied_per_byte_; }
@@ -97,10 +115,10 @@ class SplitSteps {
   // Whether each space between two ASCII letters starts a pre-token or is removed, and both sides are split independently.
   bool cuts_at_spaces() const { return cuts_at_spaces_; }
 
-  // Calls sink(bytes) for each non-empty pre-token of a text, in order. `spaced` must have room for the copy.
+  // Calls sink(bytes) for each non-empty pre-token of a text, in order. `copies` must have room for the whole copy.
   template <class Sink>
-  void for_each_pretoken(Bytes text, Byte* spaced, const Sink& sink) const {
-    if (!text.empty()) part(0, 0, text.data(), text.data() + text.size(), spaced, sink);
+  void for_each_pretoken(Bytes text, Copies copies, const Sink& sink) const {
+    if (!text.empty()) part(0, 0, text.data(), text.data() + text.size(), copies, sink);
   }
 
  private:
@@ -111,7 +129,7 @@ class SplitSteps {
   }
 
   template <class Sink>
-  void part(std::size_t number, std::size_t named_number, const Byte* start, const Byte* stop, Byte*& spaced, const Sink& sink) const {
+  void part(std::size_t number, std::size_t named_number, const Byte* start, const Byte* stop, Copies& copies, const Sink& sink) const {
     if (number == steps_.size()) return sink(Bytes(start, stop));
     if (const auto* const program = std::get_if<ProgramStep>(&steps_[number])) {
       const auto for_each = [&](const auto& use) {
@@ -120,39 +138,42 @@ class SplitSteps {
         });
       };
       return behave(program->behavior, for_each, [&](const Byte* from, const Byte* to) {
-        part(number + 1, named_number, from, to, spaced, sink);
+        part(number + 1, named_number, from, to, copies, sink);
       });
     }
     if (const auto* const step = std::get_if<MarkStep>(&steps_[number])) {
       const Bytes mark(reinterpret_cast<const Byte*>(step->mark.data()), step->mark.size());
-      const Byte* const copy = spaced;
-      const auto begins_with_mark = [&](const Byte* p) { return Bytes(p, stop).size() >= mark.size() && std::equal(mark.begin(), mark.end(), p); };
-      const auto put_mark = [&] { spaced = std::copy(mark.begin(), mark.end(), spaced); };
-      if (step->is_put_in_front && *start != ' ' && !begins_with_mark(start)) put_mark();
-      const Byte* first = copy;
-      while (start != stop) {
-        if (*start != ' ' && !begins_with_mark(start)) {
-          *spaced++ = *start++;
-          continue;
+      const auto is_mark = [&](const Byte* p) {
+        return *p == ' ' || (*p == mark.front() && Bytes(p, stop).size() >= mark.size() && std::equal(mark.begin(), mark.end(), p));
+      };
+      const Byte* first = copies.next;
+      if (step->is_put_in_front && !is_mark(start)) copies.put(mark, start);
+      while (true) {
+        const Byte* const before = start;
+        while (start != stop && !is_mark(start)) ++start;
+        copies.copy(before, start);
+        if (start == stop) break;
+        if (step->begins_parts && copies.next != first) {
+          const Byte* const last = copies.next;
+          part(number + 1, named_number, std::exchange(first, last), last, copies, sink);
         }
-        if (step->begins_parts && spaced != first) {
-          part(number + 1, named_number, std::exchange(first, spaced), spaced, spaced, sink);
-        }
+        copies.put(mark, start);
         start += *start == ' ' ? 1 : mark.size();
-        put_mark();
       }
-      return part(number + 1, named_number, first, spaced, spaced, sink);
+      return part(number + 1, named_number, first, copies.next, copies, sink);
     }
     const auto& named = std::get<PatternStep>(steps_[number]);
     if (named.prefix_space) {
-      Byte* const copy = spaced;
-      if (*start != ' ') *spaced++ = ' ';
-      stop = spaced = std::copy(start, stop, spaced);
+      static constexpr Byte kSpace = ' ';
+      const Byte* const copy = copies.next;
+      if (*start != kSpace) copies.put({&kSpace, 1}, start);
+      copies.copy(start, stop);
       start = copy;
+      stop = copies.next;
     }
     for_each_split(splits_[named_number], Bytes(start, stop), [&](const Byte* from, std::span<const Byte* const> ends) {
       for (const Byte* const to : ends) {
-        part(number + 1, named_number + 1, from, to, spaced, sink);
+        part(number + 1, named_number + 1, from, to, copies, sink);
         from = to;
       }
     });
