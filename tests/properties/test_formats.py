@@ -14,7 +14,12 @@ from support.textbook_bpe import GPT2, encoded, learned, token_bytes
 
 from tokbench.errors import ModelFormatError
 from tokbench.formats.tiktoken import dump_ranks, parse_ranks, to_encoding
-from tokbench.formats.tokenizer_json import dump_byte_level_bpe, from_byte_level, to_byte_level
+from tokbench.formats.tokenizer_json import (
+    all_from_byte_level,
+    dump_byte_level_bpe,
+    from_byte_level,
+    to_byte_level,
+)
 
 if TYPE_CHECKING:
     import tiktoken
@@ -42,6 +47,22 @@ def test_byte_level_alphabet_roundtrips(piece: bytes) -> None:
     assert len(text) == len(piece)
     assert not any(character.isspace() for character in text)
     assert from_byte_level(text) == piece
+
+
+@settings(deadline=None)
+@given(
+    pieces=st.lists(
+        st.text(st.sampled_from("Ġaé \n\xad\u0143\u0144字") | st.characters(exclude_categories=["Cs"]))
+    )
+)
+def test_bytes_of_many_pieces_are_those_of_each(pieces: list[str]) -> None:
+    def bytes_of(piece: str) -> bytes | None:
+        try:
+            return from_byte_level(piece)
+        except ValueError:
+            return None
+
+    assert all_from_byte_level(pieces) == list(map(bytes_of, pieces))
 
 
 # Rank files

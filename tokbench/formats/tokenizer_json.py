@@ -23,7 +23,7 @@ from tokbench.formats.set_operations import set_operations, without_set_operatio
 from tokbench.formats.tokenizer_config.fields import AddedToken
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from tokbench.core.descriptions import PostProcessing
 
@@ -55,6 +55,28 @@ def from_byte_level(text: str) -> bytes:
         return bytes([values[character] for character in text])
     except KeyError as error:
         raise ValueError(f"{error.args[0]!r} is not in the byte-level alphabet") from None
+
+
+def all_from_byte_level(texts: Collection[str]) -> list[bytes | None]:
+    r"""Return the bytes of many texts as `from_byte_level` does; None if a character represents no byte.
+
+    >>> all_from_byte_level(["Ġa", "a b", ""])
+    [b' a', None, b'']
+    """
+    import numpy as np
+
+    values = np.full(max(map(ord, _character_bytes())) + 2, 0x100, np.uint16)  # the last one is of all others
+    values[list(map(ord, _character_bytes()))] = list(_character_bytes().values())
+    code_points = np.frombuffer("".join(texts).encode("utf-32-le"), np.uint32)
+    found = values[np.minimum(code_points, len(values) - 1)]
+    data = found.astype(np.uint8).tobytes()
+    ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)))
+    wrong = np.searchsorted(ends, np.flatnonzero(found == 0x100), side="right")
+    stops = ends.tolist()
+    pieces: list[bytes | None] = list(map(data.__getitem__, map(slice, [0, *stops], stops)))
+    for number in wrong.tolist():
+        pieces[number] = None
+    return pieces
 
 
 def for_oniguruma(pattern: str) -> str:

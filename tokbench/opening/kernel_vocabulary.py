@@ -9,14 +9,16 @@ to the library.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
+from operator import add
 from typing import TYPE_CHECKING, Any
 
-from tokbench.formats.tokenizer_json import from_byte_level
+from tokbench.formats.tokenizer_json import all_from_byte_level
 from tokbench.opening.native_bpe import merge_pairs
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence, Set
     from pathlib import Path
 
 END_MARK = b"\xff"
@@ -82,8 +84,8 @@ def kernel_vocabulary(
     vocab = model["vocab"]
     pieces = {
         piece: data
-        for piece in vocab
-        if piece not in specials and (data := _bytes_of(piece, suffix=suffix)) is not None
+        for piece, data in zip(vocab, _bytes_of(vocab, suffix=suffix), strict=True)
+        if data is not None and piece not in specials
     }
     tokens = [b""] * (max(vocab.values()) + 1)
     for piece, data in pieces.items():
@@ -111,16 +113,13 @@ def kernel_vocabulary(
     )
 
 
-def _bytes_of(piece: str, *, suffix: str) -> bytes | None:
-    """Return the bytes of a piece, with the mark if it ends a word; None if no text becomes it."""
-    ends_word = bool(suffix) and piece.endswith(suffix)
-    if ends_word and piece == suffix:
-        return None
-    try:
-        data = from_byte_level(piece.removesuffix(suffix) if ends_word else piece)
-    except ValueError:
-        return None
-    return data + END_MARK if ends_word else data or None
+def _bytes_of(pieces: Collection[str], *, suffix: str) -> list[bytes | None]:
+    """Return the bytes of each piece, with the mark if it ends a word; None if no text becomes it."""
+    stems = [piece.removesuffix(suffix) for piece in pieces]
+    return [
+        data + END_MARK if data and len(stem) < len(piece) else data or None
+        for piece, stem, data in zip(pieces, stems, all_from_byte_level(stems), strict=True)
+    ]
 
 
 def _merges(
@@ -134,9 +133,42 @@ def _merges(
 ) -> list[tuple[int, int, int]]:
     """Return the merges by ids, without those no text can reach; of a merge listed twice, the last rank counts."""
     vocab = model["vocab"]
-    ranked = {pair: rank for rank, pair in enumerate(merge_pairs(model, path=path))}
-    merges: list[tuple[int, int, int]] = []
-    for left, right in sorted(ranked, key=ranked.__getitem__):
+    pairs = merge_pairs(model, path=path)
+    ranked = {pair: rank for rank, pair in enumerate(pairs)}
+    if len(ranked) < len(pairs):
+        pairs = sorted(ranked, key=ranked.__getitem__)
+    if not _all_join(pairs, pieces, others=vocab.keys() - pieces.keys(), suffix=suffix):
+        pairs = list(_reachable(pairs, pieces, specials=specials, hidden=hidden, suffix=suffix))
+    id_of = vocab.__getitem__
+    lefts, rights = ([pair[side] for pair in pairs] for side in (0, 1))
+    return list(zip(map(id_of, lefts), map(id_of, rights), map(id_of, map(add, lefts, rights)), strict=True))
+
+
+def _all_join(
+    pairs: Sequence[tuple[str, str]], pieces: Mapping[str, bytes], *, others: Set[str], suffix: str
+) -> bool:
+    """Whether every merge joins the bytes of two pieces to those of a third, and none of the others has a part in one.
+
+    Fast, as this is the usual case.
+    """
+    if not (others.isdisjoint(chain.from_iterable(pairs)) and others.isdisjoint(map("".join, pairs))):
+        return False
+    return not suffix or all(
+        pieces[left + right] == pieces[left] + pieces[right] and not left.endswith(suffix)
+        for left, right in pairs
+    )
+
+
+def _reachable(
+    pairs: Sequence[tuple[str, str]],
+    pieces: Mapping[str, bytes],
+    *,
+    specials: Collection[str],
+    hidden: Collection[str],
+    suffix: str,
+) -> Iterator[tuple[str, str]]:
+    """Yield the merges that some text can reach."""
+    for left, right in pairs:
         whole = left + right
         if taken := {left, right, whole}.intersection(specials):
             if taken.issubset(hidden):
@@ -150,5 +182,4 @@ def _merges(
             raise NotNativeError(
                 f"its merge of {left!r} and {right!r} crosses the end of a word, or changes the bytes of its parts"
             )
-        merges.append((vocab[left], vocab[right], vocab[whole]))
-    return merges
+        yield left, right

@@ -18,14 +18,15 @@ added_tokens        `AddedVocabulary` in tokenizer/added_vocabulary.rs; see `tok
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, compress
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.descriptions import ByteLevelBpe
 from tokbench.core.post_processing import template_size
 from tokbench.errors import ModelFormatError
 from tokbench.formats.post_processors import UnknownPostProcessingError, parse_post_processing
-from tokbench.formats.tokenizer_json import from_byte_level
+from tokbench.formats.tokenizer_json import all_from_byte_level
 from tokbench.libraries.huggingface.tokenizer_json import steps
 from tokbench.opening.patterns import known_pattern
 from tokbench.opening.tokenizer_json_tokens import AddedTokens, NotNativeError, added_tokens, is_hidden
@@ -70,19 +71,18 @@ def byte_level_bpe(document: Mapping[str, Any], *, path: Path | str) -> ByteLeve
         NotNativeError: the document uses something that our kernel lacks, or does differently for some texts.
         ModelFormatError: its vocabulary and merges contradict each other.
     """
-    parsed = parse_byte_level_bpe(document, path=path)
-    parsed.added.check_found()
-    if parsed.bpe.pattern_name == "custom":
-        raise NotNativeError("its split pattern is not one of those that the native kernel implements")
-    return parsed.bpe
+    return parse_byte_level_bpe(document, path=path, for_kernel=True).bpe
 
 
-def parse_byte_level_bpe(document: Mapping[str, Any], *, path: Path | str) -> ParsedBpe:
+def parse_byte_level_bpe(
+    document: Mapping[str, Any], *, path: Path | str, for_kernel: bool = False
+) -> ParsedBpe:
     """Return a document as a byte-level BPE, even with a custom pattern or added tokens that the kernel cannot find.
 
     Args:
         document: a parsed `tokenizer.json`.
         path: the document as error messages name it.
+        for_kernel: whether to refuse such a pattern and such tokens, before the vocabulary and the merges are read.
 
     Raises:
         NotNativeError: its ids are not the result of splitting by one pattern and merging.
@@ -96,6 +96,10 @@ def parse_byte_level_bpe(document: Mapping[str, Any], *, path: Path | str) -> Pa
         raise NotNativeError("its decoder is not plain byte-level decoding")
     post_processing = _post_processing(document)
     added = added_tokens(document.get("added_tokens") or [], model["vocab"], normalization=normalization)
+    if for_kernel:
+        added.check_found()
+        if pattern_name == "custom":
+            raise NotNativeError("its split pattern is not one of those that the native kernel implements")
     bpe = ByteLevelBpe(
         tokens=_tokens(model["vocab"], added.all),
         merges=_merges(model, added.all, path=path, normalizers=[] if normalization is None else ["NFC"]),
@@ -246,13 +250,12 @@ def _post_processing(document: Mapping[str, Any]) -> PostProcessing:
 def _tokens(vocab: Mapping[str, int], specials: Mapping[str, int]) -> tuple[bytes | None, ...]:
     """Return the bytes of each id; special tokens are gaps, since no text becomes one by merging."""
     tokens: list[bytes | None] = [None] * (max([*vocab.values(), *specials.values()]) + 1)
-    for piece, id in vocab.items():
+    for (piece, id), data in zip(vocab.items(), all_from_byte_level(vocab), strict=True):
         if piece in specials:
             continue
-        try:
-            tokens[id] = from_byte_level(piece)
-        except ValueError:
-            raise NotNativeError(f"its token {piece!r} is not in the byte-level alphabet") from None
+        if data is None:
+            raise NotNativeError(f"its token {piece!r} is not in the byte-level alphabet")
+        tokens[id] = data
     present = {token for token in tokens if token is not None and len(token) == 1}
     if len(present) != 256:
         raise NotNativeError(f"it has no token for {256 - len(present)} of the 256 bytes")
@@ -272,13 +275,13 @@ def _merges(
         used = {text for pair in pairs for text in (*pair, "".join(pair))}
         for text in doubtful if model.get("ignore_merges") else doubtful & used:
             raise NotNativeError(f"normalization may turn other text into its added token {text!r}")
-    return tuple(
-        [
-            (vocab[left], vocab[right], vocab[left + right])
-            for left, right in pairs
-            if not (left in specials or right in specials or left + right in specials)
-        ]
-    )
+    lefts, rights = ([pair[side] for pair in pairs] for side in (0, 1))
+    wholes = list(map(add, lefts, rights))
+    if not specials.keys().isdisjoint(chain(lefts, rights, wholes)):
+        kept = [specials.keys().isdisjoint(parts) for parts in zip(lefts, rights, wholes, strict=True)]
+        lefts, rights, wholes = (list(compress(parts, kept)) for parts in (lefts, rights, wholes))
+    id_of = vocab.__getitem__
+    return tuple(zip(map(id_of, lefts), map(id_of, rights), map(id_of, wholes), strict=True))
 
 
 def _kinds(parts: Sequence[Mapping[str, Any]]) -> str:

@@ -124,7 +124,7 @@ def _run(
     if kind == "WordPiece":
         from tokbench.backends.wordpiece.document_tokenizer import DocumentWordPiece
 
-        tokenizer = DocumentWordPiece(data, name=name, source=path, engine=engine)
+        tokenizer = DocumentWordPiece(data, name=name, source=path, engine=engine, parsed=document)
         done = "BERT's normalizer, BERT's words and longest matches, nothing else"
     else:
         from tokbench.opening.unigram_document import UnigramDocument
@@ -254,8 +254,10 @@ def check_vocabulary(vocab: object, *, path: Path | str) -> None:
     """Refuse a vocabulary that does not map each piece to an id of its own. Raises `ModelFormatError`."""
     if not isinstance(vocab, dict) or not vocab:
         raise ModelFormatError(path, "a vocabulary of pieces with ids", "none")
-    piece_of: dict[int, str] = {}
     limit = ids_held(len(vocab))
+    if _has_distinct_ids(vocab, limit=limit):
+        return
+    piece_of: dict[int, str] = {}
     for piece, id in vocab.items():
         if type(id) is not int or not 0 <= id < limit:
             raise ModelFormatError(path, f"an id from 0 to {limit - 1}", f"{id!r:.40} for {piece!a:.60}")
@@ -266,6 +268,14 @@ def check_vocabulary(vocab: object, *, path: Path | str) -> None:
         if not is_text(piece):
             raise ModelFormatError(path, "pieces of text", f"{piece!a}, a lone surrogate")
         piece_of[id] = piece
+
+
+def _has_distinct_ids(vocab: dict[Any, Any], *, limit: int) -> bool:
+    """Whether each piece is a text and has an id of its own below the limit; fast, but does not tell what is wrong."""
+    if set(map(type, vocab.values())) != {int}:
+        return False
+    ids = set(vocab.values())
+    return len(ids) == len(vocab) and min(ids) >= 0 and max(ids) < limit and is_text("".join(vocab))
 
 
 def _check_scored_pieces(vocab: object, *, path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tokbench.backends.wordpiece.agreement import BertAgreement
 from tokbench.backends.wordpiece.document import LeftToLibraryError, wordpiece_description
@@ -13,6 +13,7 @@ from tokbench.core.tokens import SpecialPolicy
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from tokbench.backends.wordpiece.kernel import WordCounter
@@ -30,6 +31,7 @@ class DocumentWordPiece(KernelOrLibrary, HuggingFaceTokenizer):
         name: the name that the user gives the tokenizer.
         source: the name of the file in error messages; by default `name`.
         engine: "auto", or "library" to use the library alone.
+        parsed: as for a `HuggingFaceTokenizer`.
 
     Attributes:
         left_because: why the library runs all texts; "" if the kernel runs.
@@ -45,8 +47,9 @@ class DocumentWordPiece(KernelOrLibrary, HuggingFaceTokenizer):
         name: str,
         source: Path | str | None = None,
         engine: str = "auto",
+        parsed: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__(document, name=name, backend="wordpiece", source=source)
+        super().__init__(document, name=name, backend="wordpiece", source=source, parsed=parsed)
         self.left_because = "" if engine == "auto" else "asked for"
         if self.left_because:
             return

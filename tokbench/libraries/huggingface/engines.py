@@ -36,7 +36,6 @@ class Engines:
     Attributes:
         limits: the truncation and padding of the file.
         unspeakable: special token → its spelling in `plain`, which no text contains.
-        plain: the copy that treats special tokens as ordinary text.
     """
 
     def __init__(self, document: Mapping[str, Any], *, limits: Mapping[str, Any], source: Path | str) -> None:
@@ -48,12 +47,17 @@ class Engines:
         self.unspeakable = {
             text: f"{nonce}-{number}" for number, text in enumerate(reading.special_contents(document))
         }
-        self.plain = engine_of(self._without_specials)
         self._limited: dict[bool, tokenizers.Tokenizer] = {}
 
     @property
     def _without_specials(self) -> dict[str, Any]:
         return reading.with_unspeakable_specials(self._document, self.unspeakable)
+
+    @cached_property
+    def plain(self) -> tokenizers.Tokenizer:
+        """The copy that treats special tokens as ordinary text."""
+        with library_errors(self._source):
+            return engine_of(self._without_specials)
 
     @cached_property
     def with_specials(self) -> tokenizers.Tokenizer:
@@ -91,8 +95,22 @@ class Engines:
         with library_errors(self._source):
             return engine_of(document)
 
-    def vocabulary(self) -> dict[str, int]:
-        """Return the id of every token by its spelling in the file; special tokens have their own texts."""
+    def vocabulary(self, *, is_checked: bool) -> dict[str, int]:
+        """Return the id of every token by its spelling in the file; special tokens have their own texts.
+
+        Args:
+            is_checked: whether the model's vocabulary and merges were checked as the library does. Then it parses only
+                the rest of the document now, and all of it when `plain` is first used.
+
+        Raises:
+            ModelFormatError: the library does not accept the document.
+        """
+        if is_checked and (assigned := reading.assigned_ids(self._document)) is not None:
+            with library_errors(self._source):
+                parsed = engine_of(reading.without_vocabulary(self._document))
+            # It guesses the model of an old file, which does not name it, by trying one after another.
+            if type(parsed.model).__name__ == reading.model_type(self._document):
+                return assigned
         texts = {spelling: text for text, spelling in self.unspeakable.items()}
         ids: dict[str, int] = self.plain.get_vocab(with_added_tokens=True)
         return {texts.get(spelling, spelling): id for spelling, id in sorted(ids.items(), key=itemgetter(1))}

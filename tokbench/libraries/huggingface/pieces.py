@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.tokens import TokenKind
-from tokbench.formats.tokenizer_json import from_byte_level
+from tokbench.formats.tokenizer_json import all_from_byte_level, from_byte_level
 from tokbench.libraries.huggingface.tokenizer_json import byte_of, fallback_bytes, steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Set
+    from collections.abc import Collection, Iterator, Mapping, Set
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +39,7 @@ class PieceSpelling:
         """
         if self.byte_fallback and (byte := byte_of(spelling)) is not None:
             return byte
-        if self.prefix and spelling != self.prefix:
-            spelling = spelling.removeprefix(self.prefix)
-        if self.suffix and spelling != self.suffix:
-            spelling = spelling.removesuffix(self.suffix)
+        spelling = self._stem_of(spelling)
         if self.byte_level:
             try:
                 return from_byte_level(spelling)
@@ -51,6 +48,23 @@ class PieceSpelling:
         for text, replacement in self.replacements:
             spelling = spelling.replace(text, replacement)
         return spelling.encode()
+
+    def bytes_of_all(self, spellings: Collection[str]) -> list[bytes]:
+        """Return the bytes of many pieces."""
+        if not self.byte_level or self.byte_fallback:
+            return list(map(self.bytes_of, spellings))
+        stems = list(map(self._stem_of, spellings))
+        return [
+            stem.encode() if data is None else data
+            for stem, data in zip(stems, all_from_byte_level(stems), strict=True)
+        ]
+
+    def _stem_of(self, spelling: str) -> str:
+        if self.prefix and spelling != self.prefix:
+            spelling = spelling.removeprefix(self.prefix)
+        if self.suffix and spelling != self.suffix:
+            spelling = spelling.removesuffix(self.suffix)
+        return spelling
 
     def is_byte(self, spelling: str) -> bool:
         """Return whether a piece is a byte of byte fallback."""
@@ -129,7 +143,8 @@ def laid_out(
     prefix = spelling.prefix
     return EntryLayout(
         pieces={
-            id: text.encode() if text in added else spelling.bytes_of(text) for text, id in vocabulary.items()
+            id: text.encode() if text in added else data
+            for (text, id), data in zip(vocabulary.items(), spelling.bytes_of_all(vocabulary), strict=True)
         },
         inside_words={id for text, id in vocabulary.items() if prefix and text.startswith(prefix)},
         kinds=kinds,

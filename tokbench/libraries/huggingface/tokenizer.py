@@ -64,7 +64,8 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
         backend: the registered backend that trained it, or the closest one for an opened file.
         training: the record of its training.
         source: the name of the file in error messages; by default `name`.
-        parsed: the parsed file, if the caller has it; its merges may be pairs.
+        parsed: the parsed file, if the caller has it and has checked its vocabulary and merges as the library does;
+            its merges may be pairs.
 
     Raises:
         ModelFormatError: the document is not a tokenizer, or the library does not accept it.
@@ -89,14 +90,15 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
 
         self.document = document
         self._source = source if source is not None else name
-        if parsed is None or reading.is_read_by_python_alone(document):
+        is_checked = parsed is not None and not reading.is_read_by_python_alone(document)
+        if parsed is None or not is_checked:
             parsed = reading.parse_tokenizer_json(document, source=self._source)
         else:
             parsed = reading.checked_document(parsed, source=self._source)
         with library_errors(self._source):
             self._parsed = reading.runnable(parsed)
             self._engines = Engines(self._parsed, limits=limits_of(parsed), source=self._source)
-            vocabulary = self._engines.vocabulary()
+            vocabulary = self._engines.vocabulary(is_checked=is_checked)
         reading.check_ids(vocabulary, source=self._source)
         unknown = reading.unknown_piece(parsed)
         belongs_to_texts = {unknown, *reading.fallback_bytes(parsed)}

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.guarded import is_control
@@ -28,6 +29,9 @@ _UTF8_BYTES = (*range(0xC0), *range(0xC2, 0xF5))
 _BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2}|\+[0-9A-Fa-f])>", re.ASCII)  # as Rust parses numbers
 
 _SEQUENCES = ("normalizers", "pretokenizers", "processors", "decoders")
+
+_MODELS_WITH_IDS = {"BPE", "WordPiece", "WordLevel"}
+"""The models whose vocabulary gives an id for each piece."""
 
 _KEEPS_EVERYTHING = {"ByteLevel", "Digits", "Punctuation", "Split"}
 """The pre-tokenizers that only split, unless they are configured to remove or to add something."""
@@ -141,6 +145,39 @@ def model_ids(document: Mapping[str, Any]) -> Mapping[str, int]:
     """
     vocab = document["model"]["vocab"]
     return {piece: id for id, (piece, _) in enumerate(vocab)} if isinstance(vocab, list) else vocab
+
+
+def assigned_ids(document: Mapping[str, Any]) -> dict[str, int] | None:
+    """Return the id of every token as the library assigns it, in order; None if only the library can tell.
+
+    An added token has the id of the piece with its text; if there is none, the next id after the vocabulary, whatever
+    the file says (`add_tokens` in tokenizer/added_vocabulary.rs). If the vocabulary leaves out ids, it depends on the
+    version of the library which one that is.
+
+    Args:
+        document: a document with a valid vocabulary of pieces with ids, and no empty added token.
+
+    >>> added = [{"id": 7, "content": "<s>"}, {"id": 8, "content": "a"}, {"id": 9, "content": "</s>"}]
+    >>> assigned_ids({"model": {"type": "WordLevel", "vocab": {"b": 1, "a": 0}}, "added_tokens": added})
+    {'a': 0, 'b': 1, '<s>': 2, '</s>': 3}
+    """
+    if model_type(document) not in _MODELS_WITH_IDS:
+        return None
+    vocabulary: dict[str, int] = document["model"]["vocab"]
+    added = [token["content"] for token in document["added_tokens"]]
+    new = [text for text in dict.fromkeys(added) if text not in vocabulary]
+    if new and any(vocabulary.get(text, 0) >= len(vocabulary) for text in added):
+        return None
+    ids = {**vocabulary, **{text: len(vocabulary) + number for number, text in enumerate(new)}}
+    return dict(sorted(ids.items(), key=itemgetter(1)))
+
+
+def without_vocabulary(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the document with an empty vocabulary and no merges, which the library parses in no time."""
+    model = {**document["model"], "vocab": {}}
+    if "merges" in model:
+        model["merges"] = []
+    return {**document, "model": model}
 
 
 def _vocabulary(document: Mapping[str, Any]) -> Collection[str]:
