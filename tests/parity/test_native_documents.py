@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,15 +17,17 @@ from support.byte_level_documents import (
     BYTE_LEVEL,
     BYTES,
     MERGES,
+    NORMALIZERS,
     ONLY_BYTES,
     SPLITTING,
+    TOKENS,
+    mixed,
     sequence,
     split,
     with_parts,
 )
 from support.huggingface import added, document, dump
 from support.native_documents import assert_same_results, both
-from support.texts import texts
 
 import tokbench
 from tokbench import SpecialPolicy
@@ -39,50 +40,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.skipif(not has_native_kernel(), reason="the native kernel is not installed")
-
-
-def normalizers(*steps: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "Sequence", "normalizers": list(steps)}
-
-
-NORMALIZERS: list[dict[str, Any] | None] = [
-    None,
-    {"type": "NFC"},
-    {"type": "NFKC"},
-    {"type": "Lowercase"},
-    normalizers({"type": "NFKD"}, {"type": "StripAccents"}),
-    normalizers(
-        {"type": "NFC"},
-        {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "},
-        {"type": "Lowercase"},
-    ),
-    normalizers({"type": "Replace", "pattern": {"String": "a"}, "content": "bb"}, {"type": "NFD"}),
-    normalizers(
-        {"type": "Strip", "strip_left": True, "strip_right": False}, {"type": "Prepend", "prepend": "the "}
-    ),
-    normalizers({"type": "NFC"}, {"type": "Lowercase"}),
-    normalizers({"type": "NFC"}, {"type": "StripAccents"}, {"type": "Nmt"}),
-]
-CLIP_NORMALIZER = NORMALIZERS[5]
-
-TOKENS = [
-    "<s>",
-    "<S>",
-    "<s> ",
-    "<mask>",
-    "<m",
-    "sk>",
-    "  ",
-    "   ",
-    "\n\n",
-    "the",
-    "é",
-    "e\u0301",
-    "Σ",
-    "x",
-    "a b",
-    "<s><s>",
-]
 
 
 @st.composite
@@ -127,15 +84,6 @@ def documents(draw: st.DrawFn) -> bytes:
             ],
         )
     )
-
-
-mixed = st.lists(
-    st.sampled_from(
-        [*TOKENS, " ", "    ", "\t", "\u3000", "low", "12345", "don'S", "\x00", "q", "字", "_", "ſ", "A"]
-    )
-    | texts,
-    max_size=12,
-).map("".join)
 
 
 @settings(max_examples=60)
@@ -208,145 +156,6 @@ def test_added_token_spelled_as_a_byte_has_the_bytes_length(tmp_path: Path) -> N
     assert_same_results(native, library, ["aəb", "É", "əÉə the É"])
 
 
-def test_texts_changed_by_nfc_run_on_the_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    document = json.loads(with_parts(BYTE_LEVEL, {"type": "NFC"}))
-    token = added("<s>", len(document["model"]["vocab"]), special=False, normalized=False)
-    native, library = both(tmp_path, dump(document | {"added_tokens": [token]}))
-    assert isinstance(native, NativeDocument)
-    decomposed = unicodedata.normalize("NFD", "Việt Nam, žluťoučký, 각하, काज़, ভালো ")
-    given_texts = [
-        "cafe\u0301",
-        "မြန်မာ\u103a\u1037",
-        decomposed,
-        "e\u0301\u0323 low\n" * 30_000,
-        "\u0301<s>\u0301",
-    ]
-    expected = [library.encode(text) for text in given_texts]
-    monkeypatch.setattr(NativeDocument, "_library", None)
-    assert [ids.tolist() for ids in native.encode_batch(given_texts, threads=2)] == expected
-    assert [native.encode(text) for text in given_texts] == expected
-    assert native.count_batch(given_texts, threads=2).tolist() == list(map(len, expected))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "E\u0301",
-        "E\u0323\u0302",
-        "\u0391\u0301 \u03a3",
-        "\u212b \u2126 K",
-        "\u1100\u1161\u11a8",
-        "\u0130 I\u0307",
-        "\u0915\u093c \u0958",
-        "<s>E\u0301<s>\u0301E",
-        "\u0301",
-    ],
-    ids=lambda text: text.encode("unicode_escape").decode(),
-)
-def test_characters_that_nfc_composes_are_changed_after_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
-) -> None:
-    """Each text is the first one, so that the kernel's table has no character of another."""
-    document = json.loads(with_parts(BYTE_LEVEL, normalizers({"type": "NFC"}, {"type": "Lowercase"})))
-    token = added("<s>", len(document["model"]["vocab"]), special=False, normalized=False)
-    native, library = both(tmp_path, dump(document | {"added_tokens": [token]}))
-    expected = library.encode(text)
-    monkeypatch.setattr(NativeDocument, "_library", None)
-    assert native.encode(text) == expected
-    assert [ids.tolist() for ids in native.encode_batch([text, text], threads=2)] == [expected, expected]
-    assert native.count_batch([text], threads=2).tolist() == [len(expected)]
-
-
-@pytest.mark.parametrize("has_token", [False, True])
-def test_spans_in_composed_text_equal_the_librarys(tmp_path: Path, has_token: bool) -> None:
-    """The mark that NFC joins to a letter is in no token, with and without an added token."""
-    document = json.loads(with_parts(BYTE_LEVEL, {"type": "NFC"}))
-    token = added("<s>", len(document["model"]["vocab"]), special=False, normalized=False)
-    native, library = both(tmp_path, dump(document | {"added_tokens": [token] if has_token else []}))
-    assert isinstance(native, NativeDocument) is has_token
-    assert_same_results(native, library, ["xe\u0301 y", "e\u0301\u0301", "\u0301 the", "\u00e9"])
-    assert 4 not in {token.span.stop for token in native.segment("xe\u0301 y").tokens}
-
-
-# --- letters at the end of a word ---------------------------------------------------------------
-
-
-def test_single_word_tokens_are_searched_in_normalized_text(tmp_path: Path) -> None:
-    """The library takes a mark beside a token for part of a word, which the kernel does not; the ids must agree."""
-    document = json.loads(with_parts(BYTE_LEVEL, {"type": "NFC"}))
-    size = len(document["model"]["vocab"])
-    words = [
-        added(text, size + number, special=False, normalized=True) | {"single_word": True}
-        for number, text in enumerate(("й", "е\u0308"))
-    ]
-    native, library = both(tmp_path, dump(document | {"added_tokens": words}))
-    assert isinstance(native, NativeDocument)
-    given_texts = ["и\u0306\u05b0", "и\u0306 ", "\u05b0и\u0306", "ё\u05b0", "е\u0308\u05b0", "е\u0308 й"]
-    assert_same_results(native, library, given_texts)
-    assert native.encode("и\u0306 ")[0] == size
-
-
-def clip_like(normalizer: dict[str, Any] | None = CLIP_NORMALIZER) -> bytes:
-    ends = [f"{piece}</w>" for piece in BYTES]
-    merges = [("t", "h"), ("th", "e</w>"), ("a", "b</w>"), ("1", "2</w>"), ("t", "he</w>"), ("h", "e</w>")]
-    pieces = [*BYTES, *ends, *dict.fromkeys(left + right for left, right in merges), "<|end|>"]
-    model = {
-        "type": "BPE",
-        "vocab": {piece: id for id, piece in enumerate(pieces)},
-        "merges": [list(pair) for pair in merges],
-        "end_of_word_suffix": "</w>",
-        "unk_token": "<|end|>",
-    }
-    return dump(
-        document(
-            model,
-            normalizer=normalizer,
-            pre_tokenizer=SPLITTING["clip"],
-            decoder=BYTE_LEVEL,
-            added_tokens=[added("<|end|>", len(pieces) - 1)],
-        )
-    )
-
-
-@given(
-    given_texts=st.lists(
-        mixed | st.sampled_from(["the", "THE<|end|>ab", "th the</w>", "12 the12"]), max_size=4
-    ),
-    normalizer=st.sampled_from(NORMALIZERS),
-)
-def test_documents_with_a_word_end_suffix_encode_as_in_the_library(
-    tmp_path_factory: pytest.TempPathFactory, given_texts: list[str], normalizer: dict[str, Any] | None
-) -> None:
-    native, library = both(tmp_path_factory.mktemp("clip"), clip_like(normalizer))
-    assert isinstance(native, NativeDocument)
-    assert_same_results(native, library, given_texts)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "the ab 12 THE\u00a0\n\n the " * 300,
-        "the,ab;12the\u3000the\t\tab" * 300,
-        "a b c " * 300,
-        "\xff é e\u0301 İ ß\x85Σ " * 200,
-    ],
-    ids=["spaces", "few spaces", "single letters", "other letters"],
-)
-def test_long_texts_with_a_word_end_suffix_encode_as_in_the_library(tmp_path: Path, text: str) -> None:
-    native, library = both(tmp_path, clip_like())
-    assert isinstance(native, NativeDocument)
-    assert_same_results(native, library, [text, text.upper(), text])
-
-
-def test_vocabulary_with_a_letter_that_ends_no_word_encodes_as_in_the_library(tmp_path: Path) -> None:
-    """Where a byte does not merge with the mark of the end, a text may have more ids than bytes on the kernel."""
-    document = json.loads(clip_like())
-    del document["model"]["vocab"]["q</w>"]
-    native, library = both(tmp_path, dump(document))
-    assert isinstance(native, NativeDocument)
-    assert_same_results(native, library, ["the ab 12 " * 200, "aq q the " * 200, "a b c d e " * 200])
-
-
 @pytest.mark.parametrize("flags", [{}, {"lstrip": True}, {"normalized": True}])
 def test_merges_that_produce_a_special_token_are_excluded(tmp_path: Path, flags: dict[str, bool]) -> None:
     """Like GGUF files of Qwen, where llama.cpp treats the ordinary "</s>" as a control token."""
@@ -414,14 +223,6 @@ def test_special_token_produced_by_a_normalizer_is_left_to_the_library(
     assert model["vocab"][content] in expected
     assert native.encode(text, special=SpecialPolicy.ENCODE) == expected
     assert native.info.kernel.startswith("tokenizers")
-
-
-def test_special_tokens_are_excluded_from_merges_in_nfc_documents(tmp_path: Path) -> None:
-    document = json.loads(with_parts(BYTE_LEVEL, {"type": "NFC"}))
-    document["added_tokens"] = [added("the", document["model"]["vocab"]["the"])]
-    native, library = both(tmp_path, dump(document))
-    assert native.info.kernel == "native"
-    assert_same_results(native, library, ["the low", "e\u0301the\u0301"])
 
 
 def test_text_with_a_byte_missing_in_the_vocabulary_is_left_to_the_library(tmp_path: Path) -> None:

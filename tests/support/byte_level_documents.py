@@ -1,10 +1,13 @@
-"""A `tokenizer.json` of the 256 bytes and a few merges, with the stepwise pre-tokenizers of well-known models."""
+"""A `tokenizer.json` of the 256 bytes and a few merges; the pre-tokenizers of well-known models, normalizers, texts."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from hypothesis import strategies as st
+
 from support.huggingface import document, dump
+from support.texts import texts
 from tokbench.formats.tokenizer_json import to_byte_level
 
 BYTES = [to_byte_level(bytes([byte])) for byte in range(256)]
@@ -109,3 +112,55 @@ def with_parts(splitting: dict[str, Any] | None, normalizer: dict[str, Any] | No
     vocab = {piece: id for id, piece in enumerate(dict.fromkeys([*BYTES, *map("".join, MERGES)]))}
     fields = {"type": "BPE", "vocab": vocab, "merges": [list(pair) for pair in MERGES], **model}
     return dump(document(fields, pre_tokenizer=splitting, normalizer=normalizer, decoder=BYTE_LEVEL))
+
+
+def normalizers(*steps: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "Sequence", "normalizers": list(steps)}
+
+
+NORMALIZERS: list[dict[str, Any] | None] = [
+    None,
+    {"type": "NFC"},
+    {"type": "NFKC"},
+    {"type": "Lowercase"},
+    normalizers({"type": "NFKD"}, {"type": "StripAccents"}),
+    normalizers(
+        {"type": "NFC"},
+        {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "},
+        {"type": "Lowercase"},
+    ),
+    normalizers({"type": "Replace", "pattern": {"String": "a"}, "content": "bb"}, {"type": "NFD"}),
+    normalizers(
+        {"type": "Strip", "strip_left": True, "strip_right": False}, {"type": "Prepend", "prepend": "the "}
+    ),
+    normalizers({"type": "NFC"}, {"type": "Lowercase"}),
+    normalizers({"type": "NFC"}, {"type": "StripAccents"}, {"type": "Nmt"}),
+]
+CLIP_NORMALIZER = NORMALIZERS[5]
+
+TOKENS = [
+    "<s>",
+    "<S>",
+    "<s> ",
+    "<mask>",
+    "<m",
+    "sk>",
+    "  ",
+    "   ",
+    "\n\n",
+    "the",
+    "é",
+    "e\u0301",
+    "Σ",
+    "x",
+    "a b",
+    "<s><s>",
+]
+
+mixed = st.lists(
+    st.sampled_from(
+        [*TOKENS, " ", "    ", "\t", "\u3000", "low", "12345", "don'S", "\x00", "q", "字", "_", "ſ", "A"]
+    )
+    | texts,
+    max_size=12,
+).map("".join)
