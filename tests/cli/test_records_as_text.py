@@ -7,6 +7,7 @@ import gzip
 import pytest
 
 RECORDS = b'{"text": "one", "url": "x"}\n{"text": "two", "url": "y"}\n'
+PACKED = gzip.compress(RECORDS, mtime=0)  # names of tests are made of it, which all workers must agree on
 READ_AS_TEXT = "holds JSON records, and is read as text"
 NO_EFFECT = "note: --text-field has no effect: no file is .jsonl or .parquet\n"
 
@@ -14,7 +15,7 @@ NO_EFFECT = "note: --text-field has no effect: no file is .jsonl or .parquet\n"
 @pytest.mark.parametrize(
     ("name", "data", "way"),
     [
-        ("c4.json.gz", gzip.compress(RECORDS), "rename it"),
+        ("c4.json.gz", PACKED, "rename it"),
         ("a.JSON", RECORDS, "rename it"),
         ("a.json", b'[\n  {"text": "one"}\n]', "jq -c '.[]'"),
     ],
@@ -41,7 +42,7 @@ def test_records_in_a_json_file(run, tmp_path, name, data, way):
         ("a.json", b'{"a": [\n{}]}'),
         ("a.json", b"[1, 2]"),
         ("a.json", b""),
-        ("a.json.gz", gzip.compress(RECORDS)[:20]),
+        ("a.json.gz", PACKED[:20]),
     ],
 )
 def test_other_files(run, tmp_path, name, data):
