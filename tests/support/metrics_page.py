@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.counts import MEANINGS
-from tokbench.metrics.explanations import BESIDE, UNITS
+from tokbench.metrics.explanations import BESIDE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -87,8 +87,14 @@ def metrics_page() -> str:
 
 
 def _row(metric: Metric) -> tuple[str, ...]:
-    unit = "share" if metric.share else UNITS[metric.name]
-    return (f"`{metric.name}`", metric.title, unit, metric.direction, metric.meaning, _formula(metric))
+    return (
+        f"`{metric.name}`",
+        metric.title,
+        metric.unit,
+        metric.direction,
+        metric.meaning,
+        _formula(metric),
+    )
 
 
 def _formula(metric: Metric) -> str:

@@ -57,7 +57,7 @@ class Metric:
         meaning: its definition, in one line.
         direction: which direction is better; "neither" is not ranked.
         theme: its theme.
-        share: whether it is between 0 and 1 and shown in percent.
+        unit: its unit; a share is between 0 and 1 and shown in percent.
         numerator: the counts whose sum is divided, for a ratio of counts; a repeated count is added repeatedly, as the
             hits of an F1.
         denominator: the counts by whose sum it is divided.
@@ -71,12 +71,17 @@ class Metric:
     meaning: str
     direction: Direction
     theme: Theme
-    share: bool = False
+    unit: str = "share"
     numerator: tuple[str, ...] = ()
     denominator: tuple[str, ...] = ()
     complement: bool = False
     compute: Callable[[Tally, Vocabulary], float | None] | None = None
     of_frequencies: bool = False
+
+    @property
+    def share(self) -> bool:
+        """Whether it is a share."""
+        return self.unit == "share"
 
     def value(self, tally: Tally, vocabulary: Vocabulary) -> float | None:
         """Return the figure; None if the denominator is 0, or the data that it needs was not counted."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from tokbench.core.wording import counted
-from tokbench.metrics.explanations import Explained, explained
+from tokbench.metrics.catalogue import METRICS
+from tokbench.metrics.explanations import BESIDE, EXPLAINED
 from tokbench.render.exports import result_forms
 from tokbench.render.figures import amount
 from tokbench.render.glyphs import visible
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from tokbench.metrics.explanations import Explained
+    from tokbench.metrics.metric import Metric
     from tokbench.render.exports import Forms
     from tokbench.workbench.backends import BackendsResult
     from tokbench.workbench.corpus import CorpusResult
@@ -143,9 +146,8 @@ def render_doctor(result: DoctorResult, *, console: Console) -> None:
 
 def render_metric_help(*, console: Console) -> None:
     """Print every metric: its name, column title, unit, better direction, and meaning."""
-    for title, is_chosen in ((_CHOSEN, True), (_BESIDE, False)):
+    for title, found in ((_CHOSEN, (*METRICS.values(),)), (_BESIDE, BESIDE)):
         console.print(Text(title, style="bold"))
-        found = [metric for metric in explained() if metric.is_chosen == is_chosen]
         if console.width >= _WIDE:
             write_table(_table(found), console=console)
         else:
@@ -154,15 +156,15 @@ def render_metric_help(*, console: Console) -> None:
 
 def metric_help_forms() -> Forms:
     """Return the forms for other programs."""
-    found = explained()
+    metrics = [dict(zip(_HEADS, _cells(metric), strict=True)) for metric in EXPLAINED]
     return result_forms(
-        json=lambda: _document(found),
-        csv=lambda: (_HEADS, *map(_cells, found)),
-        parts=lambda: (_table(found),),
+        json=lambda: {"schema": "tokbench.metrics/1", "metrics": metrics},
+        csv=lambda: (_HEADS, *map(_cells, EXPLAINED)),
+        parts=lambda: (_table(EXPLAINED),),
     )
 
 
-def _table(found: Sequence[Explained]) -> Table:
+def _table(found: Sequence[Metric | Explained]) -> Table:
     columns = zip(*map(_cells, found), strict=True)
     return Table(
         "",
@@ -174,7 +176,7 @@ def _table(found: Sequence[Explained]) -> Table:
     )
 
 
-def _print_pairs(found: Sequence[Explained], *, console: Console) -> None:
+def _print_pairs(found: Sequence[Metric | Explained], *, console: Console) -> None:
     """Print each name on a line of its own, for narrow terminals."""
     for metric in found:
         name, head, unit, better, meaning = _cells(metric)
@@ -183,10 +185,5 @@ def _print_pairs(found: Sequence[Explained], *, console: Console) -> None:
     console.print()
 
 
-def _cells(metric: Explained) -> tuple[str, str, str, str, str]:
+def _cells(metric: Metric | Explained) -> tuple[str, str, str, str, str]:
     return metric.name, metric.title, metric.unit, metric.direction, metric.meaning
-
-
-def _document(found: Sequence[Explained]) -> dict[str, Any]:
-    metrics = [dict(zip(_HEADS, _cells(metric), strict=True)) for metric in found]
-    return {"schema": "tokbench.metrics/1", "metrics": metrics}
