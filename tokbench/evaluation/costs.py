@@ -111,14 +111,14 @@ class TextCost:
     Attributes:
         context_chars: characters that fit into the context; None if its length is unknown.
         price_per_million_chars: price of a million characters; None if the price is unknown.
-        attention_flops: operations of attention over a thousand characters; None if width or layers are unknown.
-        kv_cache_bytes: bytes of the KV cache of a thousand characters; None if layers or heads are unknown.
+        attention_flops_per_thousand_chars: operations of attention; None if width or layers are unknown.
+        kv_cache_bytes_per_thousand_chars: bytes of the KV cache; None if layers or heads are unknown.
     """
 
     context_chars: float | None
     price_per_million_chars: float | None
-    attention_flops: float | None
-    kv_cache_bytes: float | None
+    attention_flops_per_thousand_chars: float | None
+    kv_cache_bytes_per_thousand_chars: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +180,7 @@ def text_cost(chars: int, tokens: int, model: Model) -> TextCost:
     """Compute the costs of text of this many characters and tokens that the description of a model allows.
 
     >>> cost = text_cost(300, 100, Model(context=2048, price=3.0))
-    >>> cost.context_chars, cost.price_per_million_chars, cost.attention_flops
+    >>> cost.context_chars, cost.price_per_million_chars, cost.kv_cache_bytes_per_thousand_chars
     (6144.0, 1.0, None)
     """
     chars_per_token, tokens_per_char = ratio(chars, tokens), ratio(tokens, chars)
@@ -196,21 +196,7 @@ def text_cost(chars: int, tokens: int, model: Model) -> TextCost:
 
 def cost_document(found: Cost) -> dict[str, Any]:
     """Return the JSON of a cost, with the costs of all text at the top level and those of each group in `groups`."""
-    return {
-        "embedding_bytes": found.embedding_bytes,
-        "untied_bytes": found.untied_bytes,
-        "kv_cache_bytes": found.kv_cache_bytes,
-        "attention_flops": found.attention_flops,
-        "flops_per_byte": found.flops_per_byte,
-        **_text_document(found.text),
-        "groups": {group: _text_document(text) for group, text in found.groups.items()},
-    }
-
-
-def _text_document(text: TextCost) -> dict[str, Any]:
-    return {
-        "context_chars": text.context_chars,
-        "price_per_million_chars": text.price_per_million_chars,
-        "attention_flops_per_thousand_chars": text.attention_flops,
-        "kv_cache_bytes_per_thousand_chars": text.kv_cache_bytes,
-    }
+    totals = dataclasses.asdict(found)
+    text, groups = totals.pop("text"), totals.pop("groups")
+    del totals["model"]
+    return {**totals, **text, "groups": groups}

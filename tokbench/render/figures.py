@@ -12,7 +12,7 @@ from tokbench.render.glyphs import visible
 from tokbench.render.table import NONE, Column, known_columns, value_column
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from tokbench.evaluation.comparison import Comparison
     from tokbench.evaluation.costs import Cost, Model, TextCost
@@ -249,21 +249,19 @@ def _in_units(number: float, *, digits: int) -> str:
 def cost_columns(costs: Sequence[Cost]) -> list[Column]:
     """Return the columns of costs that the model description allows: those of the vocabulary and of all text."""
     return known_columns(
-        value_column(
+        _cost_column(
+            costs,
+            "embedding_bytes",
             "embedding",
-            [cost.embedding_bytes for cost in costs],
             shown_megabytes,
-            name="embedding_bytes",
-            meaning="the embedding, shared with the output matrix",
-            first="ascending",
+            "the embedding, shared with the output matrix",
         ),
-        value_column(
+        _cost_column(
+            costs,
+            "flops_per_byte",
             "MFLOP/byte",
-            [cost.flops_per_byte for cost in costs],
             lambda value: significant(value / 1e6),
-            name="flops_per_byte",
-            meaning="what a byte of the text takes on its way through the model",
-            first="ascending",
+            "what a byte of the text takes on its way through the model",
         ),
         *text_cost_columns([cost.text for cost in costs]),
     )
@@ -272,39 +270,38 @@ def cost_columns(costs: Sequence[Cost]) -> list[Column]:
 def text_cost_columns(costs: Sequence[TextCost]) -> list[Column]:
     """Return the columns of costs of some texts."""
     return known_columns(
-        value_column(
-            "chars/context",
-            [cost.context_chars for cost in costs],
-            lambda value: f"{value:,.0f}",
-            name="context_chars",
-            meaning="characters that fit into the context",
-            first="ascending",
+        _cost_column(
+            costs, "context_chars", "chars/context", "{:,.0f}".format, "characters that fit into the context"
         ),
-        value_column(
+        _cost_column(
+            costs,
+            "price_per_million_chars",
             "price/M chars",
-            [cost.price_per_million_chars for cost in costs],
             significant,
-            name="price_per_million_chars",
-            meaning="the price of a million characters",
-            first="ascending",
+            "the price of a million characters",
         ),
-        value_column(
+        _cost_column(
+            costs,
+            "attention_flops_per_thousand_chars",
             "GFLOP/1k chars",
-            [cost.attention_flops for cost in costs],
             lambda value: significant(value / 1e9),
-            name="attention_flops_per_thousand_chars",
-            meaning="attending over a thousand characters",
-            first="ascending",
+            "attending over a thousand characters",
         ),
-        value_column(
+        _cost_column(
+            costs,
+            "kv_cache_bytes_per_thousand_chars",
             "KV/1k chars",
-            [cost.kv_cache_bytes for cost in costs],
             shown_megabytes,
-            name="kv_cache_bytes_per_thousand_chars",
-            meaning="keys and values of a thousand characters",
-            first="ascending",
+            "keys and values of a thousand characters",
         ),
     )
+
+
+def _cost_column(
+    costs: Sequence[Cost | TextCost], name: str, title: str, shown: Callable[[float], str], meaning: str
+) -> Column:
+    values = [getattr(cost, name) for cost in costs]
+    return value_column(title, values, shown, name=name, meaning=meaning, first="ascending")
 
 
 def model_totals(cost: Cost) -> Iterator[tuple[str, str]]:

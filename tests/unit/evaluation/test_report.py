@@ -18,8 +18,7 @@ from tokbench.core.progress import no_progress
 from tokbench.corpus import Corpus, open_corpus
 from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.costs import Model
-from tokbench.evaluation.report import report_document, robustness_of
-from tokbench.evaluation.vocabulary_usage import kind_of, vocabulary_usage_of
+from tokbench.evaluation.report import kind_of, report_document, robustness_of, vocabulary_usage_of
 from tokbench.files.bundled import corpora_directory
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.vocabulary import vocabulary_from
@@ -140,7 +139,7 @@ def test_costs_are_computed_from_model_and_groups(result: Report) -> None:
         assert cost.groups[group].price_per_million_chars == pytest.approx(
             tally["tokens"] / tally["chars"] * 0.5
         )
-        assert cost.groups[group].attention_flops == pytest.approx(
+        assert cost.groups[group].attention_flops_per_thousand_chars == pytest.approx(
             4 * 2 * 64 * (tally["tokens"] / tally["chars"] * 1000) ** 2
         )
 

@@ -14,6 +14,7 @@ from tokbench.errors import ConfigError
 from tokbench.evaluation import costs
 from tokbench.evaluation.costs import Model
 from tokbench.evaluation.counting_pass import evaluate
+from tokbench.evaluation.fairness import gini, premiums
 from tokbench.metrics.catalogue import METRICS, metric_named, metrics_named
 from tokbench.metrics.counts import COUNTS
 from tokbench.metrics.distribution import (
@@ -24,7 +25,6 @@ from tokbench.metrics.distribution import (
     shannon_efficiency,
     utilization,
 )
-from tokbench.metrics.fairness import gini, premiums
 from tokbench.metrics.metric import FIDELITY, NUM_COUNTS, TOKEN_COUNTS, Tally, pooled, position_of, ratio
 from tokbench.metrics.robustness import edit_distance, rewritings, with_typos
 from tokbench.metrics.vocabulary import vocabulary_from, vocabulary_of
@@ -273,9 +273,9 @@ def test_costs_by_hand() -> None:
     assert costs.kv_cache_bytes(9, model) == 2 * 3 * 2 * 5 * 9 * 4
     text = costs.text_cost(30, 10, model)
     assert text.context_chars == 300
-    assert text.kv_cache_bytes == pytest.approx(2 * 3 * 2 * 5 * 4 * 1000 / 3)
+    assert text.kv_cache_bytes_per_thousand_chars == pytest.approx(2 * 3 * 2 * 5 * 4 * 1000 / 3)
     assert text.price_per_million_chars == pytest.approx(2 / 3)
-    assert text.attention_flops == pytest.approx(4 * 3 * 10 * (1000 / 3) ** 2)
+    assert text.attention_flops_per_thousand_chars == pytest.approx(4 * 3 * 10 * (1000 / 3) ** 2)
 
 
 def test_flops_per_byte_by_hand() -> None:
