@@ -225,10 +225,10 @@ class PictureChoices:
         """Write the chart of a sweep of superwords. Raises `StoreError`."""
         if self.plot:
             from tokbench.render.charts.sweep import sweep_chart
-            from tokbench.render.superword_sweep import superword_curve
+            from tokbench.render.sweep import curve_through
 
             chart = sweep_chart(
-                superword_curve(sweep),
+                curve_through(sweep.points),
                 None,
                 title=f"Compression by superwords, {sweep.vocab_size:,} tokens",
                 axis="tokens after which merges cross spaces",

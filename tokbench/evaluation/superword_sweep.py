@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tokbench.config import build_config
 from tokbench.core.progress import no_progress
 from tokbench.errors import ConfigError
-from tokbench.evaluation.comparison_json import figure_document
-from tokbench.evaluation.costs import Model, cost_document
-from tokbench.evaluation.sweep import PointEvaluator, training_options
+from tokbench.evaluation.costs import Model
+from tokbench.evaluation.sweep import PointEvaluator, Trainer, point_document
 from tokbench.evaluation.sweep_point import SweptText
-from tokbench.registry import get_backend
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,30 +22,18 @@ _NUM_BYTES = 256
 _SHARES = (0.25, 0.5, 0.75, 0.9)
 
 
-@dataclass(frozen=True, slots=True)
-class SuperwordPoint:
-    """One beginning of superwords.
-
-    Attributes:
-        superwords: number of tokens after which merges cross spaces; for plain BPE, the vocabulary size.
-        found: the figures on the held-out text, compared with plain BPE.
-    """
-
-    superwords: int
-    found: SweepPoint
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuperwordSweep(SweptText):
     """Compression as a function of the number of tokens after which superwords begin.
 
     Attributes in addition to those of `SweptText`:
         vocab_size: the vocabulary size of all tokenizers.
-        points: the beginnings with their figures, in ascending order; plain BPE is the last one.
+        points: number of tokens after which merges cross spaces, ascending → its figures, compared with plain BPE;
+            that is the last one, at the vocabulary size.
     """
 
     vocab_size: int
-    points: tuple[SuperwordPoint, ...]
+    points: Mapping[int, SweepPoint]
 
 
 def usual_beginnings(vocab_size: int) -> tuple[int, ...]:
@@ -90,35 +75,22 @@ def sweep_superwords(
         ConfigError: the algorithm has no superwords, or a beginning is outside the vocabulary.
         TrainingError: the algorithm cannot be trained.
     """
-    algorithm = get_backend(backend)
-    if "superwords" not in {field.name for field in fields(algorithm.config_type)}:
-        raise ConfigError(f"{algorithm.name} learns no superwords", hint="--backend bpe does")
-    wanted = [vocab_size, *sorted(set(beginnings) - {vocab_size})]
-    configs = [
-        build_config(
-            algorithm.config_type,
-            {
-                **training_options(algorithm, options or {}, threads=threads),
-                "vocab_size": vocab_size,
-                "superwords": None if size == vocab_size else size,
-            },
-            where=f"the backend {algorithm.name!r}",
-        )
-        for size in wanted
-    ]
+    train = Trainer(holdout, backend, options or {}, threads, progress)
+    if "superwords" not in train.options:
+        raise ConfigError(f"{train.backend.name} learns no superwords", hint="--backend bpe does")
+    across = sorted(set(beginnings) - {vocab_size})
+    chosen = {vocab_size: None} | {size: size for size in across}
+    for superwords in chosen.values():  # report invalid beginnings before the first training
+        train.config(vocab_size, superwords=superwords)
     evaluator = PointEvaluator(
         holdout, model or Model(), None, against_first=True, threads=threads, seed=seed, progress=progress
     )
-    found = []
-    for size, config in zip(wanted, configs, strict=True):
-
-        def report(phase: str, done: int, total: int | None, unit: str, *, name: str = f"{size:,}") -> None:
-            progress(f"superwords after {name}: {phase}", done, total, unit)
-
-        tokenizer = algorithm.train(holdout.training, config, progress=report)
-        found.append(SuperwordPoint(size, evaluator(tokenizer, asked=vocab_size)))
-    plain, *across = found
-    return SuperwordSweep(**evaluator.text_fields(backend), vocab_size=vocab_size, points=(*across, plain))
+    found = {}
+    for size, superwords in chosen.items():
+        tokenizer = train(vocab_size, name=f"superwords after {size:,}", superwords=superwords)
+        found[size] = evaluator(tokenizer, asked=vocab_size)
+    points = {size: found[size] for size in (*across, vocab_size)}
+    return SuperwordSweep(**evaluator.text_fields(backend), vocab_size=vocab_size, points=points)
 
 
 def superword_sweep_document(sweep: SuperwordSweep) -> dict[str, Any]:
@@ -128,22 +100,14 @@ def superword_sweep_document(sweep: SuperwordSweep) -> dict[str, Any]:
         "backend": sweep.backend,
         "vocab_size": sweep.vocab_size,
         "corpus": sweep.corpus_document(),
-        "points": [_point_document(point) for point in sweep.points],
+        "points": [_point_document(size, point, sweep.model) for size, point in sweep.points.items()],
         "interval_gap": sweep.interval_gap,
         "group_interval_gaps": dict(sweep.group_interval_gaps),
     }
 
 
-def _point_document(point: SuperwordPoint) -> dict[str, Any]:
-    found = point.found
-    return {
-        "superwords": point.superwords,
-        "vocab_size": found.vocab_size,
-        "tokens": found.tokens,
-        "bytes_per_token": found.bytes_per_token,
-        "filled": found.is_filled,
-        "keeps_text": found.keeps_text,
-        "metrics": {name: figure_document(figure) for name, figure in found.figures.items()},
-        "cost": None if found.cost is None or not found.cost.is_known else cost_document(found.cost),
-        "groups": {group: figure_document(figure) for group, figure in found.groups.items()},
-    }
+def _point_document(superwords: int, point: SweepPoint, model: Model) -> dict[str, Any]:
+    document = {"superwords": superwords, **point_document(point, model)}
+    for name in ("embedding_parameters", "mix"):  # the same for all, and none
+        del document[name]
+    return document

@@ -28,7 +28,7 @@ from tokbench.registry import get_backend
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from tokbench.core.interfaces import Backend, Tokenizer
+    from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
     from tokbench.evaluation.holdout import Holdout
     from tokbench.evaluation.mix import Mix
@@ -117,7 +117,9 @@ def sweep_sizes(
         raise ConfigError("there are no sizes to sweep", hint="--sizes 1k:64k, or a list such as 1k,8k,32k")
     if "vocab_size" in (options or {}):
         raise ConfigError("vocab_size is not an option of a sweep", hint="give the sizes with --sizes")
-    train = _Trainer(holdout, backend, options or {}, threads, progress)
+    train = Trainer(holdout, backend, options or {}, threads, progress)
+    if "vocab_size" not in train.options:
+        raise ConfigError(f"{train.backend.name} has one size only", hint="choose another --backend")
     for size in wanted:  # report invalid sizes before the first training
         train.config(size)
     largest = train(wanted[-1])
@@ -144,7 +146,7 @@ def _whole_sizes(sizes: Iterable[int]) -> list[int]:
     return sorted(given)
 
 
-def _tokenizers(train: _Trainer, sizes: Sequence[int], largest: Tokenizer) -> Iterator[tuple[int, Tokenizer]]:
+def _tokenizers(train: Trainer, sizes: Sequence[int], largest: Tokenizer) -> Iterator[tuple[int, Tokenizer]]:
     """Yield each requested size with its tokenizer, by ascending size and without duplicates.
 
     Only the first size that the largest training did not exceed yields the largest tokenizer; larger ones are skipped.
@@ -252,7 +254,7 @@ def _mix_summary(mix: Mix, points: Sequence[SweepPoint], *, price: float | None)
     return cheapest(mix, alternatives, price=price) if alternatives else iter(())
 
 
-class _Trainer:
+class Trainer:
     """Trains an algorithm at any size, and counts the training runs."""
 
     def __init__(
@@ -263,36 +265,34 @@ class _Trainer:
         threads: int | None,
         progress: Progress,
     ) -> None:
-        self._holdout = holdout
-        self._backend = get_backend(backend)
-        self._options = training_options(self._backend, options, threads=threads)
-        self._progress = progress
+        self.backend = get_backend(backend)
+        self.options = {field.name for field in fields(self.backend.config_type)}
         self.runs = 0
+        self._holdout = holdout
+        has_threads = "threads" in self.options
+        self._given = {**({"threads": threads} if has_threads else {}), **options}
+        self._progress = progress
 
-    def config(self, size: int) -> Any:
-        """Return the backend's configuration for a size. Raises `ConfigError`."""
-        if "vocab_size" not in {field.name for field in fields(self._backend.config_type)}:
-            raise ConfigError(f"{self._backend.name} has one size only", hint="choose another --backend")
-        return build_config(
-            self._backend.config_type,
-            {**self._options, "vocab_size": size},
-            where=f"the backend {self._backend.name!r}",
-        )
+    def config(self, size: int, **others: Any) -> Any:
+        """Return the backend's configuration for a size and other options. Raises `ConfigError`."""
+        options = {**self._given, "vocab_size": size, **others}
+        return build_config(self.backend.config_type, options, where=f"the backend {self.backend.name!r}")
 
-    def __call__(self, size: int) -> Tokenizer:
-        config = self.config(size)
+    def __call__(self, size: int, *, name: str | None = None, **others: Any) -> Tokenizer:
+        """Train; `name` is what progress calls it, by default its size."""
+        config = self.config(size, **others)
         self.runs += 1
 
         def report(phase: str, done: int, total: int | None, unit: str) -> None:
-            self._progress(f"{size:,} tokens: {phase}", done, total, unit)
+            self._progress(f"{name or f'{size:,} tokens'}: {phase}", done, total, unit)
 
-        return self._backend.train(self._holdout.training, config, progress=report)
+        return self.backend.train(self._holdout.training, config, progress=report)
 
     def smaller(self, largest: Tokenizer, size: int) -> Tokenizer:
         """Return the tokenizer of a smaller size: a prefix of the largest one's merges, or a newly trained one."""
         nested = None
-        if isinstance(self._backend, NestsVocabularies):
-            nested = self._backend.smaller(largest, size)
+        if isinstance(self.backend, NestsVocabularies):
+            nested = self.backend.smaller(largest, size)
             if nested is None:
                 smallest = largest.info.vocab_size - len(nested_merges(largest) or ())
                 raise ConfigError(
@@ -300,12 +300,6 @@ class _Trainer:
                     hint=f"begin with {smallest} or more",
                 )
         return nested or self(size)
-
-
-def training_options(backend: Backend, options: Mapping[str, Any], *, threads: int | None) -> dict[str, Any]:
-    """Return the options of a training, with the number of threads for backends that have such an option."""
-    has_threads = "threads" in {field.name for field in fields(backend.config_type)}
-    return {**({"threads": threads} if has_threads else {}), **options}
 
 
 def nested_merges(tokenizer: Tokenizer) -> list[tuple[int, int]] | None:
@@ -331,23 +325,7 @@ def sweep_document(sweep: Sweep) -> dict[str, Any]:
         "backend": sweep.backend,
         "trainings": sweep.trainings,
         "corpus": sweep.corpus_document(),
-        "points": [
-            {
-                "vocab_size": point.vocab_size,
-                "tokens": point.tokens,
-                "bytes_per_token": point.bytes_per_token,
-                "filled": point.is_filled,
-                "keeps_text": point.keeps_text,
-                "metrics": {name: figure_document(figure) for name, figure in point.figures.items()},
-                "embedding_parameters": None
-                if sweep.model.dim is None
-                else point.vocab_size * sweep.model.dim,
-                "cost": None if point.cost is None or not point.cost.is_known else cost_document(point.cost),
-                "mix": None if point.mixed is None else figure_document(point.mixed.tokens_per_byte),
-                "groups": {group: figure_document(figure) for group, figure in point.groups.items()},
-            }
-            for point in sweep.points
-        ],
+        "points": [point_document(point, sweep.model) for point in sweep.points],
         "knee": sweep.knee,
         "method": METHOD,
         "recommended": sweep.recommended,
@@ -356,4 +334,20 @@ def sweep_document(sweep: Sweep) -> dict[str, Any]:
         "interval_gap": sweep.interval_gap,
         "group_interval_gaps": dict(sweep.group_interval_gaps),
         "mix": None if sweep.mix is None else mix_document(sweep.mix, sweep.mix_summary),
+    }
+
+
+def point_document(point: SweepPoint, model: Model) -> dict[str, Any]:
+    """Return the JSON of one point."""
+    return {
+        "vocab_size": point.vocab_size,
+        "tokens": point.tokens,
+        "bytes_per_token": point.bytes_per_token,
+        "filled": point.is_filled,
+        "keeps_text": point.keeps_text,
+        "metrics": {name: figure_document(figure) for name, figure in point.figures.items()},
+        "embedding_parameters": None if model.dim is None else point.vocab_size * model.dim,
+        "cost": None if point.cost is None or not point.cost.is_known else cost_document(point.cost),
+        "mix": None if point.mixed is None else figure_document(point.mixed.tokens_per_byte),
+        "groups": {group: figure_document(figure) for group, figure in point.groups.items()},
     }

@@ -11,7 +11,7 @@ from tokbench.evaluation.superword_sweep import superword_sweep_document
 from tokbench.metrics.catalogue import METRICS
 from tokbench.render.exports import result_forms
 from tokbench.render.figures import cost_columns, figure_fields, model_of, shown_change
-from tokbench.render.sweep import compression_by_group, curve_through, figure_column, intervals_of
+from tokbench.render.sweep import compression_by_group, figure_column, intervals_of
 from tokbench.render.table import Cell, Column, Table, count_column, text_column
 from tokbench.render.terminal import print_lines, write_table
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from tokbench.evaluation.superword_sweep import SuperwordPoint, SuperwordSweep
+    from tokbench.evaluation.superword_sweep import SuperwordSweep
+    from tokbench.evaluation.sweep_point import SweepPoint
     from tokbench.render.exports import Forms
 
 CSV_COLUMNS = (
@@ -61,7 +62,7 @@ def _parts(sweep: SuperwordSweep) -> Iterator[Table | str]:
 
 def beginnings_table(sweep: SuperwordSweep) -> Table:
     """Return a table with a row per starting point, with bars of its compression."""
-    found = [point.found for point in sweep.points]
+    found = list(sweep.points.values())
     costs = [point.cost for point in found if point.cost is not None]
     figures = [point.figures[_COMPRESSION.name] for point in found]
     gains = (Cell(shown_change(figure), figure.difference) for figure in figures)
@@ -70,13 +71,15 @@ def beginnings_table(sweep: SuperwordSweep) -> Table:
         (
             Column(
                 "superwords",
-                tuple(Cell(f"{point.superwords:,}", point.superwords) for point in sweep.points),
+                tuple(Cell(f"{size:,}", size) for size in sweep.points),
                 first="ascending",
                 meaning="tokens after which merges cross spaces",
             ),
             figure_column(_COMPRESSION.title, figures),
             Column("gain", tuple(gains), meaning="bytes per token over those of plain BPE"),
-            text_column("", (", ".join(_marks(sweep, point)) for point in sweep.points), style="bold"),
+            text_column(
+                "", (", ".join(_marks(sweep, *point)) for point in sweep.points.items()), style="bold"
+            ),
             count_column("tokens", (point.tokens for point in found), meaning="tokens of the held-out text"),
             *(cost_columns(costs) if len(costs) == len(found) else ()),
         ),
@@ -88,22 +91,19 @@ def beginnings_table(sweep: SuperwordSweep) -> Table:
 
 def beginnings_by_group(sweep: SuperwordSweep) -> Table | None:
     """Return a table with a row per group: the first and the best starting point, and plain BPE. None for one group."""
-    chosen = {f"after {point.superwords:,}": point.found for point in _chosen_points(sweep)}
-    return compression_by_group(chosen)
+    first, *_, plain = sweep.points
+    fewest = min(sweep.points, key=lambda size: sweep.points[size].tokens)
+    return compression_by_group(
+        {f"after {size:,}": point for size, point in sweep.points.items() if size in (first, fewest, plain)}
+    )
 
 
-def _chosen_points(sweep: SuperwordSweep) -> list[SuperwordPoint]:
-    """Return the first starting point, the one with the fewest tokens, and plain BPE, without duplicates."""
-    fewest = min(sweep.points, key=lambda point: point.found.tokens)
-    return [point for point in sweep.points if point in (sweep.points[0], fewest, sweep.points[-1])]
-
-
-def _marks(sweep: SuperwordSweep, point: SuperwordPoint) -> Iterator[str]:
-    if point.superwords == sweep.vocab_size:
+def _marks(sweep: SuperwordSweep, superwords: int, point: SweepPoint) -> Iterator[str]:
+    if superwords == sweep.vocab_size:
         yield "plain"
-    if not point.found.is_filled:
+    if not point.is_filled:
         yield "not filled"
-    if not point.found.keeps_text:
+    if not point.keeps_text:
         yield "loses text"
 
 
@@ -125,24 +125,18 @@ def legend_of(sweep: SuperwordSweep) -> Iterator[str]:
         yield model
 
 
-def superword_curve(sweep: SuperwordSweep) -> list[tuple[int, float | None, str]]:
-    """Return starting point, bytes per token and group for a chart: all text, and each group if there are few."""
-    return curve_through({point.superwords: point.found for point in sweep.points})
-
-
 def csv_rows(sweep: SuperwordSweep) -> Iterator[Sequence[object]]:
     """Yield the header and a row per starting point and group; the group of all text is the empty string."""
-    costs = list(cost_columns([point.found.cost for point in sweep.points if point.found.cost is not None]))
+    costs = cost_columns([point.cost for point in sweep.points.values() if point.cost is not None])
     head = (*CSV_COLUMNS, *(column.name for column in costs))
     yield head
-    for place, point in enumerate(sweep.points):
-        found = point.found
+    for place, (superwords, point) in enumerate(sweep.points.items()):
         yield (
-            *(point.superwords, found.vocab_size, ""),
-            *figure_fields(found.figures[_COMPRESSION.name]),
-            *(found.tokens, int(found.is_filled), int(found.keeps_text)),
+            *(superwords, point.vocab_size, ""),
+            *figure_fields(point.figures[_COMPRESSION.name]),
+            *(point.tokens, int(point.is_filled), int(point.keeps_text)),
             *(column.values[place] for column in costs),
         )
-        for group, figure in found.groups.items():
-            row = (point.superwords, found.vocab_size, group, *figure_fields(figure))
+        for group, figure in point.groups.items():
+            row = (superwords, point.vocab_size, group, *figure_fields(figure))
             yield (*row, *(None for _ in head[len(row) :]))

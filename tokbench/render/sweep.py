@@ -268,7 +268,7 @@ def sentences_of(sweep: Sweep) -> Iterator[str]:
 
 def csv_rows(sweep: Sweep) -> Iterator[Sequence[object]]:
     """Yield the header and a row per size and group; all text has the empty group name, and more figures."""
-    costs = list(cost_columns([point.cost for point in sweep.points if point.cost is not None]))
+    costs = cost_columns([point.cost for point in sweep.points if point.cost is not None])
     mixed = (
         ("tokens_per_byte", "tokens_per_byte_low", "tokens_per_byte_high") if sweep.mix is not None else ()
     )

@@ -16,7 +16,7 @@ from tokbench.evaluation.sweep import sweep_sizes
 from tokbench.files.bundled import corpora_directory
 from tokbench.registry import get_backend
 from tokbench.render.charts.sweep import sweep_chart
-from tokbench.render.superword_sweep import superword_curve
+from tokbench.render.sweep import curve_through
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,12 +43,10 @@ def test_phrase_becomes_one_token_as_worked_by_hand(tmp_path: Path) -> None:
     sweep = sweep_superwords(
         hold_out(open_corpus(path)), [257], vocab_size=259, options={"min_frequency": 30}
     )
-    assert [(point.superwords, point.found.bytes_per_token) for point in sweep.points] == [
-        (257, pytest.approx(8 / 3)),
-        (259, 1.6),
-    ]
-    assert [point.found.is_filled for point in sweep.points] == [True, False]
-    across, plain = (point.found.figures["bytes_per_token"] for point in sweep.points)
+    assert list(sweep.points) == [257, 259]
+    assert [point.bytes_per_token for point in sweep.points.values()] == [pytest.approx(8 / 3), 1.6]
+    assert [point.is_filled for point in sweep.points.values()] == [True, False]
+    across, plain = (point.figures["bytes_per_token"] for point in sweep.points.values())
     assert across.difference == pytest.approx(8 / 3 / 1.6 - 1)
     assert plain.difference is None
 
@@ -58,20 +56,18 @@ def test_phrase_becomes_one_token_as_worked_by_hand(tmp_path: Path) -> None:
 )
 def test_each_point_equals_a_separate_training(holdout: Holdout, options: dict[str, Any]) -> None:
     sweep = sweep_superwords(holdout, [600, 300, 600], vocab_size=700, options=options)
-    assert [point.superwords for point in sweep.points] == [300, 600, 700]
+    assert list(sweep.points) == [300, 600, 700]
     backend = get_backend("bpe")
-    for point in sweep.points[:-1]:
-        config = backend.config_type(vocab_size=700, superwords=point.superwords, **options)
-        tokenizer = backend.train(holdout.training, config, progress=no_progress)
-        assert point.found.tokens == tokens_of(tokenizer, holdout)
     [plain] = sweep_sizes(holdout, [700], options=options).points
-    last = sweep.points[-1].found
+    last = sweep.points[700]
     assert last.tokens == plain.tokens
     assert last.figures == plain.figures
-    for point in sweep.points[:-1]:
-        assert point.found.figures["bytes_per_token"].difference == pytest.approx(
-            last.tokens / point.found.tokens - 1
-        )
+    for superwords in (300, 600):
+        config = backend.config_type(vocab_size=700, superwords=superwords, **options)
+        tokenizer = backend.train(holdout.training, config, progress=no_progress)
+        point = sweep.points[superwords]
+        assert point.tokens == tokens_of(tokenizer, holdout)
+        assert point.figures["bytes_per_token"].difference == pytest.approx(last.tokens / point.tokens - 1)
 
 
 def test_every_output_format_has_every_point(holdout: Holdout) -> None:
@@ -80,8 +76,8 @@ def test_every_output_format_has_every_point(holdout: Holdout) -> None:
     assert document["schema"] == "tokbench.superword-sweep/1"
     assert document["vocab_size"] == 400
     values = {point["superwords"]: point["bytes_per_token"] for point in document["points"]}
-    assert values == {point.superwords: point.found.bytes_per_token for point in sweep.points}
-    curve = superword_curve(sweep)
+    assert values == {size: point.bytes_per_token for size, point in sweep.points.items()}
+    curve = curve_through(sweep.points)
     assert {size: value for size, value, group in curve if group == "all text"} == values
     assert {group for _, _, group in curve} == {"all text", "de", "en"}
     chart = sweep_chart(curve, None, title="Where", axis="after")
