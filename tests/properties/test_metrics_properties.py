@@ -16,6 +16,7 @@ from support.units import one_document_units, ratios
 from tokbench.backends.bpe import reference
 from tokbench.corpus import Document
 from tokbench.evaluation.counting_pass import evaluate
+from tokbench.evaluation.fairness import gini, premiums
 from tokbench.evaluation.fidelity import indentation_lost
 from tokbench.metrics.bootstrap import interval_of, resamples
 from tokbench.metrics.catalogue import METRICS
@@ -26,7 +27,6 @@ from tokbench.metrics.distribution import (
     renyi_efficiency,
     utilization,
 )
-from tokbench.metrics.fairness import gini, premiums
 from tokbench.metrics.metric import pooled
 from tokbench.metrics.robustness import edit_distance
 from tokbench.metrics.vocabulary import intermediate_tokens

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tokbench.corpus import open_corpus
-from tokbench.distributed.engines.in_process import InProcessEngine
+from tokbench.distributed.engines.open import InProcessEngine
 from tokbench.workbench.count_words import CountWordsResult, count_words
 
 if TYPE_CHECKING:

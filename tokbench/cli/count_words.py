@@ -13,7 +13,7 @@ from tokbench.cli.engine_options import PartChoices, WorkEngineOption
 from tokbench.cli.options import ThreadsOption, first_given, name_option, taking_groups
 from tokbench.cli.output_options import ProgressOption, ResultChoices
 from tokbench.distributed.corpus_plan import PART_BYTES
-from tokbench.distributed.engines.in_process import InProcessEngine
+from tokbench.distributed.engines.open import InProcessEngine
 from tokbench.distributed.plan_folder import Share, parse_share
 from tokbench.errors import ConfigError
 from tokbench.render.console import showing_progress

@@ -14,8 +14,7 @@ import typer
 from tokbench.cli.options import first_given, parse_bytes
 from tokbench.cli.tokenizer_options import VocabularyChoices
 from tokbench.distributed.corpus_plan import PART_BYTES
-from tokbench.distributed.engines.in_process import InProcessEngine
-from tokbench.distributed.engines.open import EngineName, open_engine
+from tokbench.distributed.engines.open import EngineName, InProcessEngine, open_engine
 from tokbench.distributed.plan_folder import parse_share
 from tokbench.errors import ConfigError
 from tokbench.opening.request import Engine as TokenizerEngine

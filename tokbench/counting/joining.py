@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.counted_words import PART_SEED, PARTS, TrainsOnWords, WordArrays
-from tokbench.counting.part_task import part_name
-from tokbench.counting.plan import SCHEMA
+from tokbench.counting.part_task import SCHEMA, part_name
 from tokbench.distributed.corpus_plan import read_plan
 from tokbench.distributed.plan_folder import PLAN_NAME
 from tokbench.errors import ModelFormatError

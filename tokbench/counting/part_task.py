@@ -1,4 +1,4 @@
-"""The task that counts the words of one part of a corpus."""
+"""The plan of a word count, and the task that counts the words of one part of the corpus."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 from tokbench.config import build_config
 from tokbench.core.counted_words import PART_SEED, PARTS, TrainsOnWords, WordArrays, WordTotals
 from tokbench.corpus.bytes import bounds_in
-from tokbench.counting.plan import SCHEMA
-from tokbench.distributed.corpus_plan import read_plan
-from tokbench.distributed.plan_folder import PLAN_NAME
+from tokbench.distributed.corpus_plan import PART_BYTES, plan_of
+from tokbench.distributed.plan_folder import open_plan
 from tokbench.errors import ConfigError, CorpusError
-from tokbench.files.storage.open import place_of
 from tokbench.registry import get_backend
 from tokbench.words.parquet import open_writer
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tokbench.core.counted_words import WordCounter, WordCounting
     from tokbench.core.progress import Progress
     from tokbench.corpus.corpus import Corpus
@@ -26,8 +26,38 @@ if TYPE_CHECKING:
     from tokbench.distributed.tasks import TaskContext
     from tokbench.words.parquet import WordsWriter
 
+SCHEMA = "tokbench.words.plan/1"
 PART_MEMORY = 1 << 30
 """The bytes that the table of a part may take before it is written out and cleared."""
+
+
+def make_plan(
+    corpus: Corpus,
+    *,
+    backend: str,
+    options: Mapping[str, Any],
+    cuts_at_lines: bool,
+    part_bytes: int = PART_BYTES,
+) -> CorpusPlan:
+    """Divide a corpus into parts of about `part_bytes` bytes, whose words a backend counts.
+
+    Args:
+        corpus: the documents.
+        backend: the name of the backend that counts.
+        options: its options, as JSON.
+        cuts_at_lines: whether its words allow cutting a document between two lines.
+        part_bytes: as for `tokbench.distributed.corpus_plan.plan_of`.
+
+    Raises:
+        CorpusError: a file can be read only once, or not at all.
+    """
+    return plan_of(
+        corpus,
+        schema=SCHEMA,
+        settings={"backend": backend, "options": dict(options)},
+        cuts_at_lines=cuts_at_lines,
+        part_bytes=part_bytes,
+    )
 
 
 def part_name(part: int) -> str:
@@ -48,11 +78,8 @@ def count_part(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any
     Raises:
         CorpusError: a file cannot be read, or has changed.
     """
-    folder = place_of(arguments["folder"])
-    plan, part = read_plan(folder / PLAN_NAME, schema=SCHEMA), int(arguments["part"])
-    if plan.id != arguments["plan"]:
-        raise ConfigError(f"{folder} has a different plan now", hint="is another run writing there?")
-    counting = counting_of(plan)
+    folder, plan = open_plan(arguments, schema=SCHEMA)
+    part, counting = int(arguments["part"]), counting_of(plan)
     counter = counting.new_counter(threads=context.threads, seed=PART_SEED)
     plan.check_unchanged(part)
     corpus = plan.corpus(part)

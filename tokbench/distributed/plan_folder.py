@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.wording import counted
 from tokbench.distributed.corpus_plan import read_plan
 from tokbench.errors import ConfigError, StoreError
+from tokbench.files.storage.open import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -81,6 +82,15 @@ def begin(
             f"{folder} holds the counts of a different run: {_difference(before, plan)}",
             hint=f"give the same files and options as before; {again}",
         )
+
+
+def open_plan(arguments: Mapping[str, Any], *, schema: str) -> tuple[Place, CorpusPlan]:
+    """Return the folder and the plan that the arguments of a task name. Raises `ConfigError` if it has another plan."""
+    folder = place_of(arguments["folder"])
+    plan = read_plan(folder / PLAN_NAME, schema=schema)
+    if plan.id != arguments["plan"]:
+        raise ConfigError(f"{folder} has a different plan now", hint="is another run writing there?")
+    return folder, plan
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from tokbench.core.progress import no_progress
 from tokbench.corpus.text import Problems
 from tokbench.corpus.written_folder import without_folder
 from tokbench.counting.joining import num_files, parts_of, summing_counter, words_name, write_joined
-from tokbench.counting.plan import make_plan
+from tokbench.counting.part_task import make_plan
 from tokbench.counting.run import PartTotals, count_all, count_share, index_of, remove_counting
 from tokbench.distributed.corpus_plan import PART_BYTES
 from tokbench.errors import ConfigError, ModelFormatError, StoreError

@@ -7,15 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokbench.distributed.corpus_plan import read_plan
-from tokbench.distributed.plan_folder import PLAN_NAME
-from tokbench.errors import ConfigError
+from tokbench.distributed.plan_folder import open_plan
 from tokbench.evaluation.alignment import AlignedLines, Alignment
 from tokbench.evaluation.corpus_notes import documents_in, notes_from, notes_of
 from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.counting_pass import Counting, batches
 from tokbench.evaluation.counting_state_file import dump_states
-from tokbench.files.storage.open import place_of
 from tokbench.workbench.evaluation_sums import Range, add_up
 from tokbench.workbench.open import opened_alike
 
@@ -137,7 +134,7 @@ def sum_parts(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]
         ModelFormatError: a file is damaged.
         ConfigError: a tokenizer differs on the worker.
     """
-    folder, plan = _open_plan(arguments)
+    folder, plan = open_plan(arguments, schema=SCHEMA)
     parts = Range(arguments["first"], arguments["last"])
     countings = add_up(
         folder,
@@ -154,18 +151,10 @@ def sum_parts(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]
 
 
 def _open_part(arguments: dict[str, Any]) -> tuple[Place, CorpusPlan, int]:
-    folder, plan = _open_plan(arguments)
+    folder, plan = open_plan(arguments, schema=SCHEMA)
     part = int(arguments["part"])
     plan.check_unchanged(part)
     return folder, plan, part
-
-
-def _open_plan(arguments: dict[str, Any]) -> tuple[Place, CorpusPlan]:
-    folder = place_of(arguments["folder"])
-    plan = read_plan(folder / PLAN_NAME, schema=SCHEMA)
-    if plan.id != arguments["plan"]:
-        raise ConfigError(f"{folder} has a different plan now", hint="is another run writing there?")
-    return folder, plan
 
 
 def _count(

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokbench.corpus.scripts import COMMON, SAMPLE_CHARACTERS, SCRIPTS, script_of
-from tokbench.evaluation import vocabulary_usage
-from tokbench.evaluation.vocabulary_usage import kind_of
+from tokbench.evaluation import report
+from tokbench.evaluation.report import kind_of
 
 some_text = st.text(st.sampled_from("abÄßяЖ漢ーあ1٣ \t\n.!+\u200d\u0301\x00▁Ωא"), max_size=12)
 
@@ -34,14 +34,14 @@ def script_by_definition(text: str) -> str:
 def kind_by_definition(text: str) -> str:
     plain = text.replace("▁", " ").strip()
     if not plain:
-        return vocabulary_usage.SPACE
+        return report.SPACE
     plain = re.sub("[\u200c\u200d]", "", plain) or plain  # joiners, beside anything else
     if any(unicodedata.category(character).startswith("C") for character in plain):
-        return vocabulary_usage.CONTROLS
+        return report.CONTROLS
     scripts = {script_of_character(character) for character in plain} - {COMMON}
     if scripts:
-        return scripts.pop() if len(scripts) == 1 else vocabulary_usage.MIXED
-    return vocabulary_usage.DIGITS if plain.isdigit() else vocabulary_usage.SIGNS
+        return scripts.pop() if len(scripts) == 1 else report.MIXED
+    return report.DIGITS if plain.isdigit() else report.SIGNS
 
 
 @given(text=some_text | st.text(max_size=12))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tokbench.corpus import open_corpus
-from tokbench.distributed.engines.in_process import InProcessEngine
+from tokbench.distributed.engines.open import InProcessEngine
 from tokbench.errors import DistributedError, StoreError
 from tokbench.workbench.count_words import count_words
 from tokbench.workbench.train import train_and_save

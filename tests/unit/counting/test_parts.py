@@ -17,8 +17,7 @@ from tokbench.backends.bpe.counting import PretokenCounting
 from tokbench.core.counted_words import WordArrays
 from tokbench.core.progress import no_progress
 from tokbench.corpus import open_corpus
-from tokbench.counting.part_task import _num_continued
-from tokbench.counting.plan import make_plan
+from tokbench.counting.part_task import _num_continued, make_plan
 from tokbench.errors import CorpusError
 
 if TYPE_CHECKING:

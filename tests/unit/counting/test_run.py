@@ -11,7 +11,7 @@ from support.counted_words import counted
 from support.folders import files_of
 
 from tokbench.corpus import open_corpus
-from tokbench.distributed.engines.in_process import InProcessEngine
+from tokbench.distributed.engines.open import InProcessEngine
 from tokbench.distributed.plan_folder import Share
 from tokbench.errors import ConfigError, CorpusError, DistributedError, StoreError, TokbenchError
 from tokbench.files.storage.folder_lock import locked

@@ -65,7 +65,7 @@ def test_tokenizer_equals_that_without_a_limit(texts: list[Path], spills: list[i
 
 def test_rare_words_are_dropped_from_the_total(texts: list[Path], spills: list[int], tmp_path: Path) -> None:
     """Rare words are left out of the total, as by `count-words` and `train --counts`, not of each table written."""
-    from tokbench.distributed.engines.in_process import InProcessEngine
+    from tokbench.distributed.engines.open import InProcessEngine
     from tokbench.workbench.count_words import count_words, training_words
 
     within = trained(texts, tmp_path / "within", memory=MEMORY, min_count=3)
@@ -151,9 +151,9 @@ def test_counting_and_merging_parts_stay_within_the_stated_memory(tmp_path: Path
         "from pathlib import Path\n"
         "from tokbench.core.progress import no_progress\n"
         "from tokbench.corpus import open_corpus\n"
-        "from tokbench.counting.plan import make_plan\n"
+        "from tokbench.counting.part_task import make_plan\n"
         "from tokbench.counting.run import count_all, count_share\n"
-        "from tokbench.distributed.engines.in_process import InProcessEngine\n"
+        "from tokbench.distributed.engines.open import InProcessEngine\n"
         "from tokbench.distributed.plan_folder import Share\n"
         "from tokbench.files.storage.open import place_of\n"
         "text, folder, memory = sys.argv[1], place_of(sys.argv[2]), int(sys.argv[3])\n"

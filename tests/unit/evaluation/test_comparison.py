@@ -18,8 +18,8 @@ from tokbench.core.wording import unique_names
 from tokbench.errors import ConfigError
 from tokbench.evaluation.alignment import NO_TRANSLATIONS, Alignment, align, lines_of
 from tokbench.evaluation.comparison_json import comparison_document
+from tokbench.evaluation.fairness import gini
 from tokbench.metrics.catalogue import METRICS, metrics_named
-from tokbench.metrics.fairness import gini
 from tokbench.render.comparison.output import comparison_forms, render_comparison
 from tokbench.render.figures import shown
 from tokbench.render.terminal import bar

@@ -23,12 +23,11 @@ from tokbench.evaluation.candidates import Candidate
 from tokbench.evaluation.comparison import Comparison, compare_candidates
 from tokbench.evaluation.counting_pass import evaluate
 from tokbench.evaluation.evaluated_tokenizer import best_of, in_order
-from tokbench.evaluation.fairness import fairness_of
+from tokbench.evaluation.fairness import fairness_of, gini
 from tokbench.evaluation.figures import AGGREGATIONS, Aggregation
 from tokbench.evaluation.units import UnitKeys, aligned_unit
 from tokbench.metrics.bootstrap import resamples
 from tokbench.metrics.catalogue import METRICS
-from tokbench.metrics.fairness import gini
 from tokbench.render.comparison.group_tables import groups_table
 from tokbench.render.comparison.output import comparison_forms, render_comparison
 from tokbench.render.comparison.tables import summary_table

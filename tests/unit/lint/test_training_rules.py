@@ -207,7 +207,7 @@ def test_merges_of_sentencepiece_produce_its_pieces(tmp_path: Path) -> None:
 def test_word_counts_are_read_from_a_counted_folder(tmp_path: Path) -> None:
     pytest.importorskip("pyarrow")
     from tokbench.corpus import open_corpus
-    from tokbench.distributed.engines.in_process import InProcessEngine
+    from tokbench.distributed.engines.open import InProcessEngine
     from tokbench.workbench.count_words import count_words
 
     (tmp_path / "a.txt").write_text("the end of the end")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tokbench.errors import ModelFormatError, TemplateError
-from tokbench.play import chat_view
-from tokbench.play.chat_view import conversation_of_text, encode_chat
+from tokbench.play import chat_screen
+from tokbench.play.chat_screen import conversation_of_text, encode_chat
 from tokbench.workbench.chat import ChatResult
 
 if TYPE_CHECKING:
@@ -57,6 +57,6 @@ def test_template_can_be_named(chatty: OpenTokenizer) -> None:
 
 
 def test_too_long_text_is_refused(chatty: OpenTokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat_view, "LONGEST", 5)
+    monkeypatch.setattr(chat_screen, "LONGEST", 5)
     with pytest.raises(TemplateError, match="6 characters"):
         encode_chat(chatty.tokenizer, "lowest")

@@ -34,8 +34,7 @@ from tokbench.render.charts.comparison import (
     rank_frequencies,
     token_lengths,
 )
-from tokbench.render.charts.layout import Frame, check_plot_file, drawn, png, svg
-from tokbench.render.charts.names import labels_of
+from tokbench.render.charts.layout import Frame, check_plot_file, drawn, labels_of, png, svg
 from tokbench.render.charts.sweep import sweep_chart
 from tokbench.render.charts.theme import DARK, DASHES, LIGHT, PAGE, SHAPES, Theme
 

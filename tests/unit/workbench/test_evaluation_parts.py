@@ -15,8 +15,7 @@ from support.engines import HereEngine
 
 import tokbench
 from tokbench.corpus import open_corpus
-from tokbench.distributed.engines.in_process import InProcessEngine
-from tokbench.distributed.engines.open import open_engine
+from tokbench.distributed.engines.open import InProcessEngine, open_engine
 from tokbench.distributed.plan_folder import Share
 from tokbench.errors import ConfigError, CorpusError, DistributedError, StoreError
 from tokbench.evaluation.comparison_json import comparison_document

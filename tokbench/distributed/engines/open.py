@@ -1,4 +1,4 @@
-"""Opening of engines by name."""
+"""Opening of engines by name, and the engine that runs slices in the calling process."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal, get_args
 
 from tokbench.core.wording import meant
+from tokbench.distributed.outcomes import Ledger, run_task
+from tokbench.distributed.tasks import ClosedOnExit, TaskContext
 from tokbench.errors import BackendUnavailableError, ConfigError
 
 if TYPE_CHECKING:
-    from tokbench.distributed.tasks import Engine
+    from collections.abc import Iterator, Sequence
+
+    from tokbench.core.progress import Progress
+    from tokbench.distributed.tasks import Engine, Finished, Slice
 
 EngineName = Literal["local", "dask", "ray"]
 
@@ -75,3 +80,34 @@ def _processors() -> int:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # macOS, Windows
         return os.cpu_count() or 1
+
+
+class InProcessEngine(ClosedOnExit):
+    """Runs tasks in this process; Ctrl-C interrupts the current one."""
+
+    name = "in-process"
+    workers = 1
+
+    def __init__(self, *, threads: int) -> None:
+        """Set the number of threads that each task may use."""
+        self._threads = threads
+
+    def run(
+        self, task: str, slices: Sequence[Slice], *, phase: str, progress: Progress
+    ) -> Iterator[Finished]:
+        """See `Engine.run`."""
+        ledger = Ledger(slices, phase=phase, workers=1, progress=progress)
+        for number, work_slice in enumerate(slices):
+
+            def tell(done: int, number: int = number) -> None:
+                ledger.tell(number, done)
+
+            finished = ledger.settle(
+                number, run_task(task, work_slice.arguments, context=TaskContext(self._threads, tell))
+            )
+            if finished is not None:
+                yield finished
+        ledger.raise_failures()
+
+    def close(self) -> None:
+        """Do nothing, as there are no workers."""

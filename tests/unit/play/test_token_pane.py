@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tokbench.core.tokens import SpecialPolicy
-from tokbench.play.column_title import fitted_title, title_figures
 from tokbench.play.columns import encode_columns
+from tokbench.play.token_pane import fitted_title, title_figures
 
 if TYPE_CHECKING:
     from tokbench.play.columns import OpenTokenizer
