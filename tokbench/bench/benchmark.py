@@ -155,7 +155,10 @@ class _BenchRun:
 
     def _peaks(self, equal: Iterable[Entrant]) -> dict[str, Rounds]:
         texts = self._folder / "texts.jsonl"
-        _write_texts(self._sample.texts, texts)
+        with texts.open(
+            "w", encoding="utf-8", newline=""
+        ) as file:  # by line, as a reader keeps one in memory
+            file.writelines(f"{json.dumps(text)}\n" for text in self._sample.texts)
         peaks = {entrant.name: _peak_of(entrant, texts) for entrant in equal}
         return {"memory": {name: [peak / 1e6] for name, peak in peaks.items() if peak is not None}}
 
@@ -171,12 +174,6 @@ class _BenchRun:
                 raise
             entrant.difference = f"it fails: {first_line(error)}"
         self.entrants.append(entrant)
-
-
-def _write_texts(texts: Sequence[str], path: Path) -> None:
-    """Write one text per line, so that a reader needs only one in memory."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        file.writelines(f"{json.dumps(text)}\n" for text in texts)
 
 
 def _peak_of(entrant: Entrant, texts: Path) -> int | None:

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, tell_problems
-from tokbench.cli.engine_options import PartChoices, WorkEngineOption
-from tokbench.cli.options import ThreadsOption, first_given, name_option, taking_groups
+from tokbench.cli.engine_options import PartChoices, WorkEngineOption, refuse_beside_share, refuse_threads
+from tokbench.cli.options import ThreadsOption, name_option, taking_groups
 from tokbench.cli.output_options import ProgressOption, ResultChoices
 from tokbench.distributed.corpus_plan import PART_BYTES
-from tokbench.distributed.engines.open import InProcessEngine
-from tokbench.distributed.plan_folder import Share, parse_share
+from tokbench.distributed.plan_folder import parse_share
 from tokbench.errors import ConfigError
 from tokbench.render.console import showing_progress
 from tokbench.workbench.count_words import count_words, count_words_share
 from tokbench.workbench.count_words import merge_words as merged
 from tokbench.workbench.training_config import parsed_options
-
-if TYPE_CHECKING:
-    from tokbench.distributed.tasks import Engine
 
 OutOption = Annotated[str, typer.Option(metavar="DIR", help="The folder to write, a path or a URL.")]
 MinCountOption = Annotated[
@@ -92,14 +88,13 @@ def count(
 
     share = None if part is None else parse_share(part)
     works_elsewhere = (engine, parts.workers, parts.scheduler) != (None, None, None)
-    _refuse_contradictions(
-        share=share, resume=resume, force=force, works_elsewhere=works_elsewhere, min_count=min_count
-    )
-    if works_elsewhere and threads is not None:
-        raise ConfigError(
-            "--threads does not apply to the processes that count the parts",
-            hint="set the number of processes with --workers",
-        )
+    if resume and force:
+        raise ConfigError("--resume keeps what is there, and --force deletes it", hint="give one of them")
+    if share is not None:
+        others = {"--resume": resume, "--force": force, "--min-count": min_count > 1}
+        refuse_beside_share({**others, "an engine": works_elsewhere})
+    if works_elsewhere:
+        refuse_threads(threads)
     chosen: dict[str, Any] = {"pattern": pattern, "special_tokens": special_token}
     with showing_progress(progress) as report:
         report("reading", 0, None, "files")
@@ -117,7 +112,8 @@ def count(
         if share is not None:
             result = count_words_share(corpus, share=share, threads=threads or os.cpu_count() or 1, **common)
         else:
-            with parts.open(engine or "local") if works_elsewhere else _here(threads) as running:
+            chosen_engine = engine or ("local" if works_elsewhere else None)
+            with parts.open(chosen_engine, threads=threads) as running:
                 result = count_words(
                     corpus, engine=running, min_count=min_count, resume=resume, overwrite=force, **common
                 )
@@ -149,27 +145,3 @@ def merge(
     with showing_progress(progress) as report:
         result = merged(words, out=out, min_count=min_count, overwrite=force, progress=report)
     form.show(result, render_words)
-
-
-def _here(threads: int | None) -> Engine:
-    return InProcessEngine(threads=threads or os.cpu_count() or 1)
-
-
-def _refuse_contradictions(
-    *, share: Share | None, resume: bool, force: bool, works_elsewhere: bool, min_count: int
-) -> None:
-    if resume and force:
-        raise ConfigError("--resume keeps what is there, and --force deletes it", hint="give one of them")
-    if share is None:
-        return
-    others = {
-        "--resume": resume,
-        "--force": force,
-        "--min-count": min_count > 1,
-        "an engine": works_elsewhere,
-    }
-    if given := first_given(others):
-        raise ConfigError(
-            f"--part counts some parts in this process, and {given} is for all of them",
-            hint="leave one of them out; after the last --part, --resume adds up all parts",
-        )

@@ -82,8 +82,12 @@ def encode(
     length = shape.length_of_text() if shape.as_text else None
     opened = opening.open_all(tokenizer, roles=roles.roles(), progress=progress)
     if plan.template:
-        _tell_of_no_template(opened, pair=shape.pair)
-    with showing_progress(_beside_output(progress)) as report:
+        for one in opened:
+            if template_size(post_processing_of(one).template, pair=shape.pair) == 0:
+                print(f"note: {one.info.name} has no template: no special tokens are added", file=sys.stderr)
+    # No bar where ids are written to the same terminal while they are computed.
+    beside_output: ProgressChoice = "none" if progress == "bar" and sys.stdout.isatty() else progress
+    with showing_progress(beside_output) as report:
         if length is not None:
             texts = reading.read_blocks(inputs)
             kept = endings if shape.cut_side == "left" else beginnings
@@ -112,12 +116,6 @@ def _check_out(out: Path | None, names: list[str] | None) -> None:
     refuse_folder(out)
     if names is not None and len(names) > 1:
         raise ConfigError("--out takes one tokenizer", hint="name one with -t")
-
-
-def _tell_of_no_template(opened: list[Tokenizer], *, pair: bool) -> None:
-    for one in opened:
-        if template_size(post_processing_of(one).template, pair=pair) == 0:
-            print(f"note: {one.info.name} has no template: no special tokens are added", file=sys.stderr)
 
 
 def _write(out: Path, tokenizer: Tokenizer, pairs: Iterable[Pair], plan: InputPlan) -> None:
@@ -180,12 +178,6 @@ def _print_texts(
                 continue
             [ids] = encode_ids(one, [item], special=special, sampling=sampling)
             _print_ids(ids, name=info.name if len(opened) > 1 else None)
-
-
-def _beside_output(progress: ProgressChoice) -> ProgressChoice:
-    """Return no progress bar if ids are written to the same terminal while they are computed."""
-    is_bar = progress == "bar"
-    return "none" if is_bar and sys.stdout.isatty() else progress
 
 
 def _print_ids(ids: list[int], *, name: str | None) -> None:

@@ -20,7 +20,7 @@ from tokbench.errors import ConfigError
 from tokbench.opening.request import Engine as TokenizerEngine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from tokbench.core.interfaces import Tokenizer
@@ -139,8 +139,10 @@ class PartChoices:
                 f"{option} is for work in parts", hint="add --engine local, dask or ray, or leave it out"
             )
 
-    def open(self, engine: EngineName) -> Engine:
-        """Open the engine. Raises like `open_engine`."""
+    def open(self, engine: EngineName | None, *, threads: int | None = None) -> Engine:
+        """Open an engine, or this process with its threads. Raises like `open_engine`."""
+        if engine is None:
+            return InProcessEngine(threads=threads or os.cpu_count() or 1)
         return open_engine(engine, workers=self.workers, scheduler=self.scheduler)
 
     def num_bytes(self, default: int) -> int:
@@ -203,8 +205,7 @@ class EvaluationChoices(PartChoices):
             return
         share = None if self.part is None else parse_share(self.part)
         self._refuse_contradictions(engine, threads=threads)
-        running = self.open(engine) if engine else InProcessEngine(threads=threads or os.cpu_count() or 1)
-        with running:
+        with self.open(engine, threads=threads) as running:
             yield EvaluationWork(
                 running,
                 tuple(named),
@@ -235,17 +236,28 @@ class EvaluationChoices(PartChoices):
             raise ConfigError(
                 "--scheduler and --workers are for an engine", hint="add --engine local, dask or ray"
             )
-        if engine is not None and threads is not None:
-            raise ConfigError(
-                "--threads does not apply to the processes that count the parts",
-                hint="set the number of processes with --workers",
-            )
-        if self.part is not None and (engine is not None or self.resume):
-            given = "an engine" if engine is not None else "--resume"
-            raise ConfigError(
-                f"--part counts some parts in this process, and {given} is for all of them",
-                hint="leave one of them out; after the last --part, --resume adds up all parts",
-            )
+        if engine is not None:
+            refuse_threads(threads)
+        if self.part is not None:
+            refuse_beside_share({"an engine": engine, "--resume": self.resume})
+
+
+def refuse_threads(threads: int | None) -> None:
+    """Raise `ConfigError` if threads are chosen for parts that other processes count."""
+    if threads is not None:
+        raise ConfigError(
+            "--threads does not apply to the processes that count the parts",
+            hint="set the number of processes with --workers",
+        )
+
+
+def refuse_beside_share(options: Mapping[str, object]) -> None:
+    """Raise `ConfigError` if one of these options is given, by its name with its value, beside --part."""
+    if given := first_given(options):
+        raise ConfigError(
+            f"--part counts some parts in this process, and {given} is for all of them",
+            hint="leave one of them out; after the last --part, --resume adds up all parts",
+        )
 
 
 def reading_once(corpus: Corpus, work: EvaluationWork | None) -> AbstractContextManager[None]:

@@ -74,7 +74,9 @@ def read_blocks(
         require_zstd(file.name)
     try:
         if file.is_stdin:
-            yield from _blocks(_standard_input().read)
+            if sys.stdin is None:
+                raise CorpusError(f"{STDIN}: standard input is closed", hint="name a file")
+            yield from _blocks(sys.stdin.buffer.read)
             return
         with _opened(file) as stream:
             begin = 0
@@ -145,12 +147,6 @@ def require_zstd(name: str) -> None:
         raise BackendUnavailableError(
             f"{name}: .zst files need the package zstandard", hint="pip install 'tokbench[zstd]'"
         )
-
-
-def _standard_input() -> BinaryIO:
-    if sys.stdin is None:
-        raise CorpusError(f"{STDIN}: standard input is closed", hint="name a file")
-    return sys.stdin.buffer
 
 
 def _opened(file: CorpusFile) -> BufferedReader:

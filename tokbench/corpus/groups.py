@@ -73,7 +73,7 @@ def file_group(file: CorpusFile, group_by: str) -> str | None:
         case "auto":
             group = _bundled_group(file)
         case "path":
-            group = _bundled_group(file) or _path_group(file)
+            group = _bundled_group(file) or (file.below[0] if len(file.below) > 1 else _stem(file))
         case "extension":
             group = PurePath(file.plain_name).suffix.lower().lstrip(".") or NO_EXTENSION
         case _:
@@ -123,11 +123,6 @@ def named_parts(file: CorpusFile) -> tuple[str, ...]:
         return parts[-1 - len(file.below) :]
     here = Path.cwd().name
     return (here, *parts) if len(parts) == 1 and not file.stream and holds_translations(here) else parts
-
-
-def _path_group(file: CorpusFile) -> str:
-    """Return the first folder below the named one, or the file's name without extensions."""
-    return file.below[0] if len(file.below) > 1 else _stem(file)
 
 
 def _stem(file: CorpusFile) -> str:

@@ -8,10 +8,10 @@ from rich.text import Text
 
 from tokbench.core.wording import counted
 from tokbench.render.glyphs import visible
-from tokbench.render.terminal import grid, print_rows, print_table, unbroken
+from tokbench.render.terminal import print_grid, print_rows, unbroken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rich.console import Console
 
@@ -47,28 +47,30 @@ def render_lint(result: LintResult, *, console: Console, shown: int | None = _SH
                 console.print()
     counted_only = [outcome for outcome in result.outcomes if outcome.figures and not outcome.findings]
     for outcome in counted_only:
-        table = grid("label", "text")
-        table.add_row(Text(outcome.rule.name, style="bold"), Text(_figures(outcome), style="dim"))
-        print_table(table, console=console)
+        row = Text(outcome.rule.name, style="bold"), Text(_figures(outcome), style="dim")
+        print_grid([row], console=console)
     if counted_only:
         console.print()
     _render_skipped(result.outcomes, console=console)
-    console.print(_summary(result))
+    ran = sum(outcome.skipped is None for outcome in result.outcomes)
+    found = severities(result.by_severity)
+    console.print(
+        Text.assemble((visible(result.info.name), "bold"), ": ", found, f" from {counted(ran, 'rule')}")
+    )
 
 
 def render_rules(found: RuleList, *, console: Console) -> None:
     """Print a line per rule."""
-    table = grid("label", "label", "label", "text")
-    for rule in found.rules:
-        severity = Text(rule.severity.value, style=STYLES[rule.severity])
-        table.add_row(Text(rule.name, style="bold"), Text(rule.group), severity, Text(rule.breaks))
-    print_table(table, console=console)
+    rows = (
+        (Text(rule.name, style="bold"), Text(rule.group), _severity(rule.severity), Text(rule.breaks))
+        for rule in found.rules
+    )
+    print_grid(rows, console=console)
 
 
 def render_rule(rule: Rule, *, console: Console) -> None:
     """Print the page of a rule: what breaks, how it is found, the remedy."""
-    severity = Text(rule.severity.value, style=STYLES[rule.severity])
-    console.print(Text.assemble((rule.name, "bold"), f"  {rule.group}  ", severity))
+    console.print(Text.assemble((rule.name, "bold"), f"  {rule.group}  ", _severity(rule.severity)))
     print_rows(
         [("breaks", Text(rule.breaks)), ("found", Text(rule.found)), ("remedy", Text(rule.remedy))],
         console=console,
@@ -77,35 +79,25 @@ def render_rule(rule: Rule, *, console: Console) -> None:
 
 def print_remedies(remedies: Iterable[str], *, console: Console) -> None:
     """Print remedies, each wrapped after its arrow."""
-    table = grid("label", "text")
-    for remedy in remedies:
-        table.add_row(Text("  →"), Text(visible(remedy)))
-    print_table(table, console=console)
+    print_grid(((Text("  →"), Text(visible(remedy))) for remedy in remedies), console=console)
 
 
 def _print_title(severity: str, rule: str, findings: int, *, figures: str, console: Console) -> None:
     title = Text.assemble((severity, STYLES[severity]), "  ", (rule, "bold"))
     console.print(title.append(f"  {counted(findings, 'finding')}", style="dim"))
     if figures:
-        _print_folded(Text(figures, style="dim"), console=console)
+        print_grid([(Text(), Text(figures, style="dim"))], console=console)
 
 
 def _print_findings(findings: Sequence[Finding], *, console: Console, shown: int | None) -> None:
-    table = grid("label", "text", "text")
-    for finding in findings[:shown]:
-        subject, evidence = (unbroken(visible(text)) for text in (finding.subject, finding.evidence))
-        table.add_row(Text(), Text(subject), Text(evidence))
-    print_table(table, console=console)
+    rows = (
+        (Text(), *(Text(unbroken(visible(text))) for text in (finding.subject, finding.evidence)))
+        for finding in findings[:shown]
+    )
+    print_grid(rows, num_texts=2, console=console)
     if shown is not None and len(findings) > shown:
         console.print(Text(f"  and {len(findings) - shown:,} more (--all, --json)", style="dim"))
     print_remedies(dict.fromkeys(finding.remedy for finding in findings[:shown]), console=console)
-
-
-def _print_folded(text: Text, *, console: Console) -> None:
-    """Print a text wrapped with an indentation of two."""
-    table = grid("label", "text")
-    table.add_row(Text(), text)
-    print_table(table, console=console)
 
 
 def _render_skipped(outcomes: Iterable[Outcome], *, console: Console) -> None:
@@ -114,12 +106,11 @@ def _render_skipped(outcomes: Iterable[Outcome], *, console: Console) -> None:
     for outcome in outcomes:
         if outcome.skipped is not None:
             reasons.setdefault(outcome.skipped, []).append(outcome.rule.name)
-    table = grid("label", "text")
-    for number, (reason, names) in enumerate(reasons.items()):
-        shown = Text(f"{', '.join(names)}: {visible(reason)}", style="dim")
-        table.add_row(Text("" if number else "skipped", style="dim"), shown)
-    if reasons:
-        print_table(table, console=console)
+    rows = (
+        ("" if number else "skipped", Text(f"{', '.join(names)}: {visible(reason)}", style="dim"))
+        for number, (reason, names) in enumerate(reasons.items())
+    )
+    print_rows(rows, console=console)
 
 
 def _figures(outcome: Outcome) -> str:
@@ -132,10 +123,8 @@ def _written(value: object) -> str:
     return f"{value:,}" if isinstance(value, int | float) else str(value)
 
 
-def _summary(result: LintResult) -> Text:
-    ran = [outcome for outcome in result.outcomes if outcome.skipped is None]
-    text = Text.assemble((visible(result.info.name), "bold"), ": ", severities(result.by_severity))
-    return text.append(f" from {counted(len(ran), 'rule')}")
+def _severity(severity: Severity) -> Text:
+    return Text(severity.value, style=STYLES[severity])
 
 
 def severities(by_severity: Mapping[Severity, int]) -> Text:
@@ -148,23 +137,7 @@ def severities(by_severity: Mapping[Severity, int]) -> Text:
 
 def render_fix(result: FixResult, *, console: Console) -> None:
     """Print the repairs, then the remaining findings, then the folder of the copy."""
-    table = grid("label", "label", "text")
-    for repair in result.repairs:
-        table.add_row(
-            Text("repaired", style="green"),
-            Text(repair.finding.rule, style="bold"),
-            Text(visible(f"{repair.file}: {repair.change}")),
-        )
-    for reason, findings in result.left_by_reason.items():
-        for finding in findings:
-            table.add_row(
-                Text("left", style="yellow"),
-                Text(finding.rule, style="bold"),
-                Text(unbroken(visible(f"{finding.subject}: {finding.evidence}"))),
-            )
-        table.add_row(Text(), Text("→"), Text(reason, style="dim"))
-    if result.repairs or result.left:
-        print_table(table, console=console)
+    print_grid(_repair_rows(result), console=console)
     if result.out is None:
         console.print(Text("nothing written: no finding has a safe repair"))
     else:
@@ -172,6 +145,17 @@ def render_fix(result: FixResult, *, console: Console) -> None:
             console.print(Text(f"not copied: {visible(', '.join(result.not_copied))}", style="dim"))
         same = f"the same ids on {counted(result.texts, 'text')}"
         console.print(Text(f"{visible(str(result.out))}: {counted(len(result.repairs), 'repair')}, {same}"))
+
+
+def _repair_rows(result: FixResult) -> Iterator[tuple[Text, Text, Text]]:
+    for repair in result.repairs:
+        change = Text(visible(f"{repair.file}: {repair.change}"))
+        yield Text("repaired", style="green"), Text(repair.finding.rule, style="bold"), change
+    for reason, findings in result.left_by_reason.items():
+        for finding in findings:
+            why = Text(unbroken(visible(f"{finding.subject}: {finding.evidence}")))
+            yield Text("left", style="yellow"), Text(finding.rule, style="bold"), why
+        yield Text(), Text("→"), Text(reason, style="dim")
 
 
 def render_text_lint(result: TextLint, *, console: Console, shown: int | None = _TEXTS_SHOWN) -> None:
@@ -184,34 +168,23 @@ def render_text_lint(result: TextLint, *, console: Console, shown: int | None = 
     """
     order = list(STYLES)
     worst = sorted(result.findings, key=lambda finding: (order.index(finding.severity), finding.document))
-    table = grid("label", "label", "text", "text")
-    for finding in worst[:shown]:
-        table.add_row(
-            Text(finding.severity.value, style=STYLES[finding.severity]),
-            Text(finding.check, style="bold"),
-            Text(visible(_where(finding))),
-            Text(unbroken(visible(_evidence(finding)))),
-        )
-    if worst:
-        print_table(table, console=console)
+    print_grid(map(_text_row, worst[:shown]), num_texts=2, console=console)
     if shown is not None and len(worst) > shown:
         console.print(Text(f"and {len(worst) - shown:,} more (--all, --json)", style="dim"))
     remedies = dict.fromkeys(f"{finding.check}: {finding.remedy}" for finding in worst[:shown])
     print_remedies(remedies, console=console)
-    console.print(_text_summary(result))
+    flagged = f"{result.flagged:,} of {counted(result.documents, 'document')} flagged, "
+    found = severities(result.by_severity)
+    console.print(Text.assemble((visible(result.info.name), "bold"), ": ", flagged, found))
 
 
-def _where(finding: TextFinding) -> str:
+def _text_row(finding: TextFinding) -> tuple[Text, Text, Text, Text]:
     first = finding.places[0]
-    return f"{finding.source}, line {first.line}, column {first.column}"
-
-
-def _evidence(finding: TextFinding) -> str:
+    place = f"{finding.source}, line {first.line}, column {first.column}"
     more = "" if finding.count == 1 else f" ({finding.count:,} times)"
-    return finding.places[0].evidence + more
-
-
-def _text_summary(result: TextLint) -> Text:
-    text = Text.assemble((visible(result.info.name), "bold"), ": ")
-    text.append(f"{result.flagged:,} of {counted(result.documents, 'document')} flagged, ")
-    return text.append_text(severities(result.by_severity))
+    return (
+        _severity(finding.severity),
+        Text(finding.check, style="bold"),
+        Text(visible(place)),
+        Text(unbroken(visible(first.evidence + more))),
+    )

@@ -24,7 +24,7 @@ from tokbench.render.table import (
     text_column,
     value_column,
 )
-from tokbench.render.terminal import grid, print_table, write_table
+from tokbench.render.terminal import print_grid, write_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,40 +106,40 @@ def render_backends(result: BackendsResult, *, console: Console) -> None:
     for backend in result.backends:
         head = (backend.name, "bold"), f"  {backend.summary}  ", (f"[{backend.kernel}]", "dim")
         console.print(Text.assemble(*head))
-        options = grid("label", "text")
+        options = []
         for option in backend.options:
             default = "" if option.default in (None, []) else f"(default {option.default})"
-            options.add_row(Text(f"  {option.name}"), Text(f"{option.help} {default}".strip()))
-        print_table(options, console=console)
+            options.append((Text(f"  {option.name}"), Text(f"{option.help} {default}".strip())))
+        print_grid(options, console=console)
         console.print()
     console.print(Text("presets (--preset NAME)", style="bold"))
-    presets = grid("label", "label", "text")
-    for preset in result.presets:
-        presets.add_row(Text(f"  {preset.name}"), Text(preset.backend, style="dim"), Text(preset.description))
-    print_table(presets, console=console)
+    presets = (
+        (Text(f"  {preset.name}"), Text(preset.backend, style="dim"), Text(preset.description))
+        for preset in result.presets
+    )
+    print_grid(presets, console=console)
     console.print()
     console.print(Text("special tokens (--special-preset NAME)", style="bold"))
-    sets = grid("label", "label", "text")
-    for special_preset in result.special_presets:
-        roles = ", ".join(f"{role} {text}" for role, text in special_preset.roles.items())
-        sets.add_row(
-            Text(f"  {special_preset.name}"),
-            Text(counted(len(special_preset.tokens), "token"), style="dim"),
-            Text(special_preset.description),
-        )
-        sets.add_row("", "", Text(roles, style="dim"))
-    print_table(sets, console=console)
+    sets: list[tuple[Text, Text, Text]] = []
+    for preset in result.special_presets:
+        tokens = Text(counted(len(preset.tokens), "token"), style="dim")
+        roles = ", ".join(f"{role} {text}" for role, text in preset.roles.items())
+        sets += [
+            (Text(f"  {preset.name}"), tokens, Text(preset.description)),
+            (Text(), Text(), Text(roles, style="dim")),
+        ]
+    print_grid(sets, console=console)
 
 
 def render_doctor(result: DoctorResult, *, console: Console) -> None:
     """Print a line per check, with hints for checks that did not pass."""
     signs = {True: Text("✓", style="green"), False: Text("✗", style="bold red"), None: Text("·", style="dim")}
-    table = grid("label", "label", "text")
+    rows = []
     for check in result.checks:
-        table.add_row(signs[check.passed], Text(check.subject), Text(visible(check.found)))
+        rows.append((signs[check.passed], Text(check.subject), Text(visible(check.found))))
         if check.hint and check.passed is not True:
-            table.add_row("", "", Text(f"→ {check.hint}", style="yellow"))
-    print_table(table, console=console)
+            rows.append((Text(), Text(), Text(f"→ {check.hint}", style="yellow")))
+    print_grid(rows, console=console)
     console.print()
     console.print(Text("everything works" if result.passed else "some checks failed", style="bold"))
 

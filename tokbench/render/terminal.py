@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich import box
 from rich.cells import cell_len, set_cell_size
@@ -27,6 +27,7 @@ _NARROWEST_TEXT = 12
 _WIDEST_TITLE = 24
 """Columns up to which a title is in one row."""
 _BETWEEN_COLUMNS = 3
+_PADDING = (0, 2)
 _UNBROKEN = "\ue000"
 """Replaces a space at which a line must not break; private-use characters never occur in the output otherwise."""
 _LONGEST_UNBROKEN = 44
@@ -70,7 +71,7 @@ def write_table(table: Table, *, bar_width: int = _BAR_WIDTH, console: Console) 
 def write_grid(table: Table, *, console: Console) -> None:
     """Print a table without titles."""
     columns = [*_without_details(table), *([_bars(table.bars, width=_BAR_WIDTH)] if table.bars else [])]
-    lines = grid()
+    lines = RichTable.grid(padding=_PADDING)
     for column in columns:
         lines.add_column(justify=column.align, no_wrap=not column.is_long, overflow="fold")
     for row in zip(*map(_texts, columns), strict=True):
@@ -90,20 +91,22 @@ def write_condensed(table: Table, *, console: Console) -> None:
     print_rows(lines, console=console)
 
 
-def grid(*columns: Literal["label", "text"]) -> RichTable:
-    """Create a table without lines between columns; labels do not wrap."""
-    table = RichTable.grid(padding=(0, 2))
-    for column in columns:
-        table.add_column(no_wrap=column == "label", overflow="fold")
-    return table
+def print_grid(rows: Iterable[Sequence[Text]], *, num_texts: int = 1, console: Console) -> None:
+    """Print rows without lines between columns; all but the last `num_texts` columns are labels, which do not wrap."""
+    cells = list(rows)
+    if not cells:
+        return
+    table = RichTable.grid(padding=_PADDING)
+    for place in range(len(cells[0])):
+        table.add_column(no_wrap=place < len(cells[0]) - num_texts, overflow="fold")
+    for row in cells:
+        table.add_row(*row)
+    print_table(table, console=console)
 
 
 def print_rows(rows: Iterable[tuple[str, Text]], *, console: Console) -> None:
     """Print labels with their values, one per row."""
-    table = grid("label", "text")
-    for label, value in rows:
-        table.add_row(Text(label, style="dim"), value)
-    print_table(table, console=console)
+    print_grid(((Text(label, style="dim"), value) for label, value in rows), console=console)
 
 
 def print_lines(lines: Iterable[str], *, style: str = "", console: Console) -> None:

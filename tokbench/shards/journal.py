@@ -61,7 +61,7 @@ class Finished:
 
 
 class Journal:
-    """The journal of one run, locked against other processes while it is open."""
+    """The journal of one run, which must hold the lock of the folder."""
 
     def __init__(self, stream: BinaryIO, plan: Plan, finished: Finished) -> None:
         self.plan = plan
@@ -70,8 +70,8 @@ class Journal:
 
     @classmethod
     def begin(cls, folder: Path, plan: Plan) -> Self:
-        """Create a journal. Raises `StoreError` if another process writes there, `OSError`."""
-        journal = cls(_locked(folder), plan, Finished())
+        """Create a journal. Raises `ModelFormatError` for a link in its place, `OSError`."""
+        journal = cls(_opened(folder / JOURNAL_NAME), plan, Finished())
         journal._stream.truncate(0)
         journal._append({"schema": _SCHEMA, "plan": plan.to_json()})
         return journal
@@ -84,12 +84,12 @@ class Journal:
         changed shard has to be written again, with all shards after it.
 
         Raises:
-            StoreError: the run had another plan, or is still running.
+            StoreError: the run had another plan.
             CorpusError: the corpus has changed since.
             ModelFormatError: the journal is damaged.
         """
         path = folder / JOURNAL_NAME
-        stream = _locked(folder)
+        stream = _opened(path)
         stream.seek(0)
         data = stream.read(MAX_INDEX_BYTES + 1)
         if len(data) > MAX_INDEX_BYTES:
@@ -279,23 +279,6 @@ def _checksum(document: Mapping[str, Any]) -> int:
     import orjson
 
     return zlib.crc32(orjson.dumps({key: value for key, value in document.items() if key != _CHECKSUM}))
-
-
-def _locked(folder: Path) -> BinaryIO:
-    """Open the journal's file, locked by this process. Raises `StoreError`, `ModelFormatError`, `OSError`."""
-    stream = _opened(folder / JOURNAL_NAME)
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        return stream
-    try:
-        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        stream.close()
-        raise StoreError(f"another process is writing to {folder}", hint="wait for it, or stop it") from None
-    except OSError:  # a file system without locks
-        pass
-    return stream
 
 
 def _opened(path: Path) -> BinaryIO:

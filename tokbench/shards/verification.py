@@ -282,9 +282,10 @@ class _Comparison:
             special=SpecialPolicy(self.shards.index.options.special_policy),
             threads=self.threads,
         )
+        end = None if self.shards.index.eos is None else -1
         for place, document in enumerate(chosen):
             self.compared += 1
-            if not np.array_equal(self._without_eos(self.shards[document]), encoded[place]):
+            if not np.array_equal(self.shards[document][:end], encoded[place]):
                 yield f"document {document} has other ids than the corpus gives"
 
     def _chat_differences(
@@ -300,6 +301,3 @@ class _Comparison:
                 yield f"conversation {document} has other ids than the corpus gives"
             elif not np.array_equal(learned[:size], mask[start:stop]) or learned[size:].any():
                 yield f"conversation {document} has another mask than the corpus gives"
-
-    def _without_eos(self, ids: NDArray[Any]) -> NDArray[Any]:
-        return ids if self.shards.index.eos is None else ids[:-1]

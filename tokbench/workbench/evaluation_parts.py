@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from tokbench.evaluation.alignment import Alignment
     from tokbench.evaluation.candidates import Candidate
     from tokbench.evaluation.corpus_notes import KnownCorpus, PartNotes
-    from tokbench.evaluation.counting_pass import Evaluation
     from tokbench.evaluation.fidelity import Failure
     from tokbench.files.storage.place import Place
     from tokbench.workbench.open import NamedTokenizer
@@ -235,18 +234,18 @@ class PartedCorpus:
             languages=languages,
             tell=lambda done: progress("adding up", done, total, "bytes"),
         )
-        evaluations = [self._with_whole_file_lines(counting.finish()) for counting in countings]
+        evaluations = [
+            replace(found, failures=tuple(map(self._in_whole_file, found.failures)))
+            for found in (counting.finish() for counting in countings)
+        ]
         by_line = evaluations[len(names) :]
         return [
             CountedCandidate(name, candidate, evaluations[number], by_line[number] if by_line else None)
             for number, (name, candidate) in enumerate(zip(names, candidates, strict=True))
         ]
 
-    def _with_whole_file_lines(self, evaluation: Evaluation) -> Evaluation:
-        """Return the evaluation with its failures located by their lines in whole files."""
-        return replace(evaluation, failures=tuple(map(self._in_whole_file, evaluation.failures)))
-
     def _in_whole_file(self, failure: Failure) -> Failure:
+        """Return a failure located by its line in the whole file."""
         head, _, line = failure.source.rpartition(":")
         if head not in self._cut_files or not line.isdecimal():
             return failure

@@ -160,7 +160,7 @@ def _encode(
     """Write the missing parts, and return the results of their tasks. Raises `DistributedError`."""
     slices = [
         Slice(
-            name=_name_of(number, parts),
+            name=f"part {number + 1} of {len(parts)} ({first_of([file.name for file in part])})",
             arguments={
                 **common,
                 "part": number,
@@ -233,10 +233,6 @@ def _plan_document(
     ]
     document = {"schema": _PLAN_SCHEMA, **settings, "corpus": asdict(corpus.options), "parts": files}
     return (json.dumps(document, indent=1, sort_keys=True) + "\n").encode()
-
-
-def _name_of(number: int, parts: Sequence[Sequence[CorpusFile]]) -> str:
-    return f"part {number + 1} of {len(parts)} ({first_of([file.name for file in parts[number]])})"
 
 
 def _prepare(folder: Place, document: bytes, *, resume: bool, overwrite: bool) -> None:

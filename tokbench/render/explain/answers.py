@@ -54,36 +54,26 @@ def _record_lines(record: MergeRecord, painter: Painter) -> Iterator[Line]:
         f"{symbol_text(symbol)} {'was there before' if rank is None else f'by merge {rank:,}'}"
         for symbol, rank in parts
     )
-    yield Line(Text.assemble(("parts", FAINT), "      ", made_by), 2)
+    yield _fact("parts", made_by)
     if record.count is not None:
-        yield Line(
-            Text.assemble(
-                ("count", FAINT), f"      {counted(record.count, 'occurrence')} when it was merged"
-            ),
-            2,
-        )
+        yield _fact("count", f"{counted(record.count, 'occurrence')} when it was merged")
     uses = ", ".join(f"{symbol_text(use.merged)} ({use.rank:,})" for use in record.used_by)
-    more = (
-        f" and {record.num_uses - len(record.used_by):,} more"
-        if record.num_uses > len(record.used_by)
-        else ""
-    )
-    yield Line(Text.assemble(("used by", FAINT), f"    {uses or 'no later merge'}{more}"), 2)
+    others = record.num_uses - len(record.used_by)
+    yield _fact("used by", f"{uses or 'no later merge'}{f' and {others:,} more' if others > 0 else ''}")
     if record.displaced is None:
         yield Line(Text("displaced  not known: `tokbench train --trace` keeps it", FAINT), 2)
         return
     for number, pair in enumerate(record.displaced):
         later = "never merged" if pair.rank is None else f"merged at rank {pair.rank:,}"
-        label = "displaced" if not number else ""
         shown = f"{symbol_text(pair.left)} + {symbol_text(pair.right)}"
-        yield Line(
-            Text.assemble(
-                (f"{label:<11}", FAINT), shown, f"  lost {counted(pair.lost, 'occurrence')}, {later}"
-            ),
-            2,
-        )
+        label = "" if number else "displaced"
+        yield _fact(label, f"{shown}  lost {counted(pair.lost, 'occurrence')}, {later}")
     if not record.displaced:
-        yield Line(Text.assemble(("displaced", FAINT), "  nothing"), 2)
+        yield _fact("displaced", "nothing")
+
+
+def _fact(label: str, text: str) -> Line:
+    return Line(Text.assemble((f"{label:<11}", FAINT), text), 2)
 
 
 def render_splits(result: SplitsResult, *, console: Console) -> None:

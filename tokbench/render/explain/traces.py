@@ -65,7 +65,7 @@ def step_frames(
         case LatticeTrace():
             yield from _lattice_frames(trace, painter)
         case LookupTrace():
-            yield [Line(Text.assemble(tokens, (f"  {trace.rule}", FAINT)), _STEP)]
+            yield [_line(tokens, (f"  {trace.rule}", FAINT))]
             return
     if causes:
         yield from _cause_frames(trace, painter)
@@ -77,22 +77,17 @@ def _cause_frames(trace: MergeTrace | LongestMatchTrace | LatticeTrace, painter:
     for sentence, same in groupby(map(cause_in_words, trace.causes)):
         stop = place + sum(1 for _ in same)
         tokens = painter.cells([symbol.data for symbol in trace.tokens[place : stop + 1]], first=place)
-        yield [Line(Text.assemble(tokens, "  ", sentence), _STEP)]
+        yield [_line(tokens, "  ", sentence)]
         place = stop
 
 
 def _merge_frames(trace: MergeTrace, painter: Painter) -> Iterator[Frame]:
     tokens = painter.cells([symbol.data for symbol in trace.tokens], room=painter.width)
     if trace.whole:
-        yield [
-            Line(
-                Text.assemble(tokens, f"  a token as a whole, id {trace.tokens[0].id}: nothing is merged"),
-                _STEP,
-            )
-        ]
+        yield [_line(tokens, f"  a token as a whole, id {trace.tokens[0].id}: nothing is merged")]
         return
     if not trace.steps:
-        yield [Line(Text.assemble(tokens, "  nothing is merged"), _STEP)]
+        yield [_line(tokens, "  nothing is merged")]
         return
     has_states = len(trace.symbols) <= _STATES_SHOWN
     names = [f"{symbol_text(step.rule.left)} + {symbol_text(step.rule.right)}" for step in trace.steps]
@@ -105,13 +100,13 @@ def _merge_frames(trace: MergeTrace, painter: Painter) -> Iterator[Frame]:
         column = 2
     room = painter.width - _STEP - column
     start = painter.cells([symbol.data for symbol in trace.symbols], room=room)
-    yield [Line(Text.assemble(" " * column, start), _STEP)]
+    yield [_line(" " * column, start)]
     states = (state for _, state in trace.states()) if has_states else None
     for number, (rank, name) in enumerate(zip(ranks, names, strict=True)):
         state = next(states) if states is not None else ()
         if _MERGES_SHOWN // 2 <= number < len(ranks) - _MERGES_SHOWN // 2:
             if number == _MERGES_SHOWN // 2:
-                yield [Line(Text(f"… {len(ranks) - _MERGES_SHOWN:,} merges …", FAINT), _STEP)]
+                yield [_line((f"… {len(ranks) - _MERGES_SHOWN:,} merges …", FAINT))]
             continue
         line = Text.assemble((f"{rank:>{rank_width}}", FAINT), "  ", _padded(name, widest), "  ")
         drawn = Text()
@@ -119,7 +114,7 @@ def _merge_frames(trace: MergeTrace, painter: Painter) -> Iterator[Frame]:
             focus = _position_of_merged(trace, number, state)
             drawn = painter.cells([symbol.data for symbol in state], room=room, focus=focus)
         if is_narrow:
-            yield [Line(Text.assemble((rank, FAINT), f"  {name}"), _STEP), Line(drawn, _STEP + column)]
+            yield [_line((rank, FAINT), f"  {name}"), Line(drawn, _STEP + column)]
         else:
             yield [Line(line + drawn, _STEP)]
 
@@ -133,7 +128,7 @@ def _position_of_merged(trace: MergeTrace, number: int, state: Sequence[Symbol])
 
 def _match_frames(trace: LongestMatchTrace, painter: Painter) -> Iterator[Frame]:
     if trace.too_long is not None:
-        yield [Line(Text(f"a word of more than {trace.too_long} characters is unknown as a whole"), _STEP)]
+        yield [_line(f"a word of more than {trace.too_long} characters is unknown as a whole")]
         return
     for step in trace.steps:
         line = Text.assemble((shortened(step.rest), _BOLD), "  ")
@@ -151,21 +146,14 @@ def _lattice_frames(trace: LatticeTrace, painter: Painter) -> Iterator[Frame]:
     if len(trace.text) <= _LATTICE_SHOWN:
         yield list(_lattice_lines(trace))
     else:
-        yield [
-            Line(
-                Text(
-                    f"its lattice of {len(trace.edges):,} pieces is too large to draw: --json has it", FAINT
-                ),
-                _STEP,
-            )
-        ]
-    lines = [Line(Text("score      share   segmentation", FAINT), _STEP)]
+        too_large = f"its lattice of {len(trace.edges):,} pieces is too large to draw: --json has it"
+        yield [_line((too_large, FAINT))]
+    lines = [_line(("score      share   segmentation", FAINT))]
     for path in trace.paths:
-        line = Text.assemble(f"{path.score:>9.3f}  {percent(path.probability):>8}  ")
-        line.append_text(painter.cells([edge.piece.data for edge in path.edges], room=painter.width - 27))
-        lines.append(Line(line, _STEP))
+        pieces = painter.cells([edge.piece.data for edge in path.edges], room=painter.width - 27)
+        lines.append(_line(f"{path.score:>9.3f}  {percent(path.probability):>8}  ", pieces))
     if trace.margin is not None:
-        lines.append(Line(Text(f"the best is {trace.margin:.3f} ahead of the second", FAINT), _STEP))
+        lines.append(_line((f"the best is {trace.margin:.3f} ahead of the second", FAINT)))
     yield lines
 
 
@@ -175,16 +163,18 @@ def _lattice_lines(trace: LatticeTrace) -> Iterator[Line]:
     columns = [0]
     for character in trace.text:
         columns.append(columns[-1] + cell_len(text_of(glyphs_of(character.encode()))))
-    yield Line(Text(text_of(glyphs_of(trace.text.encode()))), _STEP)
+    yield _line(text_of(glyphs_of(trace.text.encode())))
     for edge in sorted(trace.edges, key=lambda edge: (edge.start, edge.stop)):
         style = _BOLD if edge in chosen else FAINT
         shown = text_of(glyphs_of(edge.piece.data))
         line = Text.assemble(" " * columns[edge.start], (shown, style))
         line.append(" " * max(columns[-1] - line.cell_len + 2, 1))
-        line.append(
-            f"{edge.score:8.3f}" if edge.piece.id is not None else f"{edge.score:8.3f}  no piece", style
-        )
+        line.append(f"{edge.score:8.3f}{'' if edge.piece.id is not None else '  no piece'}", style)
         yield Line(line, _STEP)
+
+
+def _line(*parts: str | Text | tuple[str, Style]) -> Line:
+    return Line(Text.assemble(*parts), _STEP)
 
 
 def _padded(text: str, width: int) -> str:

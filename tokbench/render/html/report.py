@@ -103,14 +103,15 @@ def html_report(
     dark = f"@media screen and (prefers-color-scheme:dark){{:root{{{DARK.variables()}}}}}"
     style = f":root{{{LIGHT.variables()}{_token_colors()}}}\n{dark}\n{_read_resource('report.css')}"
     script = _read_resource("report.js")
-    sizes = None if sweep is None else _sizes_of(sweep)
+    sizes, setup = None if sweep is None else _sizes_of(sweep), comparison.training_setup
+    heading = "Tokenizers compared" if len(comparison.tokenizers) > 1 else "A tokenizer evaluated"
     page = environment.from_string(_read_resource("report.html.j2")).render(
         comparison=comparison,
         aggregation=_AGGREGATED[comparison.aggregation],
-        heading=sizes["title"] if sizes else _heading(comparison),
+        heading=sizes["title"] if sizes else heading,
         sizes=sizes,
         depth=[] if report is None else list(depth_tables(report)),
-        gaps=_holdout_gaps(comparison) if sweep is None else [],
+        gaps=list(gaps_of(setup.shares)) if setup is not None and sweep is None else [],
         version=__version__,
         policy=_policy(style=style, script=script),
         style=Markup(style),  # noqa: S704 -- our own file
@@ -139,16 +140,6 @@ def _sizes_of(sweep: Sweep) -> dict[str, Any]:
         "legend": list(legend_of_sweep(sweep)),
         "tables": [sizes_table(sweep), *([] if by_group is None else [by_group])],
     }
-
-
-def _heading(comparison: Comparison) -> str:
-    return "Tokenizers compared" if len(comparison.tokenizers) > 1 else "A tokenizer evaluated"
-
-
-def _holdout_gaps(comparison: Comparison) -> list[str]:
-    """Describe groups with more or less than a tenth held out."""
-    setup = comparison.training_setup
-    return [] if setup is None else list(gaps_of(setup.shares))
 
 
 def _read_resource(name: str) -> str:
