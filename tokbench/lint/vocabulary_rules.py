@@ -186,7 +186,7 @@ def _intermediate(target: LintTarget) -> Iterator[Found]:
             subject=counted(len(ids), "token"),
             evidence=f"less than {_HARDLY:.0%} of their occurrences survive the next merge: {shown}",
             token_ids=tuple(ids),
-            details={"survival": {str(id): round(frequencies[id] / formed[id], 6) for id in ids}},
+            details={"survival": {str(id): round(float(frequencies[id] / formed[id]), 6) for id in ids}},
         )
 
 

@@ -6,11 +6,13 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.lint import byte_level, findings_of, outcome_of, target_of
 
+from tokbench.core.result_json import json_bytes
 from tokbench.lint import vocabulary_rules
 from tokbench.lint.vocabulary_rules import formed_counts
 
@@ -99,7 +101,7 @@ def test_token_used_only_inside_another_is_intermediate(tmp_path: Path) -> None:
     target = target_of(document, tmp_path, corpus=["the " * 200 + "an " * 200])
     [finding] = findings_of("intermediate-token", target)
     assert finding.token_ids == (256,)
-    assert finding.details["survival"] == {"256": 0.0}
+    assert orjson.loads(json_bytes(finding.details)) == {"survival": {"256": 0.0}}
     kept = target_of(document, tmp_path / "kept", corpus=["the " * 200 + "th " * 50])
     assert findings_of("intermediate-token", kept) == ()
 
