@@ -14,8 +14,8 @@ from pathlib import Path
 from speed_table import DOCUMENT_CHARACTERS, documents_of, heading, speed_table, timed
 
 import tokbench
-from tokbench.bench.machine import processors
 from tokbench.corpus import Document
+from tokbench.distributed.engines.open import usable_processors
 from tokbench.evaluation.counting_pass import evaluate
 
 ROUNDS = 5
@@ -30,7 +30,7 @@ def table(path: Path, *, megabytes: float) -> str:
     tokenizer = tokbench.train(texts[:TRAINING_DOCUMENTS], vocab_size=VOCAB_SIZE)
     rows: defaultdict[str, list[dict[str, float]]] = defaultdict(list)
     for number in range(ROUNDS + 1):
-        for threads in sorted({1, processors()}):
+        for threads in sorted({1, usable_processors()}):
             encoding, _ = timed(lambda threads=threads: tokenizer.encode_batch(texts, threads=threads))  # type: ignore[misc]
             evaluating, _ = timed(lambda threads=threads: evaluate(tokenizer, documents, threads=threads))  # type: ignore[misc]
             if number:

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 from tokbench.bench import measurements
 from tokbench.bench.entrants import entrant_of, first_line, is_of_library, peer_of
 from tokbench.bench.equality import Expected
-from tokbench.bench.machine import processors, this_machine
+from tokbench.bench.machine import this_machine
 from tokbench.bench.results import MEASURES, PARTS, Bench, Entry, Figure, LeftOut, leader_of
 from tokbench.core.progress import no_progress
 from tokbench.core.python_processes import module_environment
 from tokbench.core.time_and_memory import Spread, ratios
+from tokbench.distributed.engines.open import usable_processors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -57,7 +58,8 @@ def run_bench(
         StoreError, ModelFormatError, ConfigError: a tokenizer cannot be opened.
         TextError: a tokenizer cannot encode the texts.
     """
-    budget = measurements.Budget(runs, seconds, threads or processors(), processors())
+    processors = usable_processors()
+    budget = measurements.Budget(runs, seconds, threads or processors, processors)
     with tempfile.TemporaryDirectory(prefix="tokbench-bench-") as folder:
         run = _BenchRun(subjects, sample, peers, Path(folder), budget=budget, progress=progress)
         found = run.measured([part for part in PARTS if part in parts])

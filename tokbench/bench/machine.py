@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import datetime
-import os
 import platform
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from tokbench.distributed.engines.open import usable_processors
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +29,12 @@ def this_machine() -> Machine:
 
     return Machine(
         cpu=_cpu(),
-        processors=processors(),
+        processors=usable_processors(),
         system=f"{platform.system()} {platform.machine()}",
         python=f"{platform.python_implementation()} {platform.python_version()}",
         tokbench=__version__,
         date=datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
     )
-
-
-def processors() -> int:
-    """Return the number of processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _cpu() -> str:

@@ -257,15 +257,17 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
         examples=["corpus", "corpus data/ --group-by script"],
     ),
     "list": Entry(
-        "tokbench.cli.list:list_", summary="List the tokenizers that -t finds by name.", examples=["list"]
+        "tokbench.cli.listings:list_", summary="List the tokenizers that -t finds by name.", examples=["list"]
     ),
     "backends": Entry(
-        "tokbench.cli.backends:backends",
+        "tokbench.cli.listings:backends",
         summary="List algorithms, their options and the presets.",
         examples=["backends", "backends --json"],
     ),
     "doctor": Entry(
-        "tokbench.cli.doctor:doctor", summary="Check the installation.", examples=["doctor", "doctor --json"]
+        "tokbench.cli.listings:doctor",
+        summary="Check the installation.",
+        examples=["doctor", "doctor --json"],
     ),
 }
 

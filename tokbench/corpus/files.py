@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections import defaultdict
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -155,12 +156,7 @@ class _Finder:
     def __init__(self, is_binary: Callable[[CorpusFile], bool]) -> None:
         self._is_binary = is_binary
         self._files: dict[object, CorpusFile] = {}
-        self._hidden: set[str] = set()
-        self._binary: set[str] = set()
-        self._special: set[str] = set()
-        self._unlisted: set[str] = set()
-        self._about: set[str] = set()
-        self._results: set[str] = set()
+        self._left: dict[str, set[str]] = defaultdict(set)
         self._listings = Listings()
 
     def found(self) -> tuple[tuple[CorpusFile, ...], LeftOut]:
@@ -214,7 +210,7 @@ class _Finder:
                 self._add_named(path, status)
                 found += 1
             else:
-                self._special.add(str(path))
+                self._left["special"].add(str(path))
         if not found:
             raise self._nothing(f"no text files match {pattern}" if matches else f"nothing matches {pattern}")
 
@@ -246,10 +242,10 @@ class _Finder:
             Path(url), printable(url), size=stored.size, below=below.parts, stream=False, url=url
         )
         if not is_named and is_about_translations(file.path):
-            self._about.add(url)
+            self._left["about"].add(url)
             return False
         if not is_named and self._looks_binary(file):
-            self._binary.add(url)
+            self._left["binary"].add(url)
             return False
         self._files.setdefault(url, file)
         return True
@@ -260,20 +256,20 @@ class _Finder:
     def _walk(self, root: Path) -> int:
         """Keep the text files below a folder; return their number, including files that were kept before."""
         number = 0
-        for path in files_below(root, hidden=self._hidden, results=self._results):
+        for path in files_below(root, hidden=self._left["hidden"], results=self._left["results"]):
             status = status_of(path)
             if status is None or not stat.S_ISREG(status.st_mode):
-                self._special.add(str(path))
+                self._left["special"].add(str(path))
                 continue
             if self._listings.leave_out(path, root=root):
-                self._unlisted.add(str(path))
+                self._left["unlisted"].add(str(path))
                 continue
             if is_about_translations(path):
-                self._about.add(str(path))
+                self._left["about"].add(str(path))
                 continue
             file = _describe(path, path.relative_to(root).parts, status)
             if self._looks_binary(file):
-                self._binary.add(str(path))
+                self._left["binary"].add(str(path))
             else:
                 self._keep(file, status)
                 number += 1
@@ -287,14 +283,7 @@ class _Finder:
         self._files.setdefault(identity, file)
 
     def _left_out(self) -> LeftOut:
-        return LeftOut(
-            hidden=len(self._hidden),
-            binary=len(self._binary),
-            special=len(self._special),
-            unlisted=len(self._unlisted),
-            about=len(self._about),
-            results=len(self._results),
-        )
+        return LeftOut(**{reason: len(paths) for reason, paths in self._left.items()})
 
     def _nothing(self, message: str) -> CorpusError:
         left_out = self._left_out()

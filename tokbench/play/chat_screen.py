@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from io import BytesIO, StringIO
+from io import BytesIO
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from rich.console import Console
 from rich.text import Text
 from textual.binding import Binding
 from textual.containers import VerticalScroll
@@ -23,11 +22,13 @@ from tokbench.formats.tokenizer_config.fields import config_of
 from tokbench.play.background import Background
 from tokbench.play.rule import Rule
 from tokbench.render.chat import render_chat
+from tokbench.render.console import as_text
 from tokbench.workbench.chat import encode_conversations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from rich.console import Console
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
@@ -108,21 +109,16 @@ def _captured(render: Callable[[Console], None], like: Console, *, width: int) -
         like: the console whose colours are used.
         width: available columns.
     """
-    written = StringIO()
     system = None if like.no_color else like.color_system
-    console = Console(
-        file=written,
+    written = as_text(
+        render,
         width=width,
-        force_terminal=True,
         color_system=None if system is None else _SYSTEMS.get(system, "standard"),
+        force_terminal=True,
         no_color=like.no_color,
-        highlight=False,
-        markup=False,
-        emoji=False,
         legacy_windows=False,
     )
-    render(console)
-    return Text.from_ansi(written.getvalue())
+    return Text.from_ansi(written)
 
 
 def encode_chat(tokenizer: Tokenizer, text: str, *, template: str = AUTO) -> ChatResult:

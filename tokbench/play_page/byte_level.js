@@ -76,40 +76,7 @@ class ByteLevelModel {
   merged(word, onStep = null) {
     if (this.isWholeFirst && this.ids.has(word)) return [this.ids.get(word)];
     const ids = Array.from(word, (byte) => this.bytes[byte.charCodeAt(0)]);
-    const size = ids.length;
-    const next = ids.map((_, place) => place + 1);
-    const before = ids.map((_, place) => place - 1);
-    const waiting = new Array(size).fill(-1);  // the rank at which the symbol at an offset merges with the next one
-    const heap = new Heap();
-    const look = (place) => {
-      if (place < 0) return;
-      const found = next[place] < size ? this.find(ids[place], ids[next[place]]) : undefined;
-      waiting[place] = found === undefined ? -1 : found.rank;
-      if (found !== undefined) heap.push(found.rank * PLACES_BASE + place);
-    };
-    for (let place = 0; place + 1 < size; place++) look(place);
-    while (heap.size > 0) {
-      const key = heap.pop();
-      const place = key % PLACES_BASE;
-      const rank = (key - place) / PLACES_BASE;
-      if (waiting[place] !== rank) continue;
-      const gone = next[place];
-      const pair = [ids[place], ids[gone]];
-      ids[place] = this.find(...pair).made;
-      waiting[gone] = -1;
-      next[place] = next[gone];
-      if (next[place] < size) before[next[place]] = place;
-      look(before[place]);
-      look(place);
-      if (onStep !== null) onStep(rank, pair, this.chain(ids, next));
-    }
-    return this.chain(ids, next);
-  }
-
-  chain(ids, next) {
-    const left = [];
-    for (let place = 0; place < ids.length; place = next[place]) left.push(ids[place]);
-    return left;
+    return mergedNeighbours(ids, (place, behind) => this.find(ids[place], ids[behind]), onStep);
   }
 
   // Returns the steps of encoding a word: a line for each, with the bytes of the symbols after it.
@@ -123,6 +90,45 @@ class ByteLevelModel {
     });
     return made;
   }
+}
+
+// Merges neighbours until none can be merged, the lowest rank first, the leftmost of equals, and returns what is left.
+// `find` returns the rank and the result of merging the symbols at two offsets, or undefined; `onStep` is called for each
+// merge with its rank, its pair, and the symbols after it.
+function mergedNeighbours(symbols, find, onStep) {
+  const size = symbols.length;
+  const next = symbols.map((_, place) => place + 1);
+  const before = symbols.map((_, place) => place - 1);
+  const waiting = new Array(size).fill(-1);  // the rank at which the symbol at an offset merges with the next one
+  const heap = new Heap();
+  const look = (place) => {
+    if (place < 0) return;
+    const found = next[place] < size ? find(place, next[place]) : undefined;
+    waiting[place] = found === undefined ? -1 : found.rank;
+    if (found !== undefined) heap.push(found.rank * PLACES_BASE + place);
+  };
+  const chain = () => {
+    const left = [];
+    for (let place = 0; place < size; place = next[place]) left.push(symbols[place]);
+    return left;
+  };
+  for (let place = 0; place + 1 < size; place++) look(place);
+  while (heap.size > 0) {
+    const key = heap.pop();
+    const place = key % PLACES_BASE;
+    const rank = (key - place) / PLACES_BASE;
+    if (waiting[place] !== rank) continue;
+    const gone = next[place];
+    const pair = [symbols[place], symbols[gone]];
+    symbols[place] = find(place, gone).made;
+    waiting[gone] = -1;
+    next[place] = next[gone];
+    if (next[place] < size) before[next[place]] = place;
+    look(before[place]);
+    look(place);
+    if (onStep !== null) onStep(rank, pair, chain());
+  }
+  return chain();
 }
 
 // A binary heap with the smallest number first.

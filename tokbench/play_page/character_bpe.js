@@ -34,40 +34,11 @@ class CharacterBpeCutter {
   // Merges a word until no two neighbours form a piece; calls `onStep` for each merge.
   merged(word, onStep = null) {
     const { parts, frozen } = this.begin(word);
-    const size = parts.length;
-    const next = parts.map((_, place) => place + 1);
-    const before = parts.map((_, place) => place - 1);
-    const waiting = new Array(size).fill(-1);  // the rank at which the part at an offset merges with the next one
-    const heap = new Heap();
-    const look = (place) => {
-      if (place < 0) return;
-      const behind = next[place];
-      const isFree = behind < size && !frozen[place] && !frozen[behind];
-      const rank = isFree ? this.rankOf(parts[place], parts[behind]) : undefined;
-      waiting[place] = rank ?? -1;
-      if (rank !== undefined) heap.push(rank * PLACES_BASE + place);
+    const find = (place, behind) => {
+      const rank = frozen[place] || frozen[behind] ? undefined : this.rankOf(parts[place], parts[behind]);
+      return rank === undefined ? undefined : { rank, made: parts[place] + parts[behind] };
     };
-    const chain = () => {
-      const left = [];
-      for (let place = 0; place < size; place = next[place]) left.push(parts[place]);
-      return left;
-    };
-    for (let place = 0; place + 1 < size; place++) look(place);
-    while (heap.size > 0) {
-      const key = heap.pop();
-      const place = key % PLACES_BASE;
-      const rank = (key - place) / PLACES_BASE;
-      if (waiting[place] !== rank) continue;
-      const gone = next[place];
-      parts[place] += parts[gone];
-      waiting[gone] = -1;
-      next[place] = next[gone];
-      if (next[place] < size) before[next[place]] = place;
-      look(before[place]);
-      look(place);
-      if (onStep !== null) onStep(rank, chain());
-    }
-    return chain();
+    return mergedNeighbours(parts, find, onStep);
   }
 
   rankOf(left, right) {
@@ -99,7 +70,7 @@ class CharacterBpeCutter {
 
   steps(word) {
     const made = [{ label: "its characters", parts: this.begin(word).parts }];
-    this.merged(word, (rank, parts) => made.push({ label: `rank ${rank}`, parts }));
+    this.merged(word, (rank, _, parts) => made.push({ label: `rank ${rank}`, parts }));
     const [last, used] = [made[made.length - 1].parts, made[made.length - 1].parts.flatMap((part) => this.takenApart(part))];
     if (used.length !== last.length) made.push({ label: "unused pieces, split again", parts: used });
     return made;

@@ -53,12 +53,12 @@ def make_console(*, color: ColorChoice = "auto", stderr: bool = False) -> Consol
     return console
 
 
-def as_text(render: Callable[[Console], None]) -> str:
-    """Return the console output of `render` as plain text, 160 columns wide."""
+def as_text(render: Callable[[Console], None], **options: Any) -> str:
+    """Return the console output of `render`: plain text, 160 columns wide, unless options of rich's console differ."""
     from io import StringIO
 
     text = StringIO()
-    render(_plain_console(file=text, width=_WIDTH_OF_FILES, color_system=None))
+    render(_plain_console(**{"file": text, "width": _WIDTH_OF_FILES, "color_system": None, **options}))
     return text.getvalue()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from html import escape
-from io import StringIO
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.cells import cell_len
@@ -13,6 +12,7 @@ from rich.style import Style
 from rich.terminal_theme import DEFAULT_TERMINAL_THEME
 from rich.text import Text
 
+from tokbench.render.console import as_text
 from tokbench.render.viz import render_source, render_viz
 
 if TYPE_CHECKING:
@@ -68,25 +68,17 @@ def viz_picture(
 
 def _printed(shown: Sequence[ShownText], *, columns: int, ids: bool, layout: Layout) -> list[str]:
     """Return the lines that a terminal with 256 colours would get."""
-    file = StringIO()
-    console = Console(
-        file=file,
-        width=columns,
-        color_system="256",
-        force_terminal=True,
-        no_color=False,
-        legacy_windows=False,
-        highlight=False,
-        markup=False,
-        emoji=False,
-    )
-    for number, text in enumerate(shown):
-        if number:
-            console.print()
-        if len(shown) > 1:
-            render_source(text.source, console=console)
-        render_viz(text.result, console=console, ids=ids, layout=layout)
-    return file.getvalue().rstrip("\n").split("\n")
+
+    def render(console: Console) -> None:
+        for number, text in enumerate(shown):
+            if number:
+                console.print()
+            if len(shown) > 1:
+                render_source(text.source, console=console)
+            render_viz(text.result, console=console, ids=ids, layout=layout)
+
+    terminal = {"color_system": "256", "force_terminal": True, "no_color": False, "legacy_windows": False}
+    return as_text(render, width=columns, **terminal).rstrip("\n").split("\n")
 
 
 def _runs(line: Text, *, row: int) -> Iterator[_Run]:

@@ -50,7 +50,7 @@ def open_engine(name: str = "local", *, workers: int | None = None, scheduler: s
         )
     if name == "local" and scheduler is not None:
         raise ConfigError("--scheduler names a cluster", hint="choose the engine dask or ray")
-    processors = _processors()
+    processors = usable_processors()
     started = workers or processors
     if name == "local":
         from tokbench.distributed.engines.local import LocalEngine
@@ -74,7 +74,7 @@ def _require(name: str) -> None:
         )
 
 
-def _processors() -> int:
+def usable_processors() -> int:
     """Return the number of processors that this process may use."""
     try:
         return len(os.sched_getaffinity(0))

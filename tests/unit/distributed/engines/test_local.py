@@ -49,9 +49,9 @@ def test_each_slice_is_done_once(engine: Engine, tmp_path: Path) -> None:
 
 
 def test_processors_are_divided_among_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tokbench.distributed.engines.open import _processors
+    from tokbench.distributed.engines.open import usable_processors
 
-    for set_by_user, workers, threads in ((None, 1, _processors()), (None, 1000, 1), ("7", 1000, 1)):
+    for set_by_user, workers, threads in ((None, 1, usable_processors()), (None, 1000, 1), ("7", 1000, 1)):
         monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
         if set_by_user is not None:
             monkeypatch.setenv("OPENBLAS_NUM_THREADS", set_by_user)
