@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tokbench.distributed.outcomes import Ledger, run_task
-from tokbench.distributed.tasks import ClosedOnExit
+from tokbench.distributed.tasks import Engine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tokbench.distributed.tasks import Finished, Slice
 
 
-class HereEngine(ClosedOnExit):
+class HereEngine(Engine):
     """Run tasks in this process, in reverse order, and each of them twice; the first `breaking` slices fail."""
 
     name = "here"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+import time
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from types import TracebackType
 
     from tokbench.core.progress import Progress
 
@@ -57,7 +57,7 @@ class Finished(NamedTuple):
 
 
 class Engine(Protocol):
-    """Runs a task on slices.
+    """Runs a task on slices; at the end of a `with` block, also after an exception, it is closed.
 
     Attributes:
         name: its name in --engine.
@@ -69,6 +69,7 @@ class Engine(Protocol):
     @property
     def workers(self) -> int: ...  # noqa: D102 - above
 
+    @abstractmethod
     def run(
         self, task: str, slices: Sequence[Slice], *, phase: str, progress: Progress
     ) -> Iterator[Finished]:
@@ -85,18 +86,28 @@ class Engine(Protocol):
                 or the engine was lost.
         """
 
+    @abstractmethod
     def close(self) -> None:
         """Stop running tasks and release the workers."""
 
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-        /,
-    ) -> None: ...
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def at_intervals(seconds: float, report: Callable[[int], None]) -> Callable[[int], None]:
+    """Return a function that reports progress as often as once in `seconds`, and otherwise does nothing."""
+    reported_at = time.monotonic()
+
+    def tell(done: int) -> None:
+        nonlocal reported_at
+        if time.monotonic() - reported_at >= seconds:
+            reported_at = time.monotonic()
+            report(done)
+
+    return tell
 
 
 def results_in_order(
@@ -113,22 +124,3 @@ def results_in_order(
     for number, result in engine.run(task, slices, phase=phase, progress=progress):
         results.setdefault(number, result)
     return [results[number] for number in range(len(slices))]
-
-
-class ClosedOnExit(ABC):
-    """A context manager that calls `close` at the end of the block, also after an exception."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Stop running tasks and release the workers."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()

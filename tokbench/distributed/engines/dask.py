@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tokbench import __version__
 from tokbench.distributed.outcomes import Ledger, run_task
-from tokbench.distributed.tasks import ClosedOnExit, TaskContext
+from tokbench.distributed.tasks import Engine, TaskContext, at_intervals
 from tokbench.errors import DistributedError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _BETWEEN_REPORTS = 1.0
 _BETWEEN_COUNTS = 5.0
 
 
-class DaskEngine(ClosedOnExit):
+class DaskEngine(Engine):
     """Runs tasks on the workers of a Dask scheduler, with one thread each.
 
     Dask retries a task whose worker was lost, up to three times (`distributed.scheduler.allowed-failures`).
@@ -166,15 +166,11 @@ def run_slice(task: str, arguments: dict[str, Any], run: str, number: int, versi
     """Run a slice on a worker, reporting progress on a topic of the scheduler."""
     from distributed import get_worker
 
-    reported_at = time.monotonic()
+    def report(done: int) -> None:
+        get_worker().log_event(run, {"number": number, "done": done})
 
-    def tell(done: int) -> None:
-        nonlocal reported_at
-        if time.monotonic() - reported_at >= _BETWEEN_REPORTS:
-            reported_at = time.monotonic()
-            get_worker().log_event(run, {"number": number, "done": done})
-
-    return run_task(task, arguments, version=version, context=TaskContext(tell=tell))
+    context = TaskContext(tell=at_intervals(_BETWEEN_REPORTS, report))
+    return run_task(task, arguments, version=version, context=context)
 
 
 def _next_event(messages: SimpleQueue[tuple[Any, Mapping[str, int]]]) -> Mapping[str, int] | None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokbench.core.python_processes import module_environment
 from tokbench.distributed.outcomes import Ledger
-from tokbench.distributed.tasks import ClosedOnExit
+from tokbench.distributed.tasks import Engine
 from tokbench.errors import DistributedError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class _Message(NamedTuple):
     message: dict[str, Any] | None
 
 
-class LocalEngine(ClosedOnExit):
+class LocalEngine(Engine):
     """Runs tasks in local processes, which are reused by the next run.
 
     A task runs again if its process was killed, up to three times. Closing the engine, or any exception during a run
@@ -45,6 +45,7 @@ class LocalEngine(ClosedOnExit):
     """
 
     name = "local"
+    workers = 1
 
     def __init__(self, *, workers: int, threads: int) -> None:
         """See `open_engine`; each task may use `threads` threads."""

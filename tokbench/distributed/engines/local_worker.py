@@ -10,7 +10,6 @@ import json
 import os
 import signal
 import sys
-import time
 from functools import partial
 from queue import SimpleQueue
 from threading import Thread
@@ -26,7 +25,7 @@ _READ_BYTES = 1 << 16
 def main() -> None:
     """Run the tasks from stdin, until the process ends."""
     from tokbench.distributed.outcomes import run_task
-    from tokbench.distributed.tasks import TaskContext
+    from tokbench.distributed.tasks import TaskContext, at_intervals
 
     signal.signal(signal.SIGTERM, _end)
     tell = _stdout_writer()
@@ -34,7 +33,8 @@ def main() -> None:
     Thread(target=_listen, args=(asked,), daemon=True).start()
     while True:
         message = json.loads(asked.get())
-        context = TaskContext(threads=message["threads"], tell=_ProgressReporter(tell))
+        report = at_intervals(_BETWEEN_REPORTS, lambda done: tell({"done": done}))
+        context = TaskContext(threads=message["threads"], tell=report)
         tell(run_task(message["task"], message["arguments"], context=context))
 
 
@@ -68,20 +68,6 @@ def _write_line(lines: Any, message: dict[str, Any]) -> None:
         lines.flush()
     except BrokenPipeError:  # the parent is gone, and _listen has not noticed yet
         os._exit(1)
-
-
-class _ProgressReporter:
-    """Reports the progress of a task, a few times a second."""
-
-    def __init__(self, tell: Callable[[dict[str, Any]], None]) -> None:
-        self._write_line = tell
-        self._reported_at = time.monotonic()
-
-    def __call__(self, done: int) -> None:
-        now = time.monotonic()
-        if now - self._reported_at >= _BETWEEN_REPORTS:
-            self._reported_at = now
-            self._write_line({"done": done})
 
 
 if __name__ == "__main__":

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from tokbench.core.wording import meant
 from tokbench.distributed.outcomes import Ledger, run_task
-from tokbench.distributed.tasks import ClosedOnExit, TaskContext
+from tokbench.distributed.tasks import Engine, TaskContext
 from tokbench.errors import BackendUnavailableError, ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tokbench.core.progress import Progress
-    from tokbench.distributed.tasks import Engine, Finished, Slice
+    from tokbench.distributed.tasks import Finished, Slice
 
 EngineName = Literal["local", "dask", "ray"]
 
@@ -82,7 +82,7 @@ def usable_processors() -> int:
         return os.cpu_count() or 1
 
 
-class InProcessEngine(ClosedOnExit):
+class InProcessEngine(Engine):
     """Runs tasks in this process; Ctrl-C interrupts the current one."""
 
     name = "in-process"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import socket
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from tokbench import __version__
 from tokbench.core.python_processes import module_environment
 from tokbench.distributed.outcomes import Ledger, run_task
-from tokbench.distributed.tasks import ClosedOnExit, TaskContext
+from tokbench.distributed.tasks import Engine, TaskContext, at_intervals
 from tokbench.errors import DistributedError
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _SECONDS_TO_RETURN = 15.0
 _MORE_ATTEMPTS = 2
 
 
-class RayEngine(ClosedOnExit):
+class RayEngine(Engine):
     """Runs tasks on the workers of a Ray cluster, with one processor each.
 
     Ray retries a task whose worker was lost, up to three times. A process has one connection to Ray, so only one such
@@ -151,15 +152,8 @@ class Board:
 
 def run_slice(task: str, arguments: dict[str, Any], board: Any, number: int, version: str) -> dict[str, Any]:
     """Run a slice on a worker, reporting progress to the board."""
-    reported_at = time.monotonic()
-
-    def tell(done: int) -> None:
-        nonlocal reported_at
-        if time.monotonic() - reported_at >= _BETWEEN_REPORTS:
-            reported_at = time.monotonic()
-            board.tell.remote(number, done)
-
-    return run_task(task, arguments, version=version, context=TaskContext(tell=tell))
+    context = TaskContext(tell=at_intervals(_BETWEEN_REPORTS, partial(board.tell.remote, number)))
+    return run_task(task, arguments, version=version, context=context)
 
 
 def _board_reply(reply: Any) -> dict[int, int]:
