@@ -196,13 +196,13 @@ class EvaluationChoices(PartChoices):
             ConfigError: options that contradict each other.
             BackendUnavailableError, DistributedError: as `open_engine`.
         """
-        from tokbench.workbench.evaluation_parts import EvaluationWork
-
         if engine is None and self.parts is None:
             self._refuse_without_folder()
             self.refuse()
             yield None
             return
+        from tokbench.workbench.evaluation_parts import EvaluationWork
+
         share = None if self.part is None else parse_share(self.part)
         self._refuse_contradictions(engine, threads=threads)
         with self.open(engine, threads=threads) as running:

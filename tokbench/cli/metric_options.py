@@ -46,10 +46,10 @@ ReferenceOption = Annotated[
 
 def tells_metrics(names: str | None, form: OutputChoices) -> bool:
     """Explain all metrics if `--metrics help` was given; return whether it was."""
-    from tokbench.render.listings import metric_help_forms, render_metric_help
-
     if (names or "").strip() != _HELP:
         return False
+    from tokbench.render.listings import metric_help_forms, render_metric_help
+
     form.output().write(metric_help_forms(), lambda console: render_metric_help(console=console))
     return True
 

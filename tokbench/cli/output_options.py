@@ -12,7 +12,6 @@ import typer
 
 from tokbench.errors import ConfigError
 from tokbench.files.atomic import write_file
-from tokbench.render.charts.layout import check_plot_file, drawn, require_vl_convert
 from tokbench.render.console import ColorChoice, ProgressChoice, as_text, make_console, print_json
 
 if TYPE_CHECKING:
@@ -176,6 +175,10 @@ class PictureChoices:
 
     def check(self) -> None:
         """Raise `ConfigError` or `BackendUnavailableError`, before any work, if a picture could not be written."""
+        if self.html is None and not self.plot:
+            return
+        from tokbench.render.charts.layout import check_plot_file, require_vl_convert
+
         refuse_folder(self.html, option="--html")
         for plot in self.plot or ():
             refuse_folder(plot, option="--plot")
@@ -253,5 +256,7 @@ def _write_page(
 
 
 def _write_plots(paths: Iterable[Path], chart: Spec) -> None:
+    from tokbench.render.charts.layout import drawn
+
     for path in paths:
         write_file(path, drawn(chart, path))

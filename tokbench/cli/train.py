@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -12,12 +12,15 @@ from tokbench.cli import completion
 from tokbench.cli.corpus_options import DocumentChoices, tell_problems
 from tokbench.cli.options import name_option, parse_bytes, taking_groups, tokens_option
 from tokbench.cli.output_options import ProgressOption, ResultChoices
+from tokbench.corpus import Corpus
 from tokbench.errors import ConfigError
 from tokbench.render.console import showing_progress
-from tokbench.workbench.count_words import TrainingWords, training_words
 from tokbench.workbench.open import TOKENIZERS
 from tokbench.workbench.train import train_and_save
 from tokbench.workbench.training_config import parsed_options
+
+if TYPE_CHECKING:
+    from tokbench.workbench.count_words import TrainingWords
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,13 +268,14 @@ def train(
     }
     with showing_progress(progress) as report:
         report("reading", 0, None, "files")
-        text = (
-            documents.corpus(group_by=parity.group_by or "path")
-            if counts is None
-            else training_words(counts, min_count=min_count or 1)
-        )
-        if isinstance(text, TrainingWords) and preset is None:
-            backend = backend or text.backend
+        text: Corpus | TrainingWords
+        if counts is None:
+            text = documents.corpus(group_by=parity.group_by or "path")
+        else:
+            from tokbench.workbench.count_words import training_words
+
+            text = training_words(counts, min_count=min_count or 1)
+            backend = backend or (text.backend if preset is None else None)
         result = train_and_save(
             text,
             backend=backend,
@@ -289,7 +293,7 @@ def train(
             min_count=min_count or 1,
             progress=report,
         )
-    if not isinstance(text, TrainingWords):
+    if isinstance(text, Corpus):
         tell_problems(text)
     form.show(result, render_train)
 

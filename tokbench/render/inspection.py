@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from tokbench.core.wording import counted
+from tokbench.render.console import amount
 from tokbench.render.exports import result_forms
-from tokbench.render.figures import amount
 from tokbench.render.glyphs import spelled, text_of, visible
 from tokbench.render.table import table_of_rows, text_cell, text_column
 from tokbench.render.terminal import print_rows

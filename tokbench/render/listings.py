@@ -11,8 +11,8 @@ from rich.text import Text
 from tokbench.core.wording import counted
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.explanations import BESIDE, EXPLAINED
+from tokbench.render.console import amount
 from tokbench.render.exports import result_forms
-from tokbench.render.figures import amount
 from tokbench.render.glyphs import visible
 from tokbench.render.table import (
     Cell,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from tokbench.core.wording import counted
-from tokbench.render.figures import rate
+from tokbench.render.console import rate
 from tokbench.render.glyphs import spelled, text_of, visible
 from tokbench.render.terminal import print_rows
 

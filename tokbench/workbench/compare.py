@@ -19,7 +19,6 @@ from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.figures import AGGREGATIONS
 from tokbench.evaluation.holdout import Documents, hold_out
 from tokbench.evaluation.mix import mix_among
-from tokbench.workbench.evaluation_parts import evaluating
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -105,6 +104,8 @@ def compare(
             "tokenizers are given, so none is trained", hint="leave out --backend and --vocab-size"
         )
     if work is not None:
+        from tokbench.workbench.evaluation_parts import evaluating
+
         if not tokenizers:
             raise ConfigError(
                 "training in parts is not supported", hint="name the tokenizers to compare with -t"

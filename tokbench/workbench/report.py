@@ -15,7 +15,6 @@ from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.holdout import Documents
 from tokbench.evaluation.report import report_on
 from tokbench.workbench.compare import alignment_of
-from tokbench.workbench.evaluation_parts import evaluating
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,6 +73,8 @@ def report(
         progress=progress,
     )
     if work is not None:
+        from tokbench.workbench.evaluation_parts import evaluating
+
         with evaluating(
             corpus, [candidate.tokenizer for candidate in candidates], work, progress=progress
         ) as parted:

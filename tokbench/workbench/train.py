@@ -190,11 +190,11 @@ def train_and_save(
         ConfigError: as `train`; also for an unknown role.
         UnknownBackendError, CorpusError, TrainingError: as `train`.
     """
+    from tokbench.corpus import Corpus
     from tokbench.corpus.identified import IdentifiedDocuments
-    from tokbench.workbench.count_words import TrainingWords
 
     learn: Callable[..., Tokenizer]
-    if isinstance(corpus, TrainingWords):
+    if not isinstance(corpus, Corpus):
         chosen, config = configured_on_words(
             corpus, backend=backend, preset=preset, options=options, special_preset=special_preset
         )

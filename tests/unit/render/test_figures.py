@@ -6,7 +6,7 @@ import pytest
 
 from tokbench.core.wording import counted
 from tokbench.corpus import Problems
-from tokbench.render.figures import amount, rate
+from tokbench.render.console import amount, rate
 
 
 @pytest.mark.parametrize(("number", "shown"), [(0, "0 tokens"), (1, "1 token"), (2, "2 tokens")])
