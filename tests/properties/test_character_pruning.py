@@ -14,7 +14,7 @@ from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.libraries.sentencepiece.bpe_fallback import merged
 from tokbench.surgery import reference
 from tokbench.surgery.character_merges import merges_of_model
-from tokbench.surgery.leaves import choose_leaves
+from tokbench.surgery.leaves import Leaves
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +48,7 @@ def test_removed_leaves_equal_the_reference(model: SentencePieceFile, data: st.D
         min_count=min_count or 0,
     )
     kept = replace(found, kept=found.kept | unmade)
-    removal = choose_leaves(kept, frequencies=frequencies, selected=selected, min_count=min_count)
+    removal = Leaves(kept, frequencies).choose(selected=selected, min_count=min_count)
     assert list(removal.ids) == expected.removed
     assert removal.frequencies == expected.frequencies
 
@@ -60,9 +60,7 @@ def test_text_of_kept_pieces_is_encoded_alike(
     found = merges_of_model(model)
     frequencies = {id: data.draw(st.integers(0, 5)) for id in found.parts.ids}
     size = data.draw(st.integers(len(found.parts.kept), len(model.pieces)))
-    gone = {
-        found.texts[id].encode() for id in choose_leaves(found.parts, frequencies=frequencies, size=size).ids
-    }
+    gone = {found.texts[id].encode() for id in Leaves(found.parts, frequencies).choose(size=size).ids}
     every = {text.encode(): model.pieces[id].score for id, text in found.texts.items()}
     left = {text: score for text, score in every.items() if text not in gone}
     for text in texts:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokbench.surgery import reference
-from tokbench.surgery.leaves import choose_leaves
+from tokbench.surgery.leaves import Leaves
 from tokbench.surgery.merge_parts import merge_parts, merged
 
 if TYPE_CHECKING:
@@ -64,12 +64,8 @@ def test_removed_leaves_equal_the_reference(vocabulary: Vocabulary, data: st.Dat
         most=len(vocabulary.pairs) if size is None else max(size, len(stay)) - len(LETTERS),
         min_count=min_count,
     )
-    removal = choose_leaves(
-        merge_parts(vocabulary.vocab, vocabulary.pairs, kept=kept),
-        frequencies=frequencies,
-        selected=selected,
-        size=None if size is None else max(size, len(stay)),
-        min_count=min_count,
+    removal = Leaves(merge_parts(vocabulary.vocab, vocabulary.pairs, kept=kept), frequencies).choose(
+        selected=selected, size=None if size is None else max(size, len(stay)), min_count=min_count
     )
     assert list(removal.ids) == expected.removed
     assert removal.frequencies == expected.frequencies
@@ -99,10 +95,8 @@ def test_pretoken_of_kept_tokens_is_segmented_alike(
 @given(vocabularies(), st.data())
 def test_every_kept_merge_has_its_parts(vocabulary: Vocabulary, data: st.DataObject) -> None:
     tokens = merge_parts(vocabulary.vocab, vocabulary.pairs)
-    removal = choose_leaves(
-        tokens,
-        frequencies=frequencies_of(data.draw, vocabulary),
-        size=data.draw(st.integers(len(LETTERS), len(vocabulary.vocab))),
+    removal = Leaves(tokens, frequencies_of(data.draw, vocabulary)).choose(
+        size=data.draw(st.integers(len(LETTERS), len(vocabulary.vocab)))
     )
     left = removal.frequencies.keys()
     assert left | set(removal.ids) == tokens.ids

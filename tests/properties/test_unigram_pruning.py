@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tokbench.libraries.sentencepiece.unigram_fallback import ScoredPieces as Scored
 from tokbench.libraries.sentencepiece.unigram_fallback import best_cuts
 from tokbench.surgery import reference
-from tokbench.surgery.piece_losses import best_spelling, choose_pieces
+from tokbench.surgery.piece_losses import PieceLosses, best_spelling
 from tokbench.surgery.scored_pieces import ScoredPieces
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ def test_removed_pieces_equal_the_reference(pieces: Pieces, data: st.DataObject)
     expected = reference.prune_pieces(
         pieces, frequencies, kept=kept, selected=selected, most=size, min_count=min_count
     )
-    removal = choose_pieces(
-        scored(pieces, kept=kept), frequencies=frequencies, selected=selected, size=size, min_count=min_count
+    removal = PieceLosses(scored(pieces, kept=kept), frequencies).choose(
+        selected=selected, size=size, min_count=min_count
     )
     assert list(removal.ids) == expected.removed
     assert removal.frequencies == expected.frequencies
@@ -76,7 +76,7 @@ def test_text_of_kept_pieces_is_segmented_alike(
     kept = {id for id, (text, _) in enumerate(pieces) if len(text) == 1}
     frequencies = {id: data.draw(st.integers(0, 5)) for id in range(len(pieces))}
     size = data.draw(st.integers(len(kept), len(pieces)))
-    gone = set(choose_pieces(scored(pieces, kept=kept), frequencies=frequencies, size=size).ids)
+    gone = set(PieceLosses(scored(pieces, kept=kept), frequencies).choose(size=size).ids)
     every = {text.encode(): (id, np.float32(score)) for id, (text, score) in enumerate(pieces)}
     left = {text: each for text, each in every.items() if each[0] not in gone}
     for text in texts:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokbench.surgery import reference
-from tokbench.surgery.match_losses import choose_matches
+from tokbench.surgery.match_losses import MatchLosses
 from tokbench.surgery.matched_pieces import MatchedPieces, pieces_of_document
 
 LETTERS = "abc"
@@ -46,7 +46,7 @@ def test_removed_pieces_equal_the_reference(
         most=None if size is None else size - 1,
         min_count=min_count,
     )
-    removal = choose_matches(pieces, words=words, selected=selected, size=size, min_count=min_count)
+    removal = MatchLosses(pieces, words).choose(selected=selected, size=size, min_count=min_count)
     assert list(removal.ids) == expected.removed
     assert removal.frequencies == {0: 0, **expected.frequencies}
     assert {*removal.needed, *removal.fixed} == selected - {*expected.removed}
@@ -57,7 +57,7 @@ def test_word_of_kept_pieces_is_matched_alike(
     pieces: MatchedPieces, words: dict[str, int], data: st.DataObject
 ) -> None:
     size = data.draw(st.integers(len(pieces.kept), len(pieces.ids)))
-    gone = set(choose_matches(pieces, words=words, size=size).ids)
+    gone = set(MatchLosses(pieces, words).choose(size=size).ids)
     left = {id: text for id, text in pieces.texts.items() if id not in gone}
     for word in words:
         before = reference.longest_matches(word, pieces.texts)

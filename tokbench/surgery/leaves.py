@@ -7,9 +7,10 @@ frequency can only rise, when a removed token that was a whole pre-token is spli
 from __future__ import annotations
 
 import heapq
+from abc import ABC, abstractmethod
+from collections import Counter
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from tokbench.errors import ConfigError
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
     from tokbench.surgery.merge_parts import MergeParts
-
-NO_FREQUENCIES: Mapping[int, int] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,131 +37,116 @@ class Removal:
     fixed: tuple[int, ...] = ()
 
 
-def choose_leaves(
-    tokens: MergeParts,
-    *,
-    frequencies: Mapping[int, int] = NO_FREQUENCIES,
-    selected: Collection[int] = (),
-    size: int | None = None,
-    min_count: int | None = None,
-) -> Removal:
-    """Choose the tokens to remove: the selected ones, then the least frequent leaves until both limits hold.
+class Remaining(ABC):
+    """A vocabulary from which tokens are removed one at a time.
+
+    Args:
+        ids: every id that has a token.
+        kept: the ids that are never removed.
+        frequencies: id → token occurrences; 0 for missing ids.
+    """
+
+    kept_tokens: ClassVar[str] = "single characters and special tokens"
+    """The tokens in `kept`, as messages name them."""
+
+    def __init__(
+        self, ids: Collection[int], kept: Collection[int], frequencies: Mapping[int, int] | None = None
+    ) -> None:
+        self.ids = set(ids)
+        self.removed: list[int] = []
+        self.frequencies = Counter(frequencies)
+        """Id → token occurrences, including those inherited from removed tokens."""
+        self._kept = kept
+
+    @abstractmethod
+    def remove(self, may_go: Callable[[int], bool], *, most: int = 0) -> None:
+        """Remove the ids that satisfy `may_go`, the least useful first, while more than `most` tokens remain."""
+
+    def choose(
+        self, *, selected: Collection[int] = (), size: int | None = None, min_count: int | None = None
+    ) -> Removal:
+        """Choose the tokens to remove: the selected ones, then rare ones, then the least useful until `size` remain.
+
+        Args:
+            selected: ids to remove, unless remaining tokens need them.
+            size: maximum number of remaining tokens, special tokens included; None for no limit.
+            min_count: tokens with fewer occurrences are removed; None for no limit.
+
+        Raises:
+            ConfigError: more than `size` tokens can never be removed.
+        """
+        if size is not None and size < len(self._kept):
+            raise ConfigError(
+                f"{self.kept_tokens} alone are {len(self._kept):,} tokens, more than {size:,}",
+                hint=f"--size takes {len(self._kept)} or more here",
+            )
+        self.remove(set(selected).__contains__)
+        if min_count is not None:
+            self.remove(lambda token: self.frequencies[token] < min_count)
+        if size is not None:
+            self.remove(lambda _: True, most=size)
+        still = sorted(self.ids.intersection(selected))
+        return Removal(
+            ids=tuple(self.removed),
+            frequencies={id: self.frequencies[id] for id in sorted(self.ids)},
+            needed=tuple(id for id in still if id not in self._kept),
+            fixed=tuple(id for id in still if id in self._kept),
+        )
+
+
+class Leaves(Remaining):
+    """A BPE from which leaves are removed, the least frequent first.
 
     Args:
         tokens: the tokens with their parts.
         frequencies: id → token occurrences; 0 for missing ids.
-        selected: ids to remove, unless a remaining merge needs them.
-        size: maximum number of remaining tokens, special tokens included; None for no limit.
-        min_count: leaves with fewer occurrences are removed; None for no limit.
-
-    Raises:
-        ConfigError: more than `size` tokens can never be removed.
 
     >>> from tokbench.surgery.merge_parts import merge_parts
     >>> vocab = {"a": 0, "b": 1, "c": 2, "ab": 3, "abc": 4, "bc": 5}
     >>> tokens = merge_parts(vocab, [("a", "b"), ("ab", "c"), ("b", "c")])
-    >>> choose_leaves(tokens, frequencies={2: 1, 3: 2, 4: 3, 5: 4}, size=4).ids
+    >>> Leaves(tokens, {2: 1, 3: 2, 4: 3, 5: 4}).choose(size=4).ids
     (4, 5)
     """
-    check_size(size, kept=tokens.kept, what="the bytes or characters and the special tokens")
-    leaves = _Leaves(tokens, frequencies)
-    leaves.remove_selected(set(selected))
-    if size is not None or min_count is not None:
-        leaves.remove_rarest(size=size, min_count=min_count)
-    return removal_of(
-        leaves.removed, leaves.left, frequency=leaves.frequency, selected=selected, kept=tokens.kept
-    )
 
+    kept_tokens = "the bytes or characters and the special tokens"
 
-def check_size(size: int | None, *, kept: Collection[int], what: str) -> None:
-    """Raise `ConfigError` if more than `size` tokens can never be removed; `what` names these tokens."""
-    if size is not None and size < len(kept):
-        raise ConfigError(
-            f"{what} alone are {len(kept):,} tokens, more than {size:,}",
-            hint=f"--size takes {len(kept)} or more here",
-        )
-
-
-def removal_of(
-    removed: Collection[int],
-    left: Collection[int],
-    *,
-    frequency: Callable[[int], int],
-    selected: Collection[int],
-    kept: Collection[int],
-) -> Removal:
-    """Build a `Removal` from the removed, the remaining and the selected ids."""
-    still = sorted(set(selected) & set(left))
-    return Removal(
-        ids=tuple(removed),
-        frequencies={id: frequency(id) for id in sorted(left)},
-        needed=tuple(id for id in still if id not in kept),
-        fixed=tuple(id for id in still if id in kept),
-    )
-
-
-class _Leaves:
-    """A vocabulary from which leaves are removed."""
-
-    def __init__(self, tokens: MergeParts, frequencies: Mapping[int, int]) -> None:
+    def __init__(self, tokens: MergeParts, frequencies: Mapping[int, int] | None = None) -> None:
+        super().__init__(tokens.ids, tokens.kept, frequencies)
         self._tokens = tokens
-        self._frequencies = {id: count for id, count in frequencies.items() if count}
-        self._uses = dict.fromkeys(tokens.ids, 0)
-        for parts in tokens.parts.values():
-            for part in parts:
-                self._uses[part] += 1
-        self.left = set(tokens.ids)
-        self.removed: list[int] = []
+        self._uses = Counter(part for parts in tokens.parts.values() for part in parts)
 
-    def frequency(self, id: int) -> int:
-        """Return the token occurrences, including those inherited from removed tokens."""
-        return self._frequencies.get(id, 0)
-
-    def remove_selected(self, selected: set[int]) -> None:
-        """Remove every selected token that is a leaf, or becomes one."""
-        waiting = [self._item(id) for id in selected & self.left if self._is_leaf(id)]
+    def remove(self, may_go: Callable[[int], bool], *, most: int = 0) -> None:
+        """Remove every leaf that satisfies `may_go`, or becomes one, while more than `most` tokens remain."""
+        waiting = [self._item(id) for id in self.ids if self._is_leaf(id) and may_go(id)]
         heapq.heapify(waiting)
-        while waiting:
-            for freed in self._remove(-heapq.heappop(waiting)[1]):
-                if freed in selected:
+        while waiting and len(self.ids) > most:
+            frequency, negative = heapq.heappop(waiting)
+            if frequency != self.frequencies[-negative]:
+                heapq.heappush(waiting, self._item(-negative))
+            elif may_go(-negative):
+                for freed in self._remove(-negative):
                     heapq.heappush(waiting, self._item(freed))
 
-    def remove_rarest(self, *, size: int | None, min_count: int | None) -> None:
-        """Remove the least frequent leaf until no more than `size` tokens are left and no leaf is below `min_count`."""
-        waiting = [self._item(id) for id in self.left if self._is_leaf(id)]
-        heapq.heapify(waiting)
-        while waiting:
-            frequency, negative = waiting[0]
-            if frequency != self.frequency(-negative):
-                heapq.heapreplace(waiting, self._item(-negative))
-                continue
-            if (size is None or len(self.left) <= size) and (min_count is None or frequency >= min_count):
-                break
-            heapq.heappop(waiting)
-            for freed in self._remove(-negative):
-                heapq.heappush(waiting, self._item(freed))
-
     def _is_leaf(self, id: int) -> bool:
-        return not self._uses[id] and id not in self._tokens.kept
+        return not self._uses[id] and id not in self._kept
 
     def _item(self, id: int) -> tuple[int, int]:
-        return self.frequency(id), -id
+        return self.frequencies[id], -id
 
     def _remove(self, id: int) -> list[int]:
         """Remove a leaf, and return the tokens that become leaves."""
-        self.left.remove(id)
+        self.ids.remove(id)
         self.removed.append(id)
-        if frequency := self._frequencies.pop(id, 0):
+        if frequency := self.frequencies.pop(id, 0):
             self._pass_on(id, frequency)
         parts = self._tokens.parts.get(id, ())
-        for part in parts:
-            self._uses[part] -= 1
+        self._uses.subtract(parts)
         return [part for part in dict.fromkeys(parts) if self._is_leaf(part)]
 
     def _pass_on(self, id: int, frequency: int) -> None:
         """Add the occurrences of a removed token to the remaining tokens that replace it."""
         for part in self._tokens.parts.get(id) or self._tokens.spelled.get(id, ()):
-            if part in self.left:
-                self._frequencies[part] = self.frequency(part) + frequency
+            if part in self.ids:
+                self.frequencies[part] += frequency
             else:
                 self._pass_on(part, frequency)

@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict
-from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokbench.surgery.leaves import Removal, check_size, removal_of
+from tokbench.surgery.leaves import Remaining
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Mapping
 
     from tokbench.surgery.matched_pieces import MatchedPieces
-
-NO_WORDS: Mapping[str, int] = MappingProxyType({})
 
 
 class _Word(NamedTuple):
@@ -36,61 +33,27 @@ class _Word(NamedTuple):
     looked_at: frozenset[int]
 
 
-def choose_matches(
-    vocabulary: MatchedPieces,
-    *,
-    words: Mapping[str, int] = NO_WORDS,
-    selected: Collection[int] = (),
-    size: int | None = None,
-    min_count: int | None = None,
-) -> Removal:
-    """Choose the tokens to remove: the selected ones, then rare ones, then those of least loss until `size` remain.
+class MatchLosses(Remaining):
+    """A WordPiece from which pieces are removed, those that add the fewest tokens first, unless words become unknown.
 
     Args:
         vocabulary: the pieces.
         words: word → count.
-        selected: ids to remove, unless a word would become unknown.
-        size: maximum number of remaining tokens, special tokens included; None for no limit.
-        min_count: pieces with fewer occurrences are removed; None for no limit.
-
-    Raises:
-        ConfigError: more than `size` tokens can never be removed.
     """
-    check_size(size, kept=vocabulary.kept, what="single characters and special tokens")
-    left = _Remaining(vocabulary, words)
-    named = set(selected)
-    left.remove(lambda piece: piece in named)
-    if min_count is not None:
-        left.remove(lambda piece: left.frequencies[piece] < min_count)
-    if size is not None:
-        left.remove(lambda _: True, most=size)
-    return removal_of(
-        left.removed,
-        left.ids,
-        frequency=left.frequencies.__getitem__,
-        selected=named,
-        kept=vocabulary.kept,
-    )
 
-
-class _Remaining:
-    """A vocabulary from which pieces are removed."""
-
-    def __init__(self, vocabulary: MatchedPieces, words: Mapping[str, int]) -> None:
+    def __init__(self, vocabulary: MatchedPieces, words: Mapping[str, int] | None = None) -> None:
+        super().__init__(vocabulary.ids, vocabulary.kept)
         self._vocabulary = vocabulary
         self._pieces = {piece: id for id, piece in vocabulary.texts.items()}
         self._longest = max(map(len, self._pieces), default=0)
         self._fixed = vocabulary.kept | vocabulary.needed
-        self._counts = dict(words)
+        self._counts = dict(words or {})
         self._words: dict[str, _Word] = {}
         self._words_of: defaultdict[int, set[str]] = defaultdict(set)
         self._losses: Counter[int] = Counter()
         self._needing: Counter[int] = Counter()
         self._changed: set[int] = set()
-        self.frequencies: Counter[int] = Counter()
-        self.ids = set(vocabulary.ids)
-        self.removed: list[int] = []
-        for word in words:
+        for word in self._counts:
             self._add(word)
 
     def remove(self, may_go: Callable[[int], bool], *, most: int = 0) -> None:

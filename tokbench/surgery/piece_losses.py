@@ -10,10 +10,10 @@ from __future__ import annotations
 import heapq
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokbench.surgery.leaves import NO_FREQUENCIES, Removal, check_size, removal_of
+from tokbench.surgery.leaves import Remaining
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Mapping
 
     from tokbench.surgery.scored_pieces import ScoredPieces
 
@@ -61,67 +61,25 @@ def best_spelling(text: str, scores: Mapping[str, float], *, longest: int) -> Sp
     return Spelling(total, tuple(reversed(pieces)))
 
 
-def choose_pieces(
-    vocabulary: ScoredPieces,
-    *,
-    frequencies: Mapping[int, int] = NO_FREQUENCIES,
-    selected: Collection[int] = (),
-    size: int | None = None,
-    min_count: int | None = None,
-) -> Removal:
-    """Choose the tokens to remove: the selected ones, then rare ones, then those of least loss until `size` remain.
+class PieceLosses(Remaining):
+    """A Unigram from which pieces are removed, those of least loss first; a piece that no others spell remains.
 
     Args:
         vocabulary: the pieces with their scores.
         frequencies: id → token occurrences; 0 for missing ids.
-        selected: ids to remove, unless no other pieces spell them.
-        size: maximum number of remaining tokens, special tokens included; None for no limit.
-        min_count: pieces with fewer occurrences are removed; None for no limit.
-
-    Raises:
-        ConfigError: more than `size` tokens can never be removed.
     """
-    check_size(size, kept=vocabulary.kept, what="single characters and special tokens")
-    left = _Remaining(vocabulary, frequencies)
-    left.remove(set(selected))
-    if min_count is not None:
-        left.remove(
-            {id for id in left.ids if left.frequency(id) < min_count},
-            may_go=lambda piece: left.frequency(piece) < min_count,
-        )
-    if size is not None:
-        left.remove(set(left.ids), most=size)
-    return removal_of(
-        left.removed, left.ids, frequency=left.frequency, selected=selected, kept=vocabulary.kept
-    )
 
-
-class _Remaining:
-    """A vocabulary from which pieces are removed."""
-
-    def __init__(self, vocabulary: ScoredPieces, frequencies: Mapping[int, int]) -> None:
+    def __init__(self, vocabulary: ScoredPieces, frequencies: Mapping[int, int] | None = None) -> None:
+        super().__init__(vocabulary.ids, vocabulary.kept, frequencies)
         self._vocabulary = vocabulary
-        self._frequencies = dict(frequencies)
         self._scores = {vocabulary.texts[id]: score for id, score in vocabulary.scores.items()}
         self._ids = {text: id for id, text in vocabulary.texts.items()}
         self._longest = max(map(len, self._scores), default=0)
         self._spellings: dict[int, Spelling | None] = {}
-        self.ids = set(vocabulary.ids)
-        self.removed: list[int] = []
 
-    def frequency(self, id: int) -> int:
-        """Return the token occurrences, including those inherited from removed pieces."""
-        return self._frequencies.get(id, 0)
-
-    def remove(
-        self,
-        candidates: set[int],
-        *,
-        may_go: Callable[[int], bool] = lambda _: True,
-        most: int = 0,
-    ) -> None:
-        """Remove candidates in order of ascending loss, while more than `most` tokens remain."""
-        waiting = [(0.0, -id) for id in (candidates & self.ids) - self._vocabulary.kept]
+    def remove(self, may_go: Callable[[int], bool], *, most: int = 0) -> None:
+        """Remove pieces that satisfy `may_go`, in order of ascending loss, while more than `most` tokens remain."""
+        waiting = [(0.0, -id) for id in self.ids - self._vocabulary.kept if may_go(id)]
         heapq.heapify(waiting)
         while waiting and len(self.ids) > most:
             known, negative = waiting[0]
@@ -137,7 +95,7 @@ class _Remaining:
 
     def _loss(self, id: int) -> float | None:
         """Return the decrease of the text's log-likelihood; None for a piece that no others spell."""
-        frequency = self.frequency(id)
+        frequency = self.frequencies[id]
         if not frequency and all(character in self._scores for character in self._vocabulary.texts[id]):
             return 0.0  # a shortcut for most pieces of a large vocabulary, whose other segmentation does not matter
         found = self._spelling(id)
@@ -151,11 +109,10 @@ class _Remaining:
         return known
 
     def _remove(self, id: int) -> None:
-        frequency = self._frequencies.pop(id, 0)
+        frequency = self.frequencies.pop(id, 0)
         if frequency and (found := self._spelling(id)) is not None:
             for piece in found.pieces:
-                part = self._ids[piece]
-                self._frequencies[part] = self.frequency(part) + frequency
+                self.frequencies[self._ids[piece]] += frequency
         self._spellings.pop(id, None)
         del self._scores[self._vocabulary.texts[id]]
         self.ids.remove(id)

@@ -18,12 +18,12 @@ from tokbench.surgery.character_merges import check_merges, merges_of_document, 
 from tokbench.surgery.configuration import reopened
 from tokbench.surgery.contents import contents_of
 from tokbench.surgery.documents import pruned_document
-from tokbench.surgery.leaves import choose_leaves
+from tokbench.surgery.leaves import Leaves
 from tokbench.surgery.library_proofs import prove_in_libraries
-from tokbench.surgery.match_losses import choose_matches
+from tokbench.surgery.match_losses import MatchLosses
 from tokbench.surgery.matched_pieces import check_pieces, notes_of_characters
 from tokbench.surgery.models import pruned_model
-from tokbench.surgery.piece_losses import choose_pieces
+from tokbench.surgery.piece_losses import PieceLosses
 from tokbench.surgery.proofs import check_reachable, check_segmentations, check_tokens, check_words
 from tokbench.surgery.scored_pieces import check_scores, pieces_of_document, pieces_of_model
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tokbench.surgery.character_merges import CharacterMerges
     from tokbench.surgery.contents import Algorithm, Content, Contents
     from tokbench.surgery.id_map import IdMap
-    from tokbench.surgery.leaves import Removal
+    from tokbench.surgery.leaves import Remaining, Removal
     from tokbench.surgery.matched_pieces import MatchedPieces
     from tokbench.surgery.proofs import SegmentationProof
     from tokbench.surgery.scored_pieces import ScoredPieces
@@ -155,20 +155,14 @@ class Pruning(ABC, Generic[Tokens]):
         return TokenUsage(dict(enumerate(counts.frequencies.tolist())))
 
     @abstractmethod
+    def remaining(self, usage: TokenUsage) -> Remaining:
+        """Return its tokens to choose from, given the counts of a text; empty counts if only a selection decides."""
+
     def choose(
         self, usage: TokenUsage, *, selected: Collection[int], size: int | None, min_count: int | None
     ) -> Removal:
-        """Choose the tokens to remove.
-
-        Args:
-            usage: the counts; empty if only `selected` decides.
-            selected: ids to remove regardless of their frequency, unless other tokens need them.
-            size: maximum number of remaining tokens, special tokens included; None for no limit.
-            min_count: tokens with fewer occurrences are removed; None for no limit.
-
-        Raises:
-            ConfigError: more than `size` tokens can never be removed.
-        """
+        """Choose the tokens to remove, see `Remaining.choose`. Raises `ConfigError`."""
+        return self.remaining(usage).choose(selected=selected, size=size, min_count=min_count)
 
     @abstractmethod
     def check(self, remaining: Tokens, id_map: IdMap) -> int:
@@ -232,14 +226,9 @@ class BpePruning(Pruning["BpeDocument"]):
         assert not isinstance(content, bytes)  # a SentencePiece model merges characters
         return read_bpe(content, path=self.opened.source.path)
 
-    def choose(
-        self, usage: TokenUsage, *, selected: Collection[int], size: int | None, min_count: int | None
-    ) -> Removal:
-        """Choose the leaves to remove."""
-        parts, frequencies = self.vocabulary.parts, usage.frequencies
-        return choose_leaves(
-            parts, frequencies=frequencies, selected=selected, size=size, min_count=min_count
-        )
+    def remaining(self, usage: TokenUsage) -> Remaining:
+        """Return its leaves."""
+        return Leaves(self.vocabulary.parts, usage.frequencies)
 
     def check(self, remaining: BpeDocument, id_map: IdMap) -> int:
         """Check that merging produces each token from the same two tokens as before, and return their number."""
@@ -278,14 +267,9 @@ class CharacterPruning(Pruning["CharacterMerges"]):
             return merges_of_model(parse_model(content))
         return merges_of_document(content, path=self.opened.source.path)
 
-    def choose(
-        self, usage: TokenUsage, *, selected: Collection[int], size: int | None, min_count: int | None
-    ) -> Removal:
-        """Choose the leaves to remove."""
-        parts, frequencies = self.vocabulary.parts, usage.frequencies
-        return choose_leaves(
-            parts, frequencies=frequencies, selected=selected, size=size, min_count=min_count
-        )
+    def remaining(self, usage: TokenUsage) -> Remaining:
+        """Return its leaves."""
+        return Leaves(self.vocabulary.parts, usage.frequencies)
 
     def check(self, remaining: CharacterMerges, id_map: IdMap) -> int:
         """Check that pieces are merged from the same two as before, and return their number."""
@@ -304,14 +288,9 @@ class UnigramPruning(Pruning["ScoredPieces"]):
             return pieces_of_model(parse_model(content))
         return pieces_of_document(content)
 
-    def choose(
-        self, usage: TokenUsage, *, selected: Collection[int], size: int | None, min_count: int | None
-    ) -> Removal:
-        """Choose the pieces to remove, by loss."""
-        pieces, frequencies = self.vocabulary, usage.frequencies
-        return choose_pieces(
-            pieces, frequencies=frequencies, selected=selected, size=size, min_count=min_count
-        )
+    def remaining(self, usage: TokenUsage) -> Remaining:
+        """Return its pieces."""
+        return PieceLosses(self.vocabulary, usage.frequencies)
 
     def check(self, remaining: ScoredPieces, id_map: IdMap) -> int:
         """Check that pieces keep their scores, and return their number."""
@@ -342,13 +321,9 @@ class WordPiecePruning(Pruning["MatchedPieces"]):
             words.update(self.vocabulary.words(encoded.ids.tolist()))
         return TokenUsage(words=words)
 
-    def choose(
-        self, usage: TokenUsage, *, selected: Collection[int], size: int | None, min_count: int | None
-    ) -> Removal:
-        """Choose the pieces to remove, by loss."""
-        return choose_matches(
-            self.vocabulary, words=usage.words, selected=selected, size=size, min_count=min_count
-        )
+    def remaining(self, usage: TokenUsage) -> Remaining:
+        """Return its pieces."""
+        return MatchLosses(self.vocabulary, usage.words)
 
     def check(self, remaining: MatchedPieces, id_map: IdMap) -> int:
         """Check that the remaining pieces are unchanged, and return their number."""

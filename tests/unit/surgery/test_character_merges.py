@@ -15,7 +15,7 @@ from tokbench.surgery.character_merges import (
     merges_of_model,
 )
 from tokbench.surgery.id_map import IdMap
-from tokbench.surgery.leaves import choose_leaves
+from tokbench.surgery.leaves import Leaves
 
 SCORES = {"a": -9.0, "b": -9.0, "c": -9.0, "ab": -1.0, "bc": -2.0, "abc": -3.0, "xa": -4.0}
 
@@ -31,13 +31,13 @@ def test_pieces_are_merged_from_the_parts_with_the_best_scores() -> None:
     merges = merges_of(SCORES)
     assert dict(merges.parts.parts) == {4: (1, 2), 5: (2, 3), 6: (4, 3)}
     assert merges.parts.kept == {0, 1, 2, 3, 7}
-    assert choose_leaves(merges.parts, selected={4, 6, 7}).ids == (6, 4)
+    assert Leaves(merges.parts).choose(selected={4, 6, 7}).ids == (6, 4)
 
 
 def test_parts_of_unused_and_user_defined_pieces_are_kept() -> None:
     unused = ModelPiece("abab", -4.0, PieceType.UNUSED)
     merges = merges_of(SCORES, unused, ModelPiece("cc", 0.0, PieceType.USER_DEFINED))
-    removal = choose_leaves(merges.parts, selected={4, 8, 9})
+    removal = Leaves(merges.parts).choose(selected={4, 8, 9})
     assert (removal.ids, removal.needed, removal.fixed) == ((), (4,), (8, 9))
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from tokbench.errors import ConfigError, ConversionError
 from tokbench.surgery.id_map import IdMap
-from tokbench.surgery.piece_losses import choose_pieces
+from tokbench.surgery.piece_losses import PieceLosses
 from tokbench.surgery.scored_pieces import ScoredPieces, check_scores, pieces_of_document
 
 VOCAB = [["<unk>", 0.0], ["a", -4.0], ["b", -4.0], ["c", -9.0], ["ab", -4.0], ["abc", -6.0], ["bc", -5.0]]
@@ -22,8 +22,8 @@ def test_piece_with_the_least_loss_is_removed_first_and_others_replace_it() -> N
     Once ab and abc are gone, bc occurs 2 + 5 times and loses 56; abc becomes a + bc also without ab.
     """
     frequencies = {4: 3, 5: 5, 6: 2}
-    assert choose_pieces(pieces(), frequencies=frequencies, size=6).ids == (4,)
-    removal = choose_pieces(pieces(), frequencies=frequencies, size=5)
+    assert PieceLosses(pieces(), frequencies).choose(size=6).ids == (4,)
+    removal = PieceLosses(pieces(), frequencies).choose(size=5)
     assert removal.ids == (4, 5)
     assert removal.frequencies == {0: 0, 1: 8, 2: 3, 3: 0, 6: 7}
 
@@ -33,20 +33,20 @@ def test_loss_rises_after_the_replacement_is_removed() -> None:
 
     ab (6) loses 6 × (8 - 4) = 24, so it goes before abc then.
     """
-    assert choose_pieces(pieces(), frequencies={4: 6, 5: 4, 6: 1}, size=5).ids == (6, 4)
+    assert PieceLosses(pieces(), {4: 6, 5: 4, 6: 1}).choose(size=5).ids == (6, 4)
 
 
 def test_unused_pieces_are_removed_first_from_the_last() -> None:
-    assert choose_pieces(pieces(), size=4).ids == (6, 5, 4)
+    assert PieceLosses(pieces()).choose(size=4).ids == (6, 5, 4)
 
 
 def test_rare_pieces_are_removed_whatever_their_loss() -> None:
     """abc falls apart into a + bc, so that bc occurs 1 + 1 times and is no longer rare."""
-    assert choose_pieces(pieces(), frequencies={4: 2, 5: 1, 6: 1}, min_count=2).ids == (5,)
+    assert PieceLosses(pieces(), {4: 2, 5: 1, 6: 1}).choose(min_count=2).ids == (5,)
 
 
 def test_piece_that_no_others_spell_is_kept() -> None:
-    removal = choose_pieces(pieces(["xy", -5.0], ["xyc", -6.0]), selected={7, 8, 1, 0})
+    removal = PieceLosses(pieces(["xy", -5.0], ["xyc", -6.0])).choose(selected={7, 8, 1, 0})
     assert (removal.ids, removal.needed, removal.fixed) == ((8,), (7,), (0, 1))
 
 
@@ -55,7 +55,7 @@ def test_required_pieces_are_kept() -> None:
     assert pieces().kept == {0, 1, 2, 3}
     assert pieces(["cc", -9.5], ["ca", -9.5]).kept == {0, 1, 2, 3, 7}
     with pytest.raises(ConfigError, match="alone are 4 tokens, more than 3"):
-        choose_pieces(pieces(), size=3)
+        PieceLosses(pieces()).choose(size=3)
 
 
 def test_bytes_and_added_tokens_are_not_counted_as_text_pieces() -> None:
