@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from tokbench.core.tokens import SpecialPolicy
@@ -10,7 +9,7 @@ from tokbench.core.wording import quoted
 from tokbench.formats.tokenizer_json import from_byte_level, to_byte_level
 from tokbench.lint.added_tokens import added_tokens, changes_around, overlaps
 from tokbench.lint.findings import Found, Severity
-from tokbench.lint.rules import DoesNotApplyError, Rule
+from tokbench.lint.rules import DoesNotApplyError, rules_of
 from tokbench.lint.special_from_text import special_tokens_from_text
 
 if TYPE_CHECKING:
@@ -23,6 +22,8 @@ _SHOWN = 6
 _MOST_TRIED = 512
 """Maximum number of added tokens that are tried in contexts: thousands of similar ones show nothing more."""
 
+_rule = rules_of("special-tokens")
+
 
 def _tokens(target: LintTarget) -> tuple[Added, ...]:
     tokens = target.derived(added_tokens)
@@ -31,6 +32,13 @@ def _tokens(target: LintTarget) -> tuple[Added, ...]:
     return tokens
 
 
+@_rule(
+    name="overlapping-added-token",
+    severity=Severity.WARNING,
+    breaks="If two added tokens overlap in a text, only the one that starts first is found.",
+    found="The tokens' texts are compared, and a text with both is encoded; runs of one character are skipped.",
+    remedy="Rename one of them so that neither ends with the start of the other.",
+)
 def _overlapping(target: LintTarget) -> Iterator[Found]:
     alike: dict[tuple[str, str], list[Overlap]] = {}
     for overlap in overlaps(_tokens(target)):
@@ -54,6 +62,13 @@ def _overlapping(target: LintTarget) -> Iterator[Found]:
         )
 
 
+@_rule(
+    name="added-token-takes-space",
+    severity=Severity.WARNING,
+    breaks="An added token takes a space or is missed, depending on the text around it: prompts get different ids.",
+    found="Added tokens with flags are encoded in four contexts, with and without spaces on both sides.",
+    remedy="Define the token with normalized=false, and without lstrip, rstrip and single_word.",
+)
 def _eats_space(target: LintTarget) -> Iterator[Found]:
     flagged = ("normalized", "lstrip", "rstrip", "single_word")
     tokens = [token for token in _tokens(target) if token.text.strip() and token.has(*flagged)]
@@ -82,6 +97,13 @@ def _is_requested(token: Added) -> bool:
     return token.has("lstrip", "rstrip", "single_word")
 
 
+@_rule(
+    name="plain-special-token",
+    severity=Severity.WARNING,
+    breaks="Ordinary text contains the special token, which splits the text or ends a turn.",
+    found="Special tokens of only letters, digits and spaces are reported, as are tokens that are HTML tags.",
+    remedy="Give special tokens a spelling that does not occur in text, such as <|name|>; escape it in data.",
+)
 def _plain_words(target: LintTarget) -> Iterator[Found]:
     for token in _tokens(target):
         words = token.text.strip()
@@ -104,6 +126,13 @@ _TAGS = ["s", "b", "i", "u", "p", "q", "a", "br", "hr", "em", "code", "pre", "ma
 _MARKUP = frozenset(f"{opening}{tag}>" for opening in ("<", "</") for tag in _TAGS)
 
 
+@_rule(
+    name="byte-characters-in-added-token",
+    severity=Severity.WARNING,
+    breaks="Added tokens are searched literally: one with Ġ for a space is never found in a text.",
+    found="Added tokens of byte-level vocabularies are searched for Ġ and Ċ, which stand for spaces and line ends.",
+    remedy="Write the added token as it occurs in text, with a space instead of Ġ.",
+)
 def _byte_characters(target: LintTarget) -> Iterator[Found]:
     if target.bpe is None and not _is_byte_level(target):
         raise DoesNotApplyError("its pieces are not written in byte-level characters")
@@ -135,47 +164,12 @@ def _dumped(value: object) -> str:
     return json.dumps(value)
 
 
-_rule = partial(Rule, group="special-tokens")
+_special_tokens_from_text = _rule(
+    name="special-token-from-text",
+    severity=Severity.ERROR,
+    breaks="User input gives the id of a special token in libraries that leave it to the model's merges.",
+    found="Special tokens that are pieces are encoded by the model alone: by themselves, after a space, in a word.",
+    remedy="Remove the merges that produce it from the model, and its text from the training text.",
+)(special_tokens_from_text)
 
-RULES = (
-    _rule(
-        name="overlapping-added-token",
-        severity=Severity.WARNING,
-        breaks="If two added tokens overlap in a text, only the one that starts first is found.",
-        found="The tokens' texts are compared, and a text with both is encoded; runs of one character are skipped.",
-        remedy="Rename one of them so that neither ends with the start of the other.",
-        check=_overlapping,
-    ),
-    _rule(
-        name="added-token-takes-space",
-        severity=Severity.WARNING,
-        breaks="An added token takes a space or is missed, depending on the text around it: prompts get different ids.",
-        found="Added tokens with flags are encoded in four contexts, with and without spaces on both sides.",
-        remedy="Define the token with normalized=false, and without lstrip, rstrip and single_word.",
-        check=_eats_space,
-    ),
-    _rule(
-        name="special-token-from-text",
-        severity=Severity.ERROR,
-        breaks="User input gives the id of a special token in libraries that leave it to the model's merges.",
-        found="Special tokens that are pieces are encoded by the model alone: by themselves, after a space, in a word.",
-        remedy="Remove the merges that produce it from the model, and its text from the training text.",
-        check=special_tokens_from_text,
-    ),
-    _rule(
-        name="plain-special-token",
-        severity=Severity.WARNING,
-        breaks="Ordinary text contains the special token, which splits the text or ends a turn.",
-        found="Special tokens of only letters, digits and spaces are reported, as are tokens that are HTML tags.",
-        remedy="Give special tokens a spelling that does not occur in text, such as <|name|>; escape it in data.",
-        check=_plain_words,
-    ),
-    _rule(
-        name="byte-characters-in-added-token",
-        severity=Severity.WARNING,
-        breaks="Added tokens are searched literally: one with Ġ for a space is never found in a text.",
-        found="Added tokens of byte-level vocabularies are searched for Ġ and Ċ, which stand for spaces and line ends.",
-        remedy="Write the added token as it occurs in text, with a space instead of Ġ.",
-        check=_byte_characters,
-    ),
-)
+RULES = (_overlapping, _eats_space, _special_tokens_from_text, _plain_words, _byte_characters)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from tokbench.core.descriptions import SentencePieceModel
@@ -11,7 +10,7 @@ from tokbench.formats.sentencepiece.model import parse_model
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.reachability.models import WordPieceModel, model_of
 from tokbench.lint.reachability.steps import DocumentSteps
-from tokbench.lint.rules import DoesNotApplyError, Rule
+from tokbench.lint.rules import DoesNotApplyError, rules_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +34,17 @@ _PROBES = (
 )
 """Characters of many scripts and kinds, each of which is encoded between two letters."""
 
+_rule = rules_of("bytes")
 
+
+@_rule(
+    name="missing-byte",
+    severity=Severity.ERROR,
+    breaks="A character that contains a byte without a token is lost, although every text should be encodable.",
+    found="Each of the 256 bytes is looked up if the tokenizer is byte-level or has byte fallback; a warning if no "
+    "printable character contains the missing bytes.",
+    remedy="Train with all 256 bytes as the initial alphabet, or add the missing bytes.",
+)
 def _missing_bytes(target: LintTarget) -> Iterator[Found]:
     if not _promises_bytes(target):
         raise DoesNotApplyError("it does not claim to have a token for each byte")
@@ -65,6 +74,13 @@ def _promises_bytes(target: LintTarget) -> bool:
     return False
 
 
+@_rule(
+    name="missing-continuation",
+    severity=Severity.WARNING,
+    breaks="A whole word becomes unknown if one of its inner characters only has a piece for the start of words.",
+    found="For each letter and digit with a piece for the start of words, the piece inside words is looked up.",
+    remedy="Add the missing pieces, or train with an alphabet that has both forms of each character.",
+)
 def _missing_continuations(target: LintTarget) -> Iterator[Found]:
     model = target.derived(model_of)
     if not isinstance(model, WordPieceModel):
@@ -85,6 +101,14 @@ def _missing_continuations(target: LintTarget) -> Iterator[Found]:
         )
 
 
+@_rule(
+    name="vanishing-character",
+    severity=Severity.WARNING,
+    breaks="Text with such a character has the ids of text without it, and decodes to different text.",
+    found="Characters of many kinds are encoded between two letters; those without any effect are reported.",
+    remedy="Change the normalizer, or give the tokenizer an unknown token or byte fallback; if the characters are "
+    "dropped on purpose, remove them from the data, too.",
+)
 def _vanishing_characters(target: LintTarget) -> Iterator[Found]:
     if not target.spells("ab"):
         raise DoesNotApplyError("it cannot encode the letters to put around the characters")
@@ -103,33 +127,4 @@ def _vanishing_characters(target: LintTarget) -> Iterator[Found]:
         )
 
 
-_rule = partial(Rule, group="bytes")
-
-RULES = (
-    _rule(
-        name="missing-byte",
-        severity=Severity.ERROR,
-        breaks="A character that contains a byte without a token is lost, although every text should be encodable.",
-        found="Each of the 256 bytes is looked up if the tokenizer is byte-level or has byte fallback; a warning if no "
-        "printable character contains the missing bytes.",
-        remedy="Train with all 256 bytes as the initial alphabet, or add the missing bytes.",
-        check=_missing_bytes,
-    ),
-    _rule(
-        name="missing-continuation",
-        severity=Severity.WARNING,
-        breaks="A whole word becomes unknown if one of its inner characters only has a piece for the start of words.",
-        found="For each letter and digit with a piece for the start of words, the piece inside words is looked up.",
-        remedy="Add the missing pieces, or train with an alphabet that has both forms of each character.",
-        check=_missing_continuations,
-    ),
-    _rule(
-        name="vanishing-character",
-        severity=Severity.WARNING,
-        breaks="Text with such a character has the ids of text without it, and decodes to different text.",
-        found="Characters of many kinds are encoded between two letters; those without any effect are reported.",
-        remedy="Change the normalizer, or give the tokenizer an unknown token or byte fallback; if the characters are "
-        "dropped on purpose, remove them from the data, too.",
-        check=_vanishing_characters,
-    ),
-)
+RULES = (_missing_bytes, _missing_continuations, _vanishing_characters)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.wording import counted, quoted
@@ -19,7 +18,7 @@ from tokbench.lint.class_pipeline import (
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.llama_cpp_names import converter_hash, names_of_hash
 from tokbench.lint.near_patterns import near_pattern
-from tokbench.lint.rules import DoesNotApplyError, Rule
+from tokbench.lint.rules import DoesNotApplyError, rules_of
 from tokbench.opening.config_files import CONFIG
 from tokbench.opening.contradictions import contradictions
 from tokbench.opening.gguf.pretokenizers import pre_tokenizer_named
@@ -36,6 +35,8 @@ _SHOWN = 4
 _REGEX_SIGNS = re.compile(r"\\[pPswdSWD]|\(\?|\[\^|\]\+|\)\+|\.\*")
 _PICKLES = (".pkl", ".pickle", ".joblib", ".dill", ".pt", ".pth", ".ckpt")
 
+_rule = rules_of("files")
+
 
 def _document(target: LintTarget) -> Mapping[str, Any]:
     if target.document is None or target.opened.source.format is not Format.TOKENIZER_JSON:
@@ -43,6 +44,13 @@ def _document(target: LintTarget) -> Mapping[str, Any]:
     return target.document
 
 
+@_rule(
+    name="class-disagrees",
+    severity=Severity.WARNING,
+    breaks="`transformers` 5 follows tokenizer_class, version 4 follows tokenizer.json: their ids differ.",
+    found="The pipeline that version 5 builds for the class, if known, is compared, also on texts.",
+    remedy="Write PreTrainedTokenizerFast, which uses tokenizer.json unchanged, or the right class.",
+)
 def _class(target: LintTarget) -> Iterator[Found]:
     document = _document(target)
     name = target.opened.source.config.tokenizer_class
@@ -72,6 +80,13 @@ def _class(target: LintTarget) -> Iterator[Found]:
         )
 
 
+@_rule(
+    name="settings-disagree",
+    severity=Severity.WARNING,
+    breaks="Libraries that follow tokenizer_config.json change the pipeline: the same files give different ids.",
+    found="Its add_prefix_space, do_lower_case and other BERT options are compared with those of tokenizer.json.",
+    remedy="Write the values of tokenizer.json if the model was trained with them, as --fix does.",
+)
 def _settings(target: LintTarget) -> Iterator[Found]:
     document = _document(target)
     if target.folder is None or not (target.folder / CONFIG).is_file():
@@ -84,6 +99,13 @@ def _settings(target: LintTarget) -> Iterator[Found]:
         )
 
 
+@_rule(
+    name="vocabulary-files-disagree",
+    severity=Severity.ERROR,
+    breaks="A library that reads vocab.json and merges.txt gives different ids than one that reads tokenizer.json.",
+    found="Ids and merges are compared, also those of files named encoder.json and vocab.bpe.",
+    remedy="Find out which files the model was trained with, and regenerate the others from them.",
+)
 def _vocabulary_files(target: LintTarget) -> Iterator[Found]:
     model = _document(target).get("model")
     pairs = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
@@ -146,6 +168,13 @@ def _other_merges(name: str, lines: list[str], listed: list[Any]) -> Iterator[Fo
     )
 
 
+@_rule(
+    name="pattern-as-string",
+    severity=Severity.ERROR,
+    breaks="A pattern that was saved as a literal string matches nothing, and text is not split at all.",
+    found="Literal strings of normalizers, pre-tokenizers and decoders are searched for regular expressions.",
+    remedy='Replace {"String": …} by {"Regex": …} if the model was trained with the expression.',
+)
 def _literal_pattern(target: LintTarget) -> Iterator[Found]:
     document = _document(target)
     for part in ("normalizer", "pre_tokenizer", "decoder"):
@@ -160,6 +189,13 @@ def _literal_pattern(target: LintTarget) -> Iterator[Found]:
                 )
 
 
+@_rule(
+    name="almost-known-pattern",
+    severity=Severity.NOTE,
+    breaks="A pattern that was copied with a mistake splits rare texts differently than the model's own.",
+    found="A pattern that shares nine tenths of its characters with a well-known one is tried on a list of texts.",
+    remedy="Compare it with the pattern that the model was trained with.",
+)
 def _near_pattern(target: LintTarget) -> Iterator[Found]:
     pattern = _pattern_text(target)
     if pattern is None:
@@ -194,6 +230,13 @@ def _pattern_text(target: LintTarget) -> str | None:
     return found[0] if len(found) == 1 and isinstance(found[0], str) else None
 
 
+@_rule(
+    name="clean-up-spaces",
+    severity=Severity.WARNING,
+    breaks="Decoding removes spaces before punctuation and contractions, which changes code and quotes.",
+    found="Reported if clean_up_tokenization_spaces is true and the vocabulary is a BPE.",
+    remedy="Write clean_up_tokenization_spaces=false into tokenizer_config.json.",
+)
 def _clean_up(target: LintTarget) -> Iterator[Found]:
     config = target.opened.source.config
     document = _document(target)
@@ -207,6 +250,20 @@ def _clean_up(target: LintTarget) -> Iterator[Found]:
         )
 
 
+def _hash_figures(target: LintTarget) -> Mapping[str, Any]:
+    found = target.derived(_hash)
+    names = ", ".join(names_of_hash(found))
+    return {"hash_of_llama_cpp": found, "known_as": names or "nothing: its converter refuses it"}
+
+
+@_rule(
+    name="gguf-pre-tokenizer",
+    severity=Severity.WARNING,
+    breaks="The name in the file tells llama.cpp how to split: with a wrong one, the model reads different tokens.",
+    found="The hash of llama.cpp's converter is computed, also for other patterns, and looked up in its list.",
+    remedy="Convert again with a converter that knows the model, or set tokenizer.ggml.pre.",
+    figures=_hash_figures,
+)
 def _gguf(target: LintTarget) -> Iterator[Found]:
     source = target.opened.source
     if source.format is not Format.GGUF:
@@ -253,12 +310,13 @@ def _hash(target: LintTarget) -> str:
     return converter_hash(target.tokenizer)
 
 
-def _hash_figures(target: LintTarget) -> Mapping[str, Any]:
-    found = target.derived(_hash)
-    names = ", ".join(names_of_hash(found))
-    return {"hash_of_llama_cpp": found, "known_as": names or "nothing: its converter refuses it"}
-
-
+@_rule(
+    name="program-beside",
+    severity=Severity.WARNING,
+    breaks="A pickle or program beside the files runs with the rights of the user who opens the folder with it.",
+    found="The names of the folder's files and auto_map are read; no other file is opened.",
+    remedy="Do not load them; ask for safetensors and a tokenizer.json.",
+)
 def _programs(target: LintTarget) -> Iterator[Found]:
     if not target.opened.source.path.is_dir():
         raise DoesNotApplyError("it was not opened as a folder")
@@ -285,72 +343,4 @@ def _programs(target: LintTarget) -> Iterator[Found]:
             )
 
 
-_rule = partial(Rule, group="files")
-
-RULES = (
-    _rule(
-        name="class-disagrees",
-        severity=Severity.WARNING,
-        breaks="`transformers` 5 follows tokenizer_class, version 4 follows tokenizer.json: their ids differ.",
-        found="The pipeline that version 5 builds for the class, if known, is compared, also on texts.",
-        remedy="Write PreTrainedTokenizerFast, which uses tokenizer.json unchanged, or the right class.",
-        check=_class,
-    ),
-    _rule(
-        name="settings-disagree",
-        severity=Severity.WARNING,
-        breaks="Libraries that follow tokenizer_config.json change the pipeline: the same files give different ids.",
-        found="Its add_prefix_space, do_lower_case and other BERT options are compared with those of tokenizer.json.",
-        remedy="Write the values of tokenizer.json if the model was trained with them, as --fix does.",
-        check=_settings,
-    ),
-    _rule(
-        name="vocabulary-files-disagree",
-        severity=Severity.ERROR,
-        breaks="A library that reads vocab.json and merges.txt gives different ids than one that reads tokenizer.json.",
-        found="Ids and merges are compared, also those of files named encoder.json and vocab.bpe.",
-        remedy="Find out which files the model was trained with, and regenerate the others from them.",
-        check=_vocabulary_files,
-    ),
-    _rule(
-        name="pattern-as-string",
-        severity=Severity.ERROR,
-        breaks="A pattern that was saved as a literal string matches nothing, and text is not split at all.",
-        found="Literal strings of normalizers, pre-tokenizers and decoders are searched for regular expressions.",
-        remedy='Replace {"String": …} by {"Regex": …} if the model was trained with the expression.',
-        check=_literal_pattern,
-    ),
-    _rule(
-        name="almost-known-pattern",
-        severity=Severity.NOTE,
-        breaks="A pattern that was copied with a mistake splits rare texts differently than the model's own.",
-        found="A pattern that shares nine tenths of its characters with a well-known one is tried on a list of texts.",
-        remedy="Compare it with the pattern that the model was trained with.",
-        check=_near_pattern,
-    ),
-    _rule(
-        name="clean-up-spaces",
-        severity=Severity.WARNING,
-        breaks="Decoding removes spaces before punctuation and contractions, which changes code and quotes.",
-        found="Reported if clean_up_tokenization_spaces is true and the vocabulary is a BPE.",
-        remedy="Write clean_up_tokenization_spaces=false into tokenizer_config.json.",
-        check=_clean_up,
-    ),
-    _rule(
-        name="gguf-pre-tokenizer",
-        severity=Severity.WARNING,
-        breaks="The name in the file tells llama.cpp how to split: with a wrong one, the model reads different tokens.",
-        found="The hash of llama.cpp's converter is computed, also for other patterns, and looked up in its list.",
-        remedy="Convert again with a converter that knows the model, or set tokenizer.ggml.pre.",
-        check=_gguf,
-        figures=_hash_figures,
-    ),
-    _rule(
-        name="program-beside",
-        severity=Severity.WARNING,
-        breaks="A pickle or program beside the files runs with the rights of the user who opens the folder with it.",
-        found="The names of the folder's files and auto_map are read; no other file is opened.",
-        remedy="Do not load them; ask for safetensors and a tokenizer.json.",
-        check=_programs,
-    ),
-)
+RULES = (_class, _settings, _vocabulary_files, _literal_pattern, _near_pattern, _clean_up, _gguf, _programs)

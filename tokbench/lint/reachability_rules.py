@@ -8,15 +8,13 @@ from tokbench.core.wording import counted
 from tokbench.lint.findings import Found, Severity, findings_on_tokens
 from tokbench.lint.reachability.analysis import analyse
 from tokbench.lint.reachability.verdicts import Cause
-from tokbench.lint.rules import Rule
+from tokbench.lint.rules import rules_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from tokbench.lint.reachability.verdicts import Unreachable
     from tokbench.lint.target import LintTarget
-
-_GROUP = "reachability"
 
 _REMEDIES = {
     Cause.NO_MERGE: "Make it an added token, or leave it out at the next training.",
@@ -33,7 +31,29 @@ _BY_DESIGN = (
     "Nothing, where the added tokens were meant to take the place of these: their rows are not trained."
 )
 
+_rule = rules_of("reachability")
 
+
+def _figures(target: LintTarget) -> Mapping[str, Any]:
+    found = target.derived(analyse)
+    return {
+        "reachable": len(found.witnesses),
+        "unreachable": len(found.unreachable),
+        "by_design": len(found.by_design),
+        "undecided": len(found.undecided),
+        "only_in_context": found.only_in_context,
+    }
+
+
+@_rule(
+    name="unreachable-token",
+    severity=Severity.WARNING,
+    breaks="A token that no text is encoded as is never trained: its embedding is noise, and its id is wasted.",
+    found="For each token, a text that is encoded as it, or a proof from merges, scores, pattern, normalizer or "
+    "added tokens that there is none.",
+    remedy="Move its merge before the one that takes one of its parts, or drop the token in the next training.",
+    figures=_figures,
+)
 def _unreachable_tokens(target: LintTarget) -> Iterator[Found]:
     by_cause: dict[tuple[Cause, Severity | None], list[Unreachable]] = {}
     for found in target.derived(analyse).unreachable.values():
@@ -54,6 +74,13 @@ def _severity(found: Unreachable) -> Severity | None:
     return Severity.NOTE if isinstance(hidden_by, str) and not hidden_by.strip() else None
 
 
+@_rule(
+    name="undecided-token",
+    severity=Severity.NOTE,
+    breaks="A token that possibly no text is encoded as may be untrained.",
+    found="No tried text is encoded as the token, and there is no proof that none can be.",
+    remedy="Count it on a large corpus, as `tokbench lint` does with PATH.",
+)
 def _undecided_tokens(target: LintTarget) -> Iterator[Found]:
     undecided = target.derived(analyse).undecided
     if undecided:
@@ -65,36 +92,4 @@ def _undecided_tokens(target: LintTarget) -> Iterator[Found]:
         )
 
 
-def _figures(target: LintTarget) -> Mapping[str, Any]:
-    found = target.derived(analyse)
-    return {
-        "reachable": len(found.witnesses),
-        "unreachable": len(found.unreachable),
-        "by_design": len(found.by_design),
-        "undecided": len(found.undecided),
-        "only_in_context": found.only_in_context,
-    }
-
-
-RULES = (
-    Rule(
-        name="unreachable-token",
-        group=_GROUP,
-        severity=Severity.WARNING,
-        breaks="A token that no text is encoded as is never trained: its embedding is noise, and its id is wasted.",
-        found="For each token, a text that is encoded as it, or a proof from merges, scores, pattern, normalizer or "
-        "added tokens that there is none.",
-        remedy="Move its merge before the one that takes one of its parts, or drop the token in the next training.",
-        check=_unreachable_tokens,
-        figures=_figures,
-    ),
-    Rule(
-        name="undecided-token",
-        group=_GROUP,
-        severity=Severity.NOTE,
-        breaks="A token that possibly no text is encoded as may be untrained.",
-        found="No tried text is encoded as the token, and there is no proof that none can be.",
-        remedy="Count it on a large corpus, as `tokbench lint` does with PATH.",
-        check=_undecided_tokens,
-    ),
-)
+RULES = (_unreachable_tokens, _undecided_tokens)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from tokbench.inspection.settings import differing_settings
 from tokbench.inspection.vocabulary_tokens import VocabularyTokens
 from tokbench.lint.agreement import disagreement
 from tokbench.lint.findings import Found, Severity
-from tokbench.lint.rules import DoesNotApplyError, Rule
+from tokbench.lint.rules import DoesNotApplyError, rules_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
 _SHOWN = 6
 _MOST = 256
 """Maximum number of findings of a rule; beyond it, there is a single one."""
+
+_rule = rules_of("reference", needs_reference=True)
 
 
 def _pieces(target: LintTarget) -> dict[int, bytes]:
@@ -39,6 +40,13 @@ def _token_differences(target: LintTarget) -> TokenDifferences:
     return compare_tokens(_pieces(target), _pieces(_other(target)))
 
 
+@_rule(
+    name="swapped-id",
+    severity=Severity.ERROR,
+    breaks="A model reads one token as another: its answers change without any error.",
+    found="Tokens of both vocabularies are compared by their bytes and ids.",
+    remedy="Do not use the file; download the original again, and find out where this file comes from.",
+)
 def _swapped(target: LintTarget) -> Iterator[Found]:
     """Report tokens of both vocabularies with different ids."""
     moved = target.derived(_token_differences).moved
@@ -61,6 +69,13 @@ def _swapped(target: LintTarget) -> Iterator[Found]:
         )
 
 
+@_rule(
+    name="other-token",
+    severity=Severity.WARNING,
+    breaks="Added tokens have untrained embeddings; text with removed tokens is encoded differently.",
+    found="Tokens of both vocabularies are compared by their bytes.",
+    remedy="Check that the additions are intended, and that the model was trained with them.",
+)
 def _other_tokens(target: LintTarget) -> Iterator[Found]:
     """Report tokens of only one of the two vocabularies."""
     found = target.derived(_token_differences)
@@ -79,6 +94,13 @@ def _other_tokens(target: LintTarget) -> Iterator[Found]:
         )
 
 
+@_rule(
+    name="changed-merge",
+    severity=Severity.ERROR,
+    breaks="With different merges, or in a different order, the same text gets different ids.",
+    found="The lists of merges are compared in order.",
+    remedy="Do not use the file; download the original again, and find out where this file comes from.",
+)
 def _changed_merges(target: LintTarget) -> Iterator[Found]:
     """Report missing, added and moved merges, with the first rank at which the lists differ."""
     ours, theirs = _merges(target), _merges(_other(target))
@@ -106,6 +128,13 @@ def _shown(merges: Sequence[Merge], rank: int) -> str:
     return " + ".join(map(quoted, merges[rank]))
 
 
+@_rule(
+    name="changed-setting",
+    severity=Severity.ERROR,
+    breaks="A different pattern, normalizer, template or flag changes ids, with the same vocabulary.",
+    found="The settings of both are compared; a note if no text with different ids was found.",
+    remedy="Do not use the file; download the original again, and find out where this file comes from.",
+)
 def _changed_settings(target: LintTarget) -> Iterator[Found]:
     """Report different settings: errors if texts get different ids, otherwise notes."""
     severity = None if target.derived(_disagreement) else Severity.NOTE
@@ -130,6 +159,13 @@ def _plain(value: object) -> object:
     return value if isinstance(value, str | int | float | None) else str(value)
 
 
+@_rule(
+    name="other-ids",
+    severity=Severity.ERROR,
+    breaks="Texts get different ids than with the reference, for any reason: the model reads different text.",
+    found="Both encode texts in many languages, code, hard cases and special tokens; one difference is minimized.",
+    remedy="Do not use the file; download the original again, and find out where this file comes from.",
+)
 def _other_ids(target: LintTarget) -> Iterator[Found]:
     found = target.derived(_disagreement)
     if found is not None:
@@ -150,6 +186,13 @@ def _disagreement(target: LintTarget) -> Disagreement | None:
     return disagreement(target.tokenizer, _other(target).tokenizer)
 
 
+@_rule(
+    name="changed-score",
+    severity=Severity.ERROR,
+    breaks="With different scores, the same text gets different ids from the same vocabulary.",
+    found="The scores of shared pieces are compared.",
+    remedy="Do not use the file; download the original again, and find out where this file comes from.",
+)
 def _changed_scores(target: LintTarget) -> Iterator[Found]:
     ours, theirs = _scores(target), _scores(_other(target))
     changed = [piece for piece, score in ours.items() if piece in theirs and theirs[piece] != score]
@@ -171,55 +214,4 @@ def _scores(target: LintTarget) -> dict[str, float]:
     return {vocabulary.spellings[id]: score for id, score in vocabulary.scores.items()}
 
 
-_rule = partial(Rule, group="reference", needs_reference=True)
-
-RULES = (
-    _rule(
-        name="swapped-id",
-        severity=Severity.ERROR,
-        breaks="A model reads one token as another: its answers change without any error.",
-        found="Tokens of both vocabularies are compared by their bytes and ids.",
-        remedy="Do not use the file; download the original again, and find out where this file comes from.",
-        check=_swapped,
-    ),
-    _rule(
-        name="other-token",
-        severity=Severity.WARNING,
-        breaks="Added tokens have untrained embeddings; text with removed tokens is encoded differently.",
-        found="Tokens of both vocabularies are compared by their bytes.",
-        remedy="Check that the additions are intended, and that the model was trained with them.",
-        check=_other_tokens,
-    ),
-    _rule(
-        name="changed-merge",
-        severity=Severity.ERROR,
-        breaks="With different merges, or in a different order, the same text gets different ids.",
-        found="The lists of merges are compared in order.",
-        remedy="Do not use the file; download the original again, and find out where this file comes from.",
-        check=_changed_merges,
-    ),
-    _rule(
-        name="changed-score",
-        severity=Severity.ERROR,
-        breaks="With different scores, the same text gets different ids from the same vocabulary.",
-        found="The scores of shared pieces are compared.",
-        remedy="Do not use the file; download the original again, and find out where this file comes from.",
-        check=_changed_scores,
-    ),
-    _rule(
-        name="changed-setting",
-        severity=Severity.ERROR,
-        breaks="A different pattern, normalizer, template or flag changes ids, with the same vocabulary.",
-        found="The settings of both are compared; a note if no text with different ids was found.",
-        remedy="Do not use the file; download the original again, and find out where this file comes from.",
-        check=_changed_settings,
-    ),
-    _rule(
-        name="other-ids",
-        severity=Severity.ERROR,
-        breaks="Texts get different ids than with the reference, for any reason: the model reads different text.",
-        found="Both encode texts in many languages, code, hard cases and special tokens; one difference is minimized.",
-        remedy="Do not use the file; download the original again, and find out where this file comes from.",
-        check=_other_ids,
-    ),
-)
+RULES = (_swapped, _other_tokens, _changed_merges, _changed_scores, _changed_settings, _other_ids)

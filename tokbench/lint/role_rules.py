@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from tokbench.core.wording import counted, quoted
 from tokbench.errors import ModelFormatError
 from tokbench.formats.tokenizer_config.fields import is_id, token_id
 from tokbench.lint.findings import Found, Severity
-from tokbench.lint.rules import DoesNotApplyError, Rule
+from tokbench.lint.rules import DoesNotApplyError, rules_of
 from tokbench.lint.template_probe import probes
 from tokbench.opening.tokenizer_classes import known_class
 
@@ -28,6 +27,8 @@ _SHOWN = 6
 _TURN_ENDS = re.compile(
     "|".join(map(re.escape, (*TURN_ENDS, "<|eom_id|>", "<\uff5cend\u2581of\u2581sentence\uff5c>")))
 )
+
+_rule = rules_of("roles")
 
 
 def _config(target: LintTarget) -> TokenizerConfig:
@@ -54,6 +55,13 @@ def _declared_sizes(target: LintTarget) -> Iterator[tuple[str, int]]:
             yield name, size
 
 
+@_rule(
+    name="id-beyond-model",
+    severity=Severity.ERROR,
+    breaks="A token whose id has no row in the embedding causes an index error, or reads garbage.",
+    found="Ids are compared with vocab_size of config.json, --model-vocab-size, and generation_config.json.",
+    remedy="Resize the embedding to the highest id plus one, or remove the tokens.",
+)
 def _ids_beyond_model(target: LintTarget) -> Iterator[Found]:
     sizes = list(_declared_sizes(target))
     generation = target.opened.source.config.generation_ids
@@ -79,6 +87,13 @@ def _ids_beyond_model(target: LintTarget) -> Iterator[Found]:
                 )
 
 
+@_rule(
+    name="id-gap",
+    severity=Severity.WARNING,
+    breaks="Tools that derive new ids or the number of rows from the number of tokens take an id that is used.",
+    found="Every id below the highest one is looked up.",
+    remedy="Fill the gaps with reserved tokens, and derive the number of rows from the highest id.",
+)
 def _gaps(target: LintTarget) -> Iterator[Found]:
     missing = [id for id, piece in enumerate(target.vocabulary.pieces) if piece is None]
     runs = [[id for _, id in run] for _, run in groupby(enumerate(missing), lambda each: each[1] - each[0])]
@@ -92,6 +107,13 @@ def _gaps(target: LintTarget) -> Iterator[Found]:
         )
 
 
+@_rule(
+    name="pad-is-eos",
+    severity=Severity.WARNING,
+    breaks="Training that masks padding also masks the end of texts, and the model does not learn to stop.",
+    found="The tokens of the two roles and the ids in generation_config.json are compared.",
+    remedy="Use a separate token for padding, or mask by the attention mask instead of the id.",
+)
 def _pad_is_eos(target: LintTarget) -> Iterator[Found]:
     config = _config(target)
     pad, eos = config.roles.get("pad"), config.roles.get("eos")
@@ -121,6 +143,13 @@ def _by_design(class_name: str | None, pad: str) -> str | None:
     return known.name if known is not None and roles.get("pad") == roles.get("eos") == pad else None
 
 
+@_rule(
+    name="missing-role",
+    severity=Severity.WARNING,
+    breaks="Without a token for a role, libraries refuse to pad or to stop, or add a token without a row.",
+    found="The roles named in the files are looked up; eos and pad must exist.",
+    remedy="Assign a token of the vocabulary to the role in tokenizer_config.json.",
+)
 def _missing_roles(target: LintTarget) -> Iterator[Found]:
     roles = _config(target).roles
     has = roles_of(target.tokenizer)  # includes an unknown piece, which no text encodes to
@@ -140,6 +169,13 @@ def _missing_roles(target: LintTarget) -> Iterator[Found]:
             )
 
 
+@_rule(
+    name="bos-count",
+    severity=Severity.WARNING,
+    breaks="A prompt with two BOS tokens, or none, is unlike the text that the model was trained on.",
+    found="A text is encoded with the tokenizer's template, and one exchange with each chat template.",
+    remedy="Let either the chat template or the encoding add it, and encode rendered prompts accordingly.",
+)
 def _bos(target: LintTarget) -> Iterator[Found]:
     config = _config(target)
     bos = config.roles.get("bos")
@@ -207,6 +243,13 @@ def _written_before_text(target: LintTarget, bos: int | None) -> int:
     return before.count(bos)
 
 
+@_rule(
+    name="turn-end-not-eos",
+    severity=Severity.WARNING,
+    breaks="Generation does not stop at the end of a turn: the model continues with the user's part.",
+    found="One exchange is rendered with each chat template; the last control token of the answer is looked up.",
+    remedy="Add the id of the end token to eos_token_id in generation_config.json.",
+)
 def _turn_end(target: LintTarget) -> Iterator[Found]:
     config = target.opened.source.config
     templates = probes(target)
@@ -239,55 +282,4 @@ def _turn_end(target: LintTarget) -> Iterator[Found]:
             )
 
 
-_rule = partial(Rule, group="roles")
-
-RULES = (
-    _rule(
-        name="id-beyond-model",
-        severity=Severity.ERROR,
-        breaks="A token whose id has no row in the embedding causes an index error, or reads garbage.",
-        found="Ids are compared with vocab_size of config.json, --model-vocab-size, and generation_config.json.",
-        remedy="Resize the embedding to the highest id plus one, or remove the tokens.",
-        check=_ids_beyond_model,
-    ),
-    _rule(
-        name="id-gap",
-        severity=Severity.WARNING,
-        breaks="Tools that derive new ids or the number of rows from the number of tokens take an id that is used.",
-        found="Every id below the highest one is looked up.",
-        remedy="Fill the gaps with reserved tokens, and derive the number of rows from the highest id.",
-        check=_gaps,
-    ),
-    _rule(
-        name="pad-is-eos",
-        severity=Severity.WARNING,
-        breaks="Training that masks padding also masks the end of texts, and the model does not learn to stop.",
-        found="The tokens of the two roles and the ids in generation_config.json are compared.",
-        remedy="Use a separate token for padding, or mask by the attention mask instead of the id.",
-        check=_pad_is_eos,
-    ),
-    _rule(
-        name="missing-role",
-        severity=Severity.WARNING,
-        breaks="Without a token for a role, libraries refuse to pad or to stop, or add a token without a row.",
-        found="The roles named in the files are looked up; eos and pad must exist.",
-        remedy="Assign a token of the vocabulary to the role in tokenizer_config.json.",
-        check=_missing_roles,
-    ),
-    _rule(
-        name="bos-count",
-        severity=Severity.WARNING,
-        breaks="A prompt with two BOS tokens, or none, is unlike the text that the model was trained on.",
-        found="A text is encoded with the tokenizer's template, and one exchange with each chat template.",
-        remedy="Let either the chat template or the encoding add it, and encode rendered prompts accordingly.",
-        check=_bos,
-    ),
-    _rule(
-        name="turn-end-not-eos",
-        severity=Severity.WARNING,
-        breaks="Generation does not stop at the end of a turn: the model continues with the user's part.",
-        found="One exchange is rendered with each chat template; the last control token of the answer is looked up.",
-        remedy="Add the id of the end token to eos_token_id in generation_config.json.",
-        check=_turn_end,
-    ),
-)
+RULES = (_ids_beyond_model, _gaps, _pad_is_eos, _missing_roles, _bos, _turn_end)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tokbench.lint.findings import Finding, Found, Severity
@@ -25,25 +26,25 @@ class Rule:
     """One possible fault of a tokenizer, and the check that finds it.
 
     Attributes:
+        check: yields the faults of a target; raises `DoesNotApplyError` if there is nothing to check.
         name: lower-case words joined by hyphens, such as `unreachable-token`.
         group: name by which `--select` selects several rules, such as `reachability`.
         severity: severity of findings without their own.
         breaks: what goes wrong for a user; a sentence.
         found: how the fault is found, and the limits of the check; a sentence.
         remedy: what to do; a sentence in the imperative.
-        check: yields the faults of a target; raises `DoesNotApplyError` if there is nothing to check.
         needs_corpus: whether the rule requires a corpus.
         needs_reference: whether the rule requires a reference tokenizer.
         figures: returns name → figure for the result; called after the check.
     """
 
+    check: Callable[[LintTarget], Iterable[Found]]
     name: str
     group: str
     severity: Severity
     breaks: str
     found: str
     remedy: str
-    check: Callable[[LintTarget], Iterable[Found]]
     needs_corpus: bool = False
     needs_reference: bool = False
     figures: Callable[[LintTarget], Mapping[str, Any]] | None = None
@@ -76,6 +77,11 @@ class Rule:
             "needs_corpus": self.needs_corpus,
             "needs_reference": self.needs_reference,
         }
+
+
+def rules_of(group: str, *, needs_reference: bool = False) -> Callable[..., Callable[..., Rule]]:
+    """Return a function that takes the other fields of a rule of a group, and decorates its check."""
+    return partial(partial, Rule, group=group, needs_reference=needs_reference)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from typing import TYPE_CHECKING
 
 from tokbench.chat import shapes
 from tokbench.chat.rendered import Rendered
 from tokbench.core.wording import quoted
 from tokbench.lint.findings import Found, Severity
-from tokbench.lint.rules import Rule
+from tokbench.lint.rules import rules_of
 from tokbench.lint.template_probe import failures, probes
 
 if TYPE_CHECKING:
@@ -30,11 +29,20 @@ _WORDS = {
 }
 """Shape → the words that its rendering must contain."""
 
+_rule = rules_of("template")
+
 
 def _subject(probe: TemplateProbe) -> str:
     return f"the chat template {probe.name}"
 
 
+@_rule(
+    name="template-refuses",
+    severity=Severity.NOTE,
+    breaks="A common kind of conversation causes an error in training or serving.",
+    found="Nine kinds of conversations are rendered; a template that cannot render one exchange is an error.",
+    remedy="Handle such conversations in the template, or change them before they reach it.",
+)
 def _refuses(target: LintTarget) -> Iterator[Found]:
     for name, error in failures(target):
         subject = f"the chat template {name}"
@@ -50,6 +58,13 @@ def _refuses(target: LintTarget) -> Iterator[Found]:
                 )
 
 
+@_rule(
+    name="template-drops",
+    severity=Severity.WARNING,
+    breaks="The model never sees a given system message, the arguments of a call or the result of a tool.",
+    found="The rendered text is searched for words of each message.",
+    remedy="Write the message in the template, or refuse it with raise_exception.",
+)
 def _drops(target: LintTarget) -> Iterator[Found]:
     for probe in probes(target):
         for shape, words in _WORDS.items():
@@ -64,6 +79,13 @@ def _drops(target: LintTarget) -> Iterator[Found]:
                 )
 
 
+@_rule(
+    name="template-null",
+    severity=Severity.ERROR,
+    breaks="A tool call has content null, and the model reads and learns to write None.",
+    found="A call with content null, which only transformers 5 removes before rendering, is rendered.",
+    remedy="Write content only if it is not none.",
+)
 def _null(target: LintTarget) -> Iterator[Found]:
     for probe in probes(target):
         with_null, with_text = (
@@ -82,6 +104,13 @@ def _null(target: LintTarget) -> Iterator[Found]:
                 )
 
 
+@_rule(
+    name="template-arguments",
+    severity=Severity.WARNING,
+    breaks="Arguments given as a JSON string, as in APIs, are escaped twice, and no parser can read them.",
+    found="A call with arguments as a string is rendered and searched for its escaped form.",
+    remedy="Write arguments that are a string unchanged, or parse them before rendering.",
+)
 def _arguments(target: LintTarget) -> Iterator[Found]:
     written_twice = json.dumps(f'{{"city": "{shapes.ARGUMENT}"}}')
     for probe in probes(target):
@@ -90,6 +119,13 @@ def _arguments(target: LintTarget) -> Iterator[Found]:
             yield Found(_subject(probe), f"arguments as a JSON string become {quoted(written_twice)}")
 
 
+@_rule(
+    name="template-parts",
+    severity=Severity.WARNING,
+    breaks="Content given as a list of parts, as in APIs, is rendered as the repr of a Python list.",
+    found="A message whose content is a single text part is rendered and searched for the part's fields.",
+    remedy="Join the texts of the parts in the template, or before rendering.",
+)
 def _parts(target: LintTarget) -> Iterator[Found]:
     for probe in probes(target):
         made = probe.shapes["content as a list of parts"]
@@ -99,6 +135,13 @@ def _parts(target: LintTarget) -> Iterator[Found]:
             yield Found(_subject(probe), f"a list of parts is written as {quoted(shown)}")
 
 
+@_rule(
+    name="template-history",
+    severity=Severity.WARNING,
+    breaks="The cache of earlier turns cannot be reused, and turns are trained on in a form that is not generated.",
+    found="The text of the first k messages must be a prefix of the text of the first k+1, for two exchanges.",
+    remedy="Write each message independently of the messages after it.",
+)
 def _history(target: LintTarget) -> Iterator[Found]:
     for probe in probes(target):
         before: str | None = None
@@ -122,6 +165,13 @@ def _history(target: LintTarget) -> Iterator[Found]:
             before = made.text
 
 
+@_rule(
+    name="template-date",
+    severity=Severity.NOTE,
+    breaks="The same conversation has different ids tomorrow, and a model learns the dates of its training.",
+    found="Whether the template calls strftime_now while conversations are rendered.",
+    remedy="Pass the date as a variable, or fix it with --date.",
+)
 def _dated(target: LintTarget) -> Iterator[Found]:
     for probe in probes(target):
         dated = [shape for shape, made in probe.shapes.items() if isinstance(made, Rendered) and made.dated]
@@ -129,6 +179,13 @@ def _dated(target: LintTarget) -> Iterator[Found]:
             yield Found(_subject(probe), f"it asks for the date in {dated[0]}", details={"shapes": dated})
 
 
+@_rule(
+    name="template-prompt",
+    severity=Severity.WARNING,
+    breaks="The model is prompted with ids that never preceded an answer in training.",
+    found="The ids of a prompt must be a prefix of the ids of the prompt with its answer.",
+    remedy="End the generation prompt where the answer starts, at a token boundary.",
+)
 def _prompt(target: LintTarget) -> Iterator[Found]:
     for probe in probes(target):
         whole = probe.beginnings[1]
@@ -149,6 +206,13 @@ def _prompt(target: LintTarget) -> Iterator[Found]:
             )
 
 
+@_rule(
+    name="template-empty-mask",
+    severity=Severity.ERROR,
+    breaks="Training on the assistant's turns learns nothing.",
+    found="One exchange is encoded with its loss mask, from {% generation %} or from the turns that are found.",
+    remedy="Put {% generation %} around the assistant's turn, including its end token.",
+)
 def _empty_mask(target: LintTarget) -> Iterator[Found]:
     for probe in probes(target):
         chat = probe.chat
@@ -157,6 +221,13 @@ def _empty_mask(target: LintTarget) -> Iterator[Found]:
             yield Found(_subject(probe), f"no token of {len(chat)} is learned{blocks}")
 
 
+@_rule(
+    name="template-mask-to-end",
+    severity=Severity.WARNING,
+    breaks="No token ends the answer, and the model does not learn to stop.",
+    found="The last token of one exchange is trained on, and no trained token is a special token.",
+    remedy="End each answer with the token that ends a turn.",
+)
 def _mask_to_end(target: LintTarget) -> Iterator[Found]:
     for probe in probes(target):
         chat = probe.chat
@@ -170,87 +241,4 @@ def _mask_to_end(target: LintTarget) -> Iterator[Found]:
         )
 
 
-_rule = partial(Rule, group="template")
-
-RULES = (
-    _rule(
-        name="template-refuses",
-        severity=Severity.NOTE,
-        breaks="A common kind of conversation causes an error in training or serving.",
-        found="Nine kinds of conversations are rendered; a template that cannot render one exchange is an error.",
-        remedy="Handle such conversations in the template, or change them before they reach it.",
-        check=_refuses,
-    ),
-    _rule(
-        name="template-drops",
-        severity=Severity.WARNING,
-        breaks="The model never sees a given system message, the arguments of a call or the result of a tool.",
-        found="The rendered text is searched for words of each message.",
-        remedy="Write the message in the template, or refuse it with raise_exception.",
-        check=_drops,
-    ),
-    _rule(
-        name="template-null",
-        severity=Severity.ERROR,
-        breaks="A tool call has content null, and the model reads and learns to write None.",
-        found="A call with content null, which only transformers 5 removes before rendering, is rendered.",
-        remedy="Write content only if it is not none.",
-        check=_null,
-    ),
-    _rule(
-        name="template-arguments",
-        severity=Severity.WARNING,
-        breaks="Arguments given as a JSON string, as in APIs, are escaped twice, and no parser can read them.",
-        found="A call with arguments as a string is rendered and searched for its escaped form.",
-        remedy="Write arguments that are a string unchanged, or parse them before rendering.",
-        check=_arguments,
-    ),
-    _rule(
-        name="template-parts",
-        severity=Severity.WARNING,
-        breaks="Content given as a list of parts, as in APIs, is rendered as the repr of a Python list.",
-        found="A message whose content is a single text part is rendered and searched for the part's fields.",
-        remedy="Join the texts of the parts in the template, or before rendering.",
-        check=_parts,
-    ),
-    _rule(
-        name="template-history",
-        severity=Severity.WARNING,
-        breaks="The cache of earlier turns cannot be reused, and turns are trained on in a form that is not generated.",
-        found="The text of the first k messages must be a prefix of the text of the first k+1, for two exchanges.",
-        remedy="Write each message independently of the messages after it.",
-        check=_history,
-    ),
-    _rule(
-        name="template-date",
-        severity=Severity.NOTE,
-        breaks="The same conversation has different ids tomorrow, and a model learns the dates of its training.",
-        found="Whether the template calls strftime_now while conversations are rendered.",
-        remedy="Pass the date as a variable, or fix it with --date.",
-        check=_dated,
-    ),
-    _rule(
-        name="template-prompt",
-        severity=Severity.WARNING,
-        breaks="The model is prompted with ids that never preceded an answer in training.",
-        found="The ids of a prompt must be a prefix of the ids of the prompt with its answer.",
-        remedy="End the generation prompt where the answer starts, at a token boundary.",
-        check=_prompt,
-    ),
-    _rule(
-        name="template-empty-mask",
-        severity=Severity.ERROR,
-        breaks="Training on the assistant's turns learns nothing.",
-        found="One exchange is encoded with its loss mask, from {% generation %} or from the turns that are found.",
-        remedy="Put {% generation %} around the assistant's turn, including its end token.",
-        check=_empty_mask,
-    ),
-    _rule(
-        name="template-mask-to-end",
-        severity=Severity.WARNING,
-        breaks="No token ends the answer, and the model does not learn to stop.",
-        found="The last token of one exchange is trained on, and no trained token is a special token.",
-        remedy="End each answer with the token that ends a turn.",
-        check=_mask_to_end,
-    ),
-)
+RULES = (_refuses, _drops, _null, _arguments, _parts, _history, _dated, _prompt, _empty_mask, _mask_to_end)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.wording import counted, quoted
 from tokbench.lint.findings import Found, Severity
-from tokbench.lint.rules import DoesNotApplyError, Rule
+from tokbench.lint.rules import DoesNotApplyError, rules_of
 from tokbench.lint.training.replay import replay
 from tokbench.lint.training.words import trained_bpe, training_words
 
@@ -22,6 +21,8 @@ _TRIED = 200
 """Number of merges after which to decide whether the text is the training text at all."""
 _MOST_WRONG = 0.2
 _COUNTER_LIMIT = 2**31 - 1
+
+_rule = rules_of("training")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,19 @@ def _trained(target: LintTarget) -> _Audit:
     return audit
 
 
+def _figures(target: LintTarget) -> Mapping[str, Any]:
+    audit = _trained(target)
+    return {"merges_replayed": audit.replayed, "not_the_best": sum(not turn.is_best for turn in audit.turns)}
+
+
+@_rule(
+    name="merge-not-best",
+    severity=Severity.WARNING,
+    breaks="Training on this text does not give this vocabulary: the trainer has a bug, or merges were edited.",
+    found="The merges are replayed on the training text, and each is compared with the most frequent pair.",
+    remedy="Train again with an exact trainer, and compare the merges.",
+    figures=_figures,
+)
 def _not_the_best(target: LintTarget) -> Iterator[Found]:
     for turn in _trained(target).turns:
         if turn.count and not turn.is_best and turn.best is not None:
@@ -79,12 +93,26 @@ def _not_the_best(target: LintTarget) -> Iterator[Found]:
             )
 
 
+@_rule(
+    name="merge-without-count",
+    severity=Severity.ERROR,
+    breaks="A merge whose pair does not occur in the training text at its turn was inserted or moved, not learned.",
+    found="The merges are replayed on the training text; the pair does not occur at the merge's turn.",
+    remedy="Find out where the merge comes from before using the vocabulary.",
+)
 def _without_count(target: LintTarget) -> Iterator[Found]:
     for turn in _trained(target).turns:
         if not turn.count:
             yield _found(target, turn, "its pair did not occur in the training text when its turn came")
 
 
+@_rule(
+    name="merge-count-overflow",
+    severity=Severity.ERROR,
+    breaks="A pair that occurs more often than a 32-bit counter can hold is taken for a rare one.",
+    found="The merges are replayed on the training text with exact counts.",
+    remedy="Use a trainer with 64-bit counters, or train on less text.",
+)
 def _overflowed(target: LintTarget) -> Iterator[Found]:
     for turn in _trained(target).turns:
         if turn.count > _COUNTER_LIMIT:
@@ -107,37 +135,4 @@ def _pair(target: LintTarget, pair: tuple[int, int]) -> str:
     )
 
 
-def _figures(target: LintTarget) -> Mapping[str, Any]:
-    audit = _trained(target)
-    return {"merges_replayed": audit.replayed, "not_the_best": sum(not turn.is_best for turn in audit.turns)}
-
-
-_rule = partial(Rule, group="training")
-
-RULES = (
-    _rule(
-        name="merge-not-best",
-        severity=Severity.WARNING,
-        breaks="Training on this text does not give this vocabulary: the trainer has a bug, or merges were edited.",
-        found="The merges are replayed on the training text, and each is compared with the most frequent pair.",
-        remedy="Train again with an exact trainer, and compare the merges.",
-        check=_not_the_best,
-        figures=_figures,
-    ),
-    _rule(
-        name="merge-without-count",
-        severity=Severity.ERROR,
-        breaks="A merge whose pair does not occur in the training text at its turn was inserted or moved, not learned.",
-        found="The merges are replayed on the training text; the pair does not occur at the merge's turn.",
-        remedy="Find out where the merge comes from before using the vocabulary.",
-        check=_without_count,
-    ),
-    _rule(
-        name="merge-count-overflow",
-        severity=Severity.ERROR,
-        breaks="A pair that occurs more often than a 32-bit counter can hold is taken for a rare one.",
-        found="The merges are replayed on the training text with exact counts.",
-        remedy="Use a trainer with 64-bit counters, or train on less text.",
-        check=_overflowed,
-    ),
-)
+RULES = (_not_the_best, _without_count, _overflowed)

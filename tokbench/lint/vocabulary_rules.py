@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from tokbench.core.wording import counted, quoted
 from tokbench.inspection.vocabulary_tokens import text_of_bytes
 from tokbench.lint.findings import Found, Severity, findings_on_tokens
 from tokbench.lint.reachability.models import model_of
-from tokbench.lint.rules import DoesNotApplyError, Rule
+from tokbench.lint.rules import DoesNotApplyError, rules_of
 from tokbench.lint.training.words import merges_of
 
 if TYPE_CHECKING:
@@ -39,7 +38,16 @@ _ENCODED = re.compile(r"(?=(?:[^a-z]*[a-z]){4})(?=(?:[^A-Z]*[A-Z]){4})(?=(?:\D*\
 _LONGEST_WORD = 40
 _SHORTEST_JUNK = 12
 
+_rule = rules_of("vocabulary")
 
+
+@_rule(
+    name="duplicate-token",
+    severity=Severity.WARNING,
+    breaks="Two tokens stand for the same text: a model learns it twice, and the bytes decide which one is used.",
+    found="Tokens are compared by their text and by its NFC form.",
+    remedy="Normalize the training text, and the input, to NFC.",
+)
 def _duplicates(target: LintTarget) -> Iterator[Found]:
     """Report tokens with equal spellings after NFC; the file's spelling counts, so `##ing` differs from `ing`."""
     groups: dict[str, list[int]] = {}
@@ -85,6 +93,13 @@ def _text(spelling: str | bytes) -> str | None:
     return spelling if isinstance(spelling, str) else text_of_bytes(spelling)
 
 
+@_rule(
+    name="straddling-token",
+    severity=Severity.NOTE,
+    breaks="A token that contains part of a character next to another one decodes to replacement characters.",
+    found="Tokens that are not complete UTF-8 are searched for a second character, complete or not.",
+    remedy="Use a trainer that builds complete characters before it merges them with others.",
+)
 def _incomplete(target: LintTarget) -> Iterator[Found]:
     """Report tokens that join a part of one character to another character."""
     found = [id for id, piece in target.ordinary.items() if _straddles(piece)]
@@ -111,6 +126,13 @@ def _straddles(piece: bytes) -> bool:
     return False
 
 
+@_rule(
+    name="junk-token",
+    severity=Severity.NOTE,
+    breaks="Separators, hashes and boilerplate of the training text take the ids of words, and are hardly trained.",
+    found="Tokens are searched for long repetitions, hexadecimal numbers, encoded data, and very long texts.",
+    remedy="Clean or deduplicate the training text, or limit the length of tokens.",
+)
 def _junk(target: LintTarget) -> Iterator[Found]:
     kinds: dict[str, dict[int, str]] = {}
     for id, piece in target.ordinary.items():
@@ -146,6 +168,20 @@ def _junk_reason(piece: bytes) -> tuple[str, str] | None:
     return None
 
 
+def _unused_figures(target: LintTarget) -> Mapping[str, Any]:
+    frequencies = target.counts.frequencies[list(target.ordinary)]
+    return {"tokens": len(frequencies), "never_used": int((frequencies == 0).sum())}
+
+
+@_rule(
+    name="unused-token",
+    severity=Severity.NOTE,
+    breaks="A token that does not occur in text is not trained, and can cause odd answers: a glitch token.",
+    found="Tokens in the first half of the vocabulary, which should be frequent, are counted on the corpus.",
+    remedy="Look at the tokens: if they do not fit your text, train on text that is similar to it.",
+    needs_corpus=True,
+    figures=_unused_figures,
+)
 def _unused(target: LintTarget) -> Iterator[Found]:
     """Report tokens that were learned early and never occur; late ones are rare in any text."""
     counts = target.counts
@@ -163,11 +199,14 @@ def _unused(target: LintTarget) -> Iterator[Found]:
         )
 
 
-def _unused_figures(target: LintTarget) -> Mapping[str, Any]:
-    frequencies = target.counts.frequencies[list(target.ordinary)]
-    return {"tokens": len(frequencies), "never_used": int((frequencies == 0).sum())}
-
-
+@_rule(
+    name="intermediate-token",
+    severity=Severity.NOTE,
+    breaks="A token that is only a step towards longer ones is hardly ever seen by a model, and wastes its id.",
+    found="On the corpus, occurrences after encoding are compared with all occurrences during merging.",
+    remedy="Prune such tokens after training, as LiteToken does, or train with more merges and drop them.",
+    needs_corpus=True,
+)
 def _intermediate(target: LintTarget) -> Iterator[Found]:
     """Report tokens that merging forms often, and nearly always merges further."""
     merges = merges_of(target)
@@ -209,50 +248,4 @@ def formed_counts(frequencies: NDArray[np.int64], merges: list[tuple[int, int, i
     return formed
 
 
-_rule = partial(Rule, group="vocabulary")
-
-RULES = (
-    _rule(
-        name="duplicate-token",
-        severity=Severity.WARNING,
-        breaks="Two tokens stand for the same text: a model learns it twice, and the bytes decide which one is used.",
-        found="Tokens are compared by their text and by its NFC form.",
-        remedy="Normalize the training text, and the input, to NFC.",
-        check=_duplicates,
-    ),
-    _rule(
-        name="straddling-token",
-        severity=Severity.NOTE,
-        breaks="A token that contains part of a character next to another one decodes to replacement characters.",
-        found="Tokens that are not complete UTF-8 are searched for a second character, complete or not.",
-        remedy="Use a trainer that builds complete characters before it merges them with others.",
-        check=_incomplete,
-    ),
-    _rule(
-        name="junk-token",
-        severity=Severity.NOTE,
-        breaks="Separators, hashes and boilerplate of the training text take the ids of words, and are hardly trained.",
-        found="Tokens are searched for long repetitions, hexadecimal numbers, encoded data, and very long texts.",
-        remedy="Clean or deduplicate the training text, or limit the length of tokens.",
-        check=_junk,
-    ),
-    _rule(
-        name="unused-token",
-        severity=Severity.NOTE,
-        breaks="A token that does not occur in text is not trained, and can cause odd answers: a glitch token.",
-        found="Tokens in the first half of the vocabulary, which should be frequent, are counted on the corpus.",
-        remedy="Look at the tokens: if they do not fit your text, train on text that is similar to it.",
-        check=_unused,
-        needs_corpus=True,
-        figures=_unused_figures,
-    ),
-    _rule(
-        name="intermediate-token",
-        severity=Severity.NOTE,
-        breaks="A token that is only a step towards longer ones is hardly ever seen by a model, and wastes its id.",
-        found="On the corpus, occurrences after encoding are compared with all occurrences during merging.",
-        remedy="Prune such tokens after training, as LiteToken does, or train with more merges and drop them.",
-        check=_intermediate,
-        needs_corpus=True,
-    ),
-)
+RULES = (_duplicates, _incomplete, _junk, _unused, _intermediate)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.core.wording import quoted
 from tokbench.lint.class_pipeline import WORD_END_BPE, kind_of_class
 from tokbench.lint.findings import Found, Severity
-from tokbench.lint.rules import DoesNotApplyError, Rule
+from tokbench.lint.rules import DoesNotApplyError, rules_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +28,16 @@ _SHOWN = 6
 _SPECIALS_TRIED = 16
 _WIDTHS = (2, 4, 8, 16)
 
+_rule = rules_of("whitespace")
 
+
+@_rule(
+    name="lost-white-space",
+    severity=Severity.WARNING,
+    breaks="Code, tables and prompts decode with different white space: indentation and line ends are lost.",
+    found="Texts with 0 to 4 spaces, tabs and line ends between and around letters are encoded and decoded.",
+    remedy="Use a normalizer and decoder that keep white space, or do not use the tokenizer for code.",
+)
 def _lost_white_space(target: LintTarget) -> Iterator[Found]:
     if not target.spells("ab"):
         raise DoesNotApplyError("it cannot encode the letters to put around the white space")
@@ -55,6 +63,13 @@ def _lost_white_space(target: LintTarget) -> Iterator[Found]:
         )
 
 
+@_rule(
+    name="space-at-special-token",
+    severity=Severity.WARNING,
+    breaks="A chat template gives different ids than its author saw: a space is added or lost at a special token.",
+    found="Texts are encoded with and without a special token in them, and the decoded texts are compared.",
+    remedy="Put the space into the template, or turn off the prefix space and the stripping of special tokens.",
+)
 def _spaces_at_special_tokens(target: LintTarget) -> Iterator[Found]:
     specials = target.tokenizer.info.special_tokens
     if not specials:
@@ -88,6 +103,13 @@ def _back(target: LintTarget, text: str) -> str:
     return target.tokenizer.decode(target.tokenizer.encode(text))
 
 
+@_rule(
+    name="uneven-digits",
+    severity=Severity.NOTE,
+    breaks="Numbers of the same length are split in different ways, which makes arithmetic harder to learn.",
+    found="The numbers of 2, 3 and 4 digits that are a token are counted; all or none of a length is even.",
+    remedy="Split digits one by one, or up to three from the right, in the pattern.",
+)
 def _digits(target: LintTarget) -> Iterator[Found]:
     pieces = {piece for piece in target.ordinary.values() if piece.isdigit()}
     present = {size: sum(len(piece) == size for piece in pieces) for size in (2, 3, 4)}
@@ -116,6 +138,13 @@ def _cuts_unevenly(target: LintTarget, size: int) -> bool:
     return bool(counts.min() < counts.max())
 
 
+@_rule(
+    name="indentation-by-space",
+    severity=Severity.NOTE,
+    breaks="Code takes several times as many tokens: each space of an indentation is a separate token.",
+    found="A line is encoded with 2, 4, 8 and 16 spaces before it, and without.",
+    remedy="Train on code with a pattern that keeps runs of spaces, or add tokens for them.",
+)
 def _indentation(target: LintTarget) -> Iterator[Found]:
     line = "x = 1"
     plain = len(target.tokenizer.encode(f"{line}\n{line}"))
@@ -129,39 +158,4 @@ def _indentation(target: LintTarget) -> Iterator[Found]:
         )
 
 
-_rule = partial(Rule, group="whitespace")
-
-RULES = (
-    _rule(
-        name="lost-white-space",
-        severity=Severity.WARNING,
-        breaks="Code, tables and prompts decode with different white space: indentation and line ends are lost.",
-        found="Texts with 0 to 4 spaces, tabs and line ends between and around letters are encoded and decoded.",
-        remedy="Use a normalizer and decoder that keep white space, or do not use the tokenizer for code.",
-        check=_lost_white_space,
-    ),
-    _rule(
-        name="space-at-special-token",
-        severity=Severity.WARNING,
-        breaks="A chat template gives different ids than its author saw: a space is added or lost at a special token.",
-        found="Texts are encoded with and without a special token in them, and the decoded texts are compared.",
-        remedy="Put the space into the template, or turn off the prefix space and the stripping of special tokens.",
-        check=_spaces_at_special_tokens,
-    ),
-    _rule(
-        name="uneven-digits",
-        severity=Severity.NOTE,
-        breaks="Numbers of the same length are split in different ways, which makes arithmetic harder to learn.",
-        found="The numbers of 2, 3 and 4 digits that are a token are counted; all or none of a length is even.",
-        remedy="Split digits one by one, or up to three from the right, in the pattern.",
-        check=_digits,
-    ),
-    _rule(
-        name="indentation-by-space",
-        severity=Severity.NOTE,
-        breaks="Code takes several times as many tokens: each space of an indentation is a separate token.",
-        found="A line is encoded with 2, 4, 8 and 16 spaces before it, and without.",
-        remedy="Train on code with a pattern that keeps runs of spaces, or add tokens for them.",
-        check=_indentation,
-    ),
-)
+RULES = (_lost_white_space, _spaces_at_special_tokens, _digits, _indentation)
