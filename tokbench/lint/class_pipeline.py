@@ -13,18 +13,26 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.wording import quoted
 from tokbench.errors import TokbenchError
 from tokbench.inspection.settings import differing_parts
+from tokbench.libraries.huggingface.engines import engine_with
+from tokbench.libraries.huggingface.tokenizer_json import model_type, steps
 from tokbench.lint.agreement import disagreement
 from tokbench.opening.config_files import CONFIG
 from tokbench.opening.native_bpe import merge_pairs
 from tokbench.opening.recognition import Format, Source
 from tokbench.opening.request import OpenRequest
 from tokbench.opening.sentencepiece_classes import Declared, class_pipeline, precompiled_rules
-from tokbench.opening.tokenizer_classes import class_tokenizer_json, json_beside, known_class, read_declared
+from tokbench.opening.tokenizer_classes import (
+    bert_normalizer,
+    class_tokenizer_json,
+    json_beside,
+    known_class,
+    read_declared,
+)
 from tokbench.opening.tokenizer_json import open_tokenizer_json
 from tokbench.opening.vocab_txt import dumped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     from tokbench.core.interfaces import Tokenizer
     from tokbench.lint.target import LintTarget
@@ -71,31 +79,15 @@ def kind_of_class(name: str | None) -> str | None:
 
 def kind_of_document(document: Mapping[str, Any]) -> str | None:
     """Return the kind of a tokenizer.json, also of older files without the model's type."""
-    model = document.get("model")
-    if not isinstance(model, dict):
+    kind = model_type(document) if isinstance(document.get("model"), dict) else None
+    if kind in (UNIGRAM, WORD_PIECE):
+        return kind
+    if kind != "BPE":
         return None
-    kind = model.get("type")
-    if kind == "Unigram" or (kind is None and isinstance(model.get("vocab"), list)):
-        return UNIGRAM
-    if kind == "WordPiece" or (kind is None and "max_input_chars_per_word" in model):
-        return WORD_PIECE
-    if kind != "BPE" and not (kind is None and "merges" in model):
-        return None
-    if model.get("end_of_word_suffix"):
+    if document["model"].get("end_of_word_suffix"):
         return WORD_END_BPE
-    steps = (*steps_of(document.get("pre_tokenizer")), *steps_of(document.get("decoder")))
-    return BYTE_LEVEL if any(step.get("type") == "ByteLevel" for step in steps) else SENTENCEPIECE_BPE
-
-
-def steps_of(step: object, depth: int = 0) -> Iterator[Mapping[str, Any]]:
-    """Yield a step of a tokenizer.json, and the steps nested in it."""
-    if not isinstance(step, dict) or depth > 8:
-        return
-    for key in ("normalizers", "pretokenizers", "decoders"):
-        inner = step.get(key)
-        for inner_step in inner if isinstance(inner, list) else ():
-            yield from steps_of(inner_step, depth + 1)
-    yield step
+    found = (*steps(document.get("pre_tokenizer")), *steps(document.get("decoder")))
+    return BYTE_LEVEL if any(step.get("type") == "ByteLevel" for step in found) else SENTENCEPIECE_BPE
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,32 +157,24 @@ def _implied(target: LintTarget, document: Mapping[str, Any], name: str) -> dict
 
 def _as_written_today(document: Mapping[str, Any]) -> Mapping[str, Any]:
     """Normalize the spelling of a document's steps to that of the installed `tokenizers`; older files differ."""
-    import tokenizers
-
-    steps = {name: document.get(name) for name in ("normalizer", "pre_tokenizer", "decoder")}
-    model = {"type": "BPE", "vocab": {}, "merges": []}
+    parts = {name: document.get(name) for name in ("normalizer", "pre_tokenizer", "decoder")}
     try:
-        opened = tokenizers.Tokenizer.from_str(json.dumps({"version": "1.0", "model": model, **steps}))
+        written = json.loads(engine_with(**parts).to_str())
     except Exception:
         return document
-    written = json.loads(opened.to_str())
-    return {**document, **{name: written.get(name) for name in steps}}
+    return {**document, **{name: written.get(name) for name in parts}}
 
 
 def _bert(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return BERT's normalizer and pre-tokenizer with the settings of tokenizer_config.json."""
     lowercase, chinese = config.get("do_lower_case", True), config.get("tokenize_chinese_chars", True)
     strip = config.get("strip_accents")
-    return {
-        "normalizer": {
-            "type": "BertNormalizer",
-            "clean_text": True,
-            "handle_chinese_chars": bool(chinese),
-            "strip_accents": strip if isinstance(strip, bool) else None,
-            "lowercase": bool(lowercase),
-        },
-        "pre_tokenizer": {"type": "BertPreTokenizer"},
-    }
+    normalizer = bert_normalizer(
+        lowercase=bool(lowercase),
+        strip_accents=strip if isinstance(strip, bool) else None,
+        handle_chinese_chars=bool(chinese),
+    )
+    return {"normalizer": normalizer, "pre_tokenizer": {"type": "BertPreTokenizer"}}
 
 
 def _tokens(target: LintTarget, ids: tuple[int, ...]) -> str:

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tokbench.core.progress import no_progress
+from tokbench.core.training import batches
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from numpy.typing import NDArray
 
     from tokbench.core.interfaces import Tokenizer
-
-_BATCH_CHARACTERS = 1 << 21
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,23 +47,9 @@ def count_corpus(tokenizer: Tokenizer, texts: Iterable[str], *, threads: int | N
     """
     frequencies = np.zeros(tokenizer.info.vocab_size, np.int64)
     documents = num_bytes = 0
-    for batch in batches(texts):
+    for batch in batches(texts, progress=no_progress):
         ids = tokenizer.encode_batch(batch, threads=threads).ids
         frequencies += np.bincount(ids, minlength=len(frequencies))
         documents += len(batch)
         num_bytes += sum(len(text.encode()) for text in batch)
     return CorpusCounts(frequencies, documents, num_bytes)
-
-
-def batches(texts: Iterable[str]) -> Iterator[list[str]]:
-    """Yield texts in lists of a few million characters."""
-    batch: list[str] = []
-    characters = 0
-    for text in texts:
-        batch.append(text)
-        characters += len(text)
-        if characters >= _BATCH_CHARACTERS:
-            yield batch
-            batch, characters = [], 0
-    if batch:
-        yield batch

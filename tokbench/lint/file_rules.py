@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.core.wording import counted, quoted
 from tokbench.errors import ConfigError, ModelFormatError, TokbenchError
+from tokbench.libraries.huggingface.tokenizer_json import steps
 from tokbench.lint.class_pipeline import (
     BYTE_LEVEL,
     SENTENCEPIECE_BPE,
     kind_of_class,
     kind_of_document,
     other_pipeline,
-    steps_of,
 )
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.llama_cpp_names import converter_hash, names_of_hash
@@ -178,7 +178,7 @@ def _other_merges(name: str, lines: list[str], listed: list[Any]) -> Iterator[Fo
 def _literal_pattern(target: LintTarget) -> Iterator[Found]:
     document = _document(target)
     for part in ("normalizer", "pre_tokenizer", "decoder"):
-        for step in steps_of(document.get(part)):
+        for step in steps(document.get(part)):
             pattern = step.get("pattern")
             text = pattern.get("String") if isinstance(pattern, dict) else None
             if isinstance(text, str) and _REGEX_SIGNS.search(text):
@@ -224,7 +224,7 @@ def _pattern_text(target: LintTarget) -> str | None:
         return text if name == "custom" else None
     found = [
         step["pattern"].get("Regex")
-        for step in steps_of((target.document or {}).get("pre_tokenizer"))
+        for step in steps((target.document or {}).get("pre_tokenizer"))
         if step.get("type") == "Split" and isinstance(step.get("pattern"), dict) and not step.get("invert")
     ]
     return found[0] if len(found) == 1 and isinstance(found[0], str) else None

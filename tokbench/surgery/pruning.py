@@ -9,9 +9,11 @@ from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
+from tokbench.core.progress import no_progress
+from tokbench.core.training import batches
 from tokbench.errors import SurgeryError
 from tokbench.formats.sentencepiece.model import parse_model
-from tokbench.lint.corpus_counts import batches, count_corpus
+from tokbench.lint.corpus_counts import count_corpus
 from tokbench.surgery import matched_pieces
 from tokbench.surgery.bpe_document import read_bpe
 from tokbench.surgery.character_merges import check_merges, merges_of_document, merges_of_model
@@ -316,7 +318,7 @@ class WordPiecePruning(Pruning["MatchedPieces"]):
     def count(self, texts: Iterable[str], *, threads: int | None) -> TokenUsage:
         """Count the words that are not unknown."""
         words: Counter[str] = Counter()
-        for batch in batches(texts):
+        for batch in batches(texts, progress=no_progress):
             encoded = self.opened.tokenizer.encode_batch(batch, threads=threads)
             words.update(self.vocabulary.words(encoded.ids.tolist()))
         return TokenUsage(words=words)

@@ -192,7 +192,7 @@ def engine_of(document: Mapping[str, Any]) -> tokenizers.Tokenizer:
     return tokenizers.Tokenizer.from_buffer(orjson.dumps(document))
 
 
-def engine_with(**components: Mapping[str, Any]) -> tokenizers.Tokenizer:
+def engine_with(**components: Mapping[str, Any] | None) -> tokenizers.Tokenizer:
     """Return a tokenizer of the library with the given components of a `tokenizer.json`, and a model of one word.
 
     >>> engine_with(normalizer={"type": "Lowercase"}).normalizer.normalize_str("A")

@@ -7,8 +7,11 @@ import unicodedata
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
+from tokbench.libraries.huggingface.engines import engine_with
+from tokbench.libraries.huggingface.tokenizer_json import steps
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 _STABLE = frozenset({"NFC", "NFD", "NFKC", "NFKD"})
 _BY_CHARACTER = frozenset({"Lowercase", "StripAccents", "BertNormalizer", "Nmt"})
@@ -30,8 +33,8 @@ class DocumentSteps:
 
     def __init__(self, document: Mapping[str, Any]) -> None:
         self._document = document
-        self.normalizers = tuple(_flat(document.get("normalizer"), "normalizers"))
-        self.pre_tokenizers = tuple(_flat(document.get("pre_tokenizer"), "pretokenizers"))
+        self.normalizers = tuple(steps(document.get("normalizer")))
+        self.pre_tokenizers = tuple(steps(document.get("pre_tokenizer")))
 
     @property
     def is_byte_level(self) -> bool:
@@ -134,7 +137,7 @@ class DocumentSteps:
 
     @cached_property
     def _library(self) -> Any:
-        return _engine({part: self._document.get(part) for part in ("normalizer", "pre_tokenizer")})
+        return engine_with(**{part: self._document.get(part) for part in ("normalizer", "pre_tokenizer")})
 
     @cached_property
     def _image(self) -> frozenset[str]:
@@ -147,28 +150,6 @@ class DocumentSteps:
         return frozenset(found)
 
 
-def _flat(step: object, key: str) -> Iterator[Mapping[str, Any]]:
-    if not isinstance(step, dict):
-        return
-    if step.get("type") == "Sequence":
-        for inner in step.get(key) or []:
-            yield from _flat(inner, key)
-    else:
-        yield step
-
-
 @lru_cache(maxsize=16)
 def _engine_of_step(step: str) -> Any:
-    return _engine({"pre_tokenizer": json.loads(step)})
-
-
-def _engine(parts: Mapping[str, Any]) -> Any:
-    import orjson
-    import tokenizers
-
-    empty = dict.fromkeys(
-        ("truncation", "padding", "normalizer", "pre_tokenizer", "post_processor", "decoder")
-    )
-    model = {"type": "BPE", "vocab": {}, "merges": []}
-    document = {"version": "1.0", "added_tokens": [], **empty, **parts, "model": model}
-    return tokenizers.Tokenizer.from_buffer(orjson.dumps(document))
+    return engine_with(pre_tokenizer=json.loads(step))
