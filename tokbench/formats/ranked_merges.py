@@ -17,7 +17,7 @@ from math import inf
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 Text = TypeVar("Text", str, bytes)
 
@@ -35,17 +35,28 @@ def last_pair(piece: Text, ranks: Mapping[Text, float]) -> tuple[Text, Text] | N
     ('a', 'ba')
     """
     parts = [piece[index : index + 1] for index in range(len(piece))]
-    pair_ranks = [ranks.get(left + right, inf) for left, right in pairwise(parts)]
-    while len(parts) > 2:
-        best = min(pair_ranks)
-        if best == inf:
-            return None
-        place = pair_ranks.index(best)
-        merged = parts[place] + parts[place + 1]
-        parts[place : place + 2] = [merged]
-        del pair_ranks[place]
+    parts = merged_parts(parts, lambda left, right: ranks.get(left + right, inf), fewest=2)
+    return (parts[0], parts[1]) if len(parts) == 2 else None
+
+
+def merged_parts(parts: list[Text], rank: Callable[[Text, Text], float], *, fewest: int = 1) -> list[Text]:
+    """Merge neighbours, the lowest rank first and among equal ranks the leftmost, and return what is left.
+
+    Args:
+        parts: the symbols; the list is changed.
+        rank: returns the rank of two neighbours; infinite if they do not merge.
+        fewest: the number of parts at which merging stops.
+
+    >>> merged_parts(list("abcab"), lambda left, right: {"ab": 1, "cab": 2}.get(left + right, inf))
+    ['ab', 'cab']
+    """
+    ranks = [rank(left, right) for left, right in pairwise(parts)]
+    while len(parts) > fewest and (best := min(ranks)) != inf:
+        place = ranks.index(best)
+        parts[place : place + 2] = [parts[place] + parts[place + 1]]
+        del ranks[place]
         if place > 0:
-            pair_ranks[place - 1] = ranks.get(parts[place - 1] + merged, inf)
-        if place < len(pair_ranks):
-            pair_ranks[place] = ranks.get(merged + parts[place + 1], inf)
-    return parts[0], parts[1]
+            ranks[place - 1] = rank(parts[place - 1], parts[place])
+        if place < len(ranks):
+            ranks[place] = rank(parts[place], parts[place + 1])
+    return parts

@@ -7,6 +7,7 @@ from itertools import pairwise
 from math import inf, log
 from typing import TYPE_CHECKING
 
+from tokbench.formats.ranked_merges import merged_parts
 from tokbench.formats.sentencepiece.unigram_scores import STEP, UNKNOWN_PENALTY, rounded
 from tokbench.surgery.piece_learning import UNKNOWN, GrowingPieces
 
@@ -39,16 +40,7 @@ class MergedPieces(GrowingPieces):
 
     def cut(self, word: str) -> Parts:
         """Segment a word."""
-        parts = list(word)
-        found = [self._rank_of(left, right) for left, right in pairwise(parts)]
-        while found and (best := min(found)) != inf:
-            place = found.index(best)
-            parts[place : place + 2] = [parts[place] + parts[place + 1]]
-            del found[place]
-            if place:
-                found[place - 1] = self._rank_of(parts[place - 1], parts[place])
-            if place < len(found):
-                found[place] = self._rank_of(parts[place], parts[place + 1])
+        parts = merged_parts(list(word), self._rank_of)
         return tuple(part if part in self._known else UNKNOWN + part for part in parts)
 
     def cut_with_new_piece(self, word: str, parts: Parts, text: str) -> Parts:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from itertools import pairwise
 from math import inf
 from typing import TYPE_CHECKING
+
+from tokbench.formats.ranked_merges import merged_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -89,15 +90,4 @@ def last_parts(piece: str, ranks: Mapping[tuple[str, str], int]) -> list[str]:
     >>> last_parts("abab", {("a", "b"): 0, ("ab", "ab"): 1}), last_parts("bab", {("a", "b"): 0})
     (['ab', 'ab'], ['b', 'ab'])
     """
-    parts = list(piece)
-    found = [ranks.get(pair, inf) for pair in pairwise(parts)]
-    while len(parts) > 2 and (best := min(found)) != inf:
-        place = found.index(best)
-        made = parts[place] + parts[place + 1]
-        parts[place : place + 2] = [made]
-        del found[place]
-        if place > 0:
-            found[place - 1] = ranks.get((parts[place - 1], made), inf)
-        if place < len(found):
-            found[place] = ranks.get((made, parts[place + 1]), inf)
-    return parts
+    return merged_parts(list(piece), lambda left, right: ranks.get((left, right), inf), fewest=2)
