@@ -11,7 +11,7 @@ from tokbench.convert.disagreement import Disagreement
 from tokbench.convert.proof import ProofError, ProofResult
 from tokbench.core.python_processes import module_environment
 from tokbench.errors import ConversionError
-from tokbench.formats.tokenizer_config.fields import ROLES, parse_generation_config
+from tokbench.formats.tokenizer_config.fields import ADDED_TOKEN_FLAGS, ROLES, parse_generation_config
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -96,13 +96,10 @@ def _added_tokens(opened: Any, config: TokenizerConfig) -> Iterator[Fact]:
         yield (
             f"the added token {id}",
             None if ours is None else {"content": ours.content, **ours.flags()},
-            None if theirs is None else {"content": theirs.content, **_flags(theirs)},
+            None
+            if theirs is None
+            else {name: getattr(theirs, name) for name in ("content", *ADDED_TOKEN_FLAGS)},
         )
-
-
-def _flags(token: Any) -> dict[str, bool]:
-    names = ("single_word", "lstrip", "rstrip", "normalized", "special")
-    return {name: bool(getattr(token, name)) for name in names}
 
 
 def _chat_templates(opened: Any, config: TokenizerConfig) -> Iterator[Fact]:

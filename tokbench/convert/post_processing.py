@@ -15,8 +15,6 @@ from tokbench.formats.post_processors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from tokbench.core.descriptions import Description, Padding, PostProcessing, Template
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 
@@ -79,7 +77,17 @@ def kept(done: PostProcessing) -> tuple[str, ...]:
     >>> kept(PostProcessing(truncation=Truncation(max_length=256)))
     ('encode() truncates at 256 tokens',)
     """
-    return tuple(_kept(done))
+    notes = []
+    if done.template is not None and _writes(done.template):
+        notes.append(
+            f"encode() writes {spelled_template(done.template.single)} for a text and "
+            f"{spelled_template(done.template.pair)} for two, and add_special_tokens=False the texts alone"
+        )
+    if done.truncation is not None:
+        notes.append(f"encode() truncates at {done.truncation.max_length:,} tokens")
+    if done.padding is not None:
+        notes.append(f"encode() pads {padding_in_words(done.padding)}")
+    return tuple(notes)
 
 
 def lost(done: PostProcessing, *, who: str) -> tuple[str, ...]:
@@ -89,7 +97,17 @@ def lost(done: PostProcessing, *, who: str) -> tuple[str, ...]:
     >>> lost(PostProcessing(truncation=Truncation(max_length=256)), who="tiktoken")
     ('tiktoken does not truncate; the source does, at 256 tokens',)
     """
-    return tuple(_lost(done, who))
+    notes = []
+    if done.template is not None and _writes(done.template):
+        notes.append(
+            f"{who} has no template; the source writes {spelled_template(done.template.single)} for a text "
+            f"and {spelled_template(done.template.pair)} for two"
+        )
+    if done.truncation is not None:
+        notes.append(f"{who} does not truncate; the source does, at {done.truncation.max_length:,} tokens")
+    if done.padding is not None:
+        notes.append(f"{who} does not pad; the source does, {padding_in_words(done.padding)}")
+    return tuple(notes)
 
 
 def as_document(done: PostProcessing) -> dict[str, Any]:
@@ -113,30 +131,6 @@ def padding_in_words(padding: Padding) -> str:
     """
     length = "to the longest text of a batch" if padding.length is None else f"to {padding.length:,} tokens"
     return f"{length} with {padding.pad_token!r}"
-
-
-def _kept(done: PostProcessing) -> Iterator[str]:
-    if done.template is not None and _writes(done.template):
-        yield (
-            f"encode() writes {spelled_template(done.template.single)} for a text and "
-            f"{spelled_template(done.template.pair)} for two, and add_special_tokens=False the texts alone"
-        )
-    if done.truncation is not None:
-        yield f"encode() truncates at {done.truncation.max_length:,} tokens"
-    if done.padding is not None:
-        yield f"encode() pads {padding_in_words(done.padding)}"
-
-
-def _lost(done: PostProcessing, who: str) -> Iterator[str]:
-    if done.template is not None and _writes(done.template):
-        yield (
-            f"{who} has no template; the source writes {spelled_template(done.template.single)} for a text "
-            f"and {spelled_template(done.template.pair)} for two"
-        )
-    if done.truncation is not None:
-        yield f"{who} does not truncate; the source does, at {done.truncation.max_length:,} tokens"
-    if done.padding is not None:
-        yield f"{who} does not pad; the source does, {padding_in_words(done.padding)}"
 
 
 def _writes(template: Template) -> bool:

@@ -6,7 +6,13 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from tokbench.core.descriptions import ByteLevelBpe, HuggingFaceModel, SentencePieceModel, TokenFlags
-from tokbench.formats.tokenizer_config.fields import AddedToken, TokenizerConfig, config_of, token_id
+from tokbench.formats.tokenizer_config.fields import (
+    ADDED_TOKEN_FLAGS,
+    AddedToken,
+    TokenizerConfig,
+    config_of,
+    token_id,
+)
 from tokbench.formats.tokenizer_config.files import with_special_tokens
 from tokbench.formats.tokenizer_config.roles import with_given
 
@@ -92,15 +98,7 @@ def listed_tokens(document: bytes) -> tuple[AddedToken, ...]:
 
     opened = tokenizers.Tokenizer.from_buffer(document).get_added_tokens_decoder()
     return tuple(
-        AddedToken(
-            id=id,
-            content=token.content,
-            special=token.special,
-            single_word=token.single_word,
-            lstrip=token.lstrip,
-            rstrip=token.rstrip,
-            normalized=token.normalized,
-        )
+        AddedToken(id=id, content=token.content, **{flag: getattr(token, flag) for flag in ADDED_TOKEN_FLAGS})
         for id, token in sorted(opened.items())
     )
 

@@ -18,13 +18,12 @@ _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
 _MAX_VARINT_BITS = 64
 
 
-def fields(data: bytes, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, int | bytes]]:
+def fields(data: bytes, start: int = 0) -> Iterator[tuple[int, int | bytes]]:
     r"""Yield the fields of a message, in order.
 
     Args:
-        data: the bytes that contain the message.
+        data: the bytes that end with the message.
         start: the offset at which the message begins.
-        stop: the offset at which it ends; None for the end of the data.
 
     Yields:
         (field number, value): an int for a varint, its bytes for everything else.
@@ -35,8 +34,7 @@ def fields(data: bytes, start: int = 0, stop: int | None = None) -> Iterator[tup
     >>> list(fields(b"\x08\x96\x01\x12\x02hi"))
     [(1, 150), (2, b'hi')]
     """
-    end = len(data) if stop is None else stop
-    position = start
+    end, position = len(data), start
     while position < end:
         begin = position
         key, position = _varint(data, position, end)

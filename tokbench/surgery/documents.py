@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ConfigError, SurgeryError
+from tokbench.formats.json_files import dump_json
 from tokbench.opening.native_bpe import merge_pairs
 
 if TYPE_CHECKING:
@@ -16,11 +17,7 @@ if TYPE_CHECKING:
 
 def dumped(content: bytes | Mapping[str, Any]) -> bytes:
     """Return a SentencePiece model unchanged, or serialize a `tokenizer.json`."""
-    import orjson
-
-    if isinstance(content, bytes):
-        return content
-    return orjson.dumps(content, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    return content if isinstance(content, bytes) else dump_json(content)
 
 
 def pruned_document(document: Mapping[str, Any], id_map: IdMap, *, path: Path | str) -> dict[str, Any]:

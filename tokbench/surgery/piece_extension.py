@@ -190,7 +190,7 @@ class PieceExtension(Extension, Generic[Pieces]):
     def unknown_id(self) -> int | None:
         """The id of the unknown token; None if there is none."""
         if self.model is not None:
-            return next(id for id, piece in enumerate(self.model.pieces) if piece.type is PieceType.UNKNOWN)
+            return self.model.unknown_id
         model = self.document["model"]
         found = model.get("unk_id", self.ids.get(model.get("unk_token") or ""))
         return None if found is None else int(found)

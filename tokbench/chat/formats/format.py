@@ -65,15 +65,7 @@ class Format:
     def render(
         self, conversations: Sequence[Conversation], *, prompt: bool = False
     ) -> list[Rendered | TemplateError]:
-        """Render each conversation as text, with exact origins and turns.
-
-        Args:
-            conversations: the conversations to render.
-            prompt: whether each text ends with the generation prompt (`add_generation_prompt`).
-
-        Returns:
-            For each conversation its text, or the error that describes what is wrong with it.
-        """
+        """Render each conversation as text, with exact origins and turns; see `Renderer.render`."""
         return [self._render(conversation, prompt=prompt) for conversation in conversations]
 
     def _render(self, conversation: Conversation, *, prompt: bool) -> Rendered | TemplateError:

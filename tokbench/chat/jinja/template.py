@@ -96,14 +96,7 @@ class JinjaTemplate:
     def render(
         self, conversations: Sequence[Conversation], *, prompt: bool = False
     ) -> list[Rendered | TemplateError]:
-        """Render each conversation as text.
-
-        Args:
-            conversations: the conversations to render.
-            prompt: whether each text ends with the generation prompt (`add_generation_prompt`).
-
-        Returns:
-            For each conversation its text, or the error with which the template refuses it or fails on it.
+        """Render each conversation as text; see `Renderer.render`.
 
         Raises:
             TemplateError: the template does not compile, or exceeds its limits three times.

@@ -12,7 +12,6 @@ from tokbench.core.descriptions import ByteLevelBpe, HuggingFaceModel, SentenceP
 from tokbench.errors import ConversionError
 from tokbench.formats.protobuf import length_field
 from tokbench.formats.sentencepiece.model import parse_model
-from tokbench.formats.sentencepiece.pieces import PieceType
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,8 +34,7 @@ def make(source: Source) -> Product:
     proto = unigram.proto if unigram else proto_of(source)
     if rounding.accepted:
         proto += length_field(_REMARK, rounding.accepted.encode())
-    pieces = parse_model(proto).pieces
-    unknown = frozenset(id for id, piece in enumerate(pieces) if piece.type is PieceType.UNKNOWN)
+    unknown = frozenset([parse_model(proto).unknown_id])
 
     def opened(path: Path) -> Peer:
         import sentencepiece

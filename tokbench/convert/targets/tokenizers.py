@@ -73,14 +73,11 @@ def unknown_note(source: Source) -> tuple[str, ...]:
     from tokbench.formats.sentencepiece.model import parse_model
     from tokbench.formats.sentencepiece.pieces import PieceType
 
-    pieces = parse_model(source.description.proto).pieces
-    if any(piece.type is PieceType.BYTE for piece in pieces):
+    model = parse_model(source.description.proto)
+    if any(piece.type is PieceType.BYTE for piece in model.pieces):
         return ()
-    id = next(id for id, piece in enumerate(pieces) if piece.type is PieceType.UNKNOWN)
-    decoded = source.tokenizer.decode([id])
-    return (
-        f"an unknown character is decoded as {pieces[id].text!r} there, and as {decoded!r} by the source",
-    )
+    there, decoded = model.pieces[model.unknown_id].text, source.tokenizer.decode([model.unknown_id])
+    return (f"an unknown character is decoded as {there!r} there, and as {decoded!r} by the source",)
 
 
 def tokenizer_json_of(source: Source, *, rounding: Rounding | None = None) -> bytes:
@@ -174,17 +171,20 @@ def opened(path: Path) -> Peer:
         encode_special=lambda text: special.encode(text, add_special_tokens=False).ids,
         decode=decode,
         inputs=(
-            InputCall(name="encode(text)", call=lambda text, pair: _input(whole.encode(text, pair))),
+            InputCall(
+                name="encode(text)", call=lambda text, pair: input_of_encoding(whole.encode(text, pair))
+            ),
             InputCall(
                 name="encode(text, add_special_tokens=False)",
-                call=lambda text, pair: _input(whole.encode(text, pair, add_special_tokens=False)),
+                call=lambda text, pair: input_of_encoding(whole.encode(text, pair, add_special_tokens=False)),
                 template=False,
             ),
         ),
     )
 
 
-def _input(encoding: Any) -> ModelInput:
+def input_of_encoding(encoding: Any) -> ModelInput:
+    """Return the model input in an encoding of the library."""
     return ModelInput(tuple(encoding.ids), tuple(encoding.type_ids), tuple(encoding.attention_mask))
 
 
@@ -194,10 +194,8 @@ def undecoded_ids(source: Source) -> frozenset[int]:
     match source.description:
         case SentencePieceModel(proto=proto):
             from tokbench.formats.sentencepiece.model import parse_model
-            from tokbench.formats.sentencepiece.pieces import PieceType
 
-            pieces = parse_model(proto).pieces
-            return special | {id for id, piece in enumerate(pieces) if piece.type is PieceType.UNKNOWN}
+            return special | {parse_model(proto).unknown_id}
         case _:
             return special
 

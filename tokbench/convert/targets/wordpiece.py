@@ -9,9 +9,8 @@ from tokbench.convert.conversion import Product, Source, kind_of, undescribed
 from tokbench.convert.post_processing import kept, lost, post_processing_of
 from tokbench.convert.proof import Peer
 from tokbench.convert.proof_inputs import InputCall
-from tokbench.convert.targets.tokenizers import undecoded_ids
+from tokbench.convert.targets.tokenizers import input_of_encoding, undecoded_ids
 from tokbench.core.descriptions import HuggingFaceModel, PostProcessing
-from tokbench.core.tokens import ModelInput
 from tokbench.errors import ConversionError
 from tokbench.formats.post_processors import parse_post_processing, spelled_template
 from tokbench.libraries.huggingface.tokenizer_json import model_type, parse_tokenizer_json
@@ -73,13 +72,19 @@ def make(source: Source, *, configured: bool = False) -> Product:
                 [tokenizers.AddedToken(text, **flags) for text, flags in added.items()]
             )
         ordinary._tokenizer.encode_special_tokens = True
+        # Truncation and padding are left to the user.
+        call = InputCall(
+            name="encode(text)",
+            call=lambda text, pair: input_of_encoding(special.encode(text, pair)),
+            limits=False,
+        )
         return Peer(
             name=f"tokenizers {tokenizers.__version__}",
             encode=lambda text: ordinary.encode(text, add_special_tokens=False).ids,
             encode_special=lambda text: special.encode(text, add_special_tokens=False).ids,
             decode=lambda ids: ordinary.decode(list(ids), skip_special_tokens=False),
             undecoded=undecoded_ids(source),
-            inputs=_inputs(special) if template == post_processing.template else (),
+            inputs=(call,) if template == post_processing.template else (),
         )
 
     return Product(
@@ -104,16 +109,6 @@ def bert_template(vocabulary: Mapping[str, int]) -> Template | None:
         "sep": ["[SEP]", vocabulary["[SEP]"]],
     }
     return parse_post_processing({"post_processor": processor}).template
-
-
-def _inputs(tokenizer: Any) -> tuple[InputCall, ...]:
-    """Return the call for model input after opening the vocabulary; truncation and padding are left to the user."""
-
-    def called(text: str, pair: str | None) -> ModelInput:
-        found = tokenizer.encode(text, pair)
-        return ModelInput(tuple(found.ids), tuple(found.type_ids), tuple(found.attention_mask))
-
-    return (InputCall(name="encode(text)", call=called, limits=False),)
 
 
 def _template_notes(done: PostProcessing, written: Template | None) -> tuple[str, ...]:
