@@ -271,19 +271,9 @@ class ChatTemplate:
         by_segment: bool = False,
         max_tokens: int | None = None,
     ) -> EncodedChat:
-        """Encode a conversation, with its loss mask; the arguments are those of `render` and `encode_many`.
+        """Encode a conversation, with its loss mask; the other arguments are those of `render` and `encode_many`.
 
-        Args:
-            tokenizer: any tokenizer.
-            messages: the conversation.
-            tools: JSON schemas of functions.
-            documents: documents for retrieval templates.
-            variables: further template variables by name.
-            prompt: whether to end with the generation prompt.
-            continue_final: whether to end with the content of the last message, for the model to continue.
-            train_on: the roles whose turns are learned, or one of them.
-            by_segment: whether to encode each segment of one origin by itself.
-            max_tokens: drop whole turns, the oldest first, until at most this many tokens are left.
+        If `max_tokens` is given, whole turns are dropped, the oldest first, until at most this many tokens are left.
 
         Raises:
             ModelFormatError: the messages are not a conversation.

@@ -17,7 +17,7 @@ from tokbench.formats.tokenizer_config.files import with_special_tokens
 from tokbench.formats.tokenizer_config.roles import with_given
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from tokbench.convert.conversion import Source
 
@@ -28,36 +28,37 @@ def model_config(source: Source) -> TokenizerConfig:
     A role is taken from the user, else from the files beside the tokenizer, else from the tokenizer itself. A token
     that is missing from the vocabulary is left out: it would become a new one.
     """
-    ids = _Ids(source)
+    id_of = _ids_by_text(source)
     configured = config_of(source.tokenizer)
     roles = known_roles(source) | dict(configured.roles)
     beside = with_given(
         replace(configured, roles=roles),
         roles=source.roles,
         chat_template=source.chat_template,
-        id_of=ids.find,
+        id_of=id_of,
         eos=source.roles.get("eos", roles.get("eos")),
     )
     roles = dict(beside.roles)
     additional = (
         () if beside and beside.additional_special_tokens is None else beside.additional_special_tokens
     )
-    missing = [text for text in (*roles.values(), *beside.special_texts) if text not in ids]
+    missing = [text for text in (*roles.values(), *beside.special_texts) if id_of(text) is None]
     config = replace(
         beside,
-        roles={role: text for role, text in roles.items() if text in ids},
-        named_tokens={name: text for name, text in beside.named_tokens.items() if text in ids},
+        roles={role: text for role, text in roles.items() if id_of(text) is not None},
+        named_tokens={name: text for name, text in beside.named_tokens.items() if id_of(text) is not None},
         additional_special_tokens=None
         if additional is None
-        else tuple(text for text in additional if text in ids),
+        else tuple(text for text in additional if id_of(text) is not None),
         added_tokens=added_tokens(source),
         problems=(
             *beside.problems,
             *(f"{text!r} is left out: the vocabulary has no such token" for text in dict.fromkeys(missing)),
         ),
     )
-    named = {text: ids[text] for text in (*config.special_texts, *config.roles.values())}
-    return with_special_tokens(config, {**source.special_tokens, **named})
+    named = {text: id_of(text) for text in (*config.special_texts, *config.roles.values())}
+    known = {text: id for text, id in named.items() if id is not None}
+    return with_special_tokens(config, {**source.special_tokens, **known})
 
 
 def unsaid(source: Source) -> tuple[str, ...]:
@@ -103,31 +104,15 @@ def listed_tokens(document: bytes) -> tuple[AddedToken, ...]:
     )
 
 
-class _Ids:
-    """A mapping from the text of a token, as the vocabulary's file spells it, to its id."""
+def _ids_by_text(source: Source) -> Callable[[str], int | None]:
+    """Return a function that returns the id of a token by its text, as the vocabulary's file spells it, or None."""
+    spelled: dict[str, int] = {}
+    if isinstance(source.description, SentencePieceModel):
+        from tokbench.formats.sentencepiece.model import parse_model
 
-    def __init__(self, source: Source) -> None:
-        self._tokenizer = source.tokenizer
-        self._spelled: dict[str, int] = {}
-        if isinstance(source.description, SentencePieceModel):
-            from tokbench.formats.sentencepiece.model import parse_model
-
-            pieces = parse_model(source.description.proto).pieces
-            self._spelled = {piece.text: id for id, piece in enumerate(pieces)}
-
-    def __contains__(self, text: str) -> bool:
-        return self.find(text) is not None
-
-    def __getitem__(self, text: str) -> int:
-        id = self.find(text)
-        if id is None:
-            raise KeyError(text)
-        return id
-
-    def find(self, text: str) -> int | None:
-        """Return the id of a token, or None."""
-        id = self._spelled.get(text)
-        return token_id(self._tokenizer, text) if id is None else id
+        pieces = parse_model(source.description.proto).pieces
+        spelled = {piece.text: id for id, piece in enumerate(pieces)}
+    return lambda text: spelled[text] if text in spelled else token_id(source.tokenizer, text)
 
 
 def known_roles(source: Source) -> dict[str, str]:

@@ -8,6 +8,7 @@ from tokbench.core.tokens import SpecialPolicy
 from tokbench.core.wording import quoted
 from tokbench.formats.tokenizer_json import from_byte_level, to_byte_level
 from tokbench.lint.added_tokens import added_tokens, changes_around, overlaps
+from tokbench.lint.class_pipeline import is_byte_level
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.rules import DoesNotApplyError, rules_of
 from tokbench.lint.special_from_text import special_tokens_from_text
@@ -134,7 +135,7 @@ _MARKUP = frozenset(f"{opening}{tag}>" for opening in ("<", "</") for tag in _TA
     remedy="Write the added token as it occurs in text, with a space instead of Ġ.",
 )
 def _byte_characters(target: LintTarget) -> Iterator[Found]:
-    if target.bpe is None and not _is_byte_level(target):
+    if target.bpe is None and not is_byte_level(target.document or {}):
         raise DoesNotApplyError("its pieces are not written in byte-level characters")
     signs = set(map(to_byte_level, (b" ", b"\n")))  # others are letters of Czech, Latvian or Turkish
     for token in _tokens(target):
@@ -151,17 +152,6 @@ def _byte_characters(target: LintTarget) -> Iterator[Found]:
             token_ids=(token.id,),
             details={"meant": meant.decode(errors="replace")},
         )
-
-
-def _is_byte_level(target: LintTarget) -> bool:
-    document = target.document or {}
-    return '"ByteLevel"' in _dumped(document.get("pre_tokenizer")) + _dumped(document.get("decoder"))
-
-
-def _dumped(value: object) -> str:
-    import json
-
-    return json.dumps(value)
 
 
 _special_tokens_from_text = _rule(

@@ -122,14 +122,10 @@ def _wrong_with(target: LintTarget, token: Added, *, before: str, after: str) ->
         return "is not found"
     place = ids.index(token.id)
     for name, text, part in (("before", before, ids[:place]), ("after", after, ids[place + 1 :])):
-        alone = _decoded(target, target.tokenizer.encode(text))
-        kept = _decoded(target, part)
+        alone = target.tokenizer.decode(target.tokenizer.encode(text))
+        kept = target.tokenizer.decode(part)
         if text.strip() != text and alone != kept and alone.split() == kept.split():
             return f"takes the space {name} it"
         if alone.split() != kept.split():
             return f"changes the text {name} it"
     return None
-
-
-def _decoded(target: LintTarget, ids: list[int]) -> str:
-    return target.tokenizer.decode(ids)

@@ -86,8 +86,13 @@ def kind_of_document(document: Mapping[str, Any]) -> str | None:
         return None
     if document["model"].get("end_of_word_suffix"):
         return WORD_END_BPE
+    return BYTE_LEVEL if is_byte_level(document) else SENTENCEPIECE_BPE
+
+
+def is_byte_level(document: Mapping[str, Any]) -> bool:
+    """Whether the pre-tokenizer or the decoder of a tokenizer.json has a step for bytes."""
     found = (*steps(document.get("pre_tokenizer")), *steps(document.get("decoder")))
-    return BYTE_LEVEL if any(step.get("type") == "ByteLevel" for step in found) else SENTENCEPIECE_BPE
+    return any(step.get("type") == "ByteLevel" for step in found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.errors import SurgeryError
 from tokbench.formats.tokenizer_json import from_byte_level
 from tokbench.opening.native_bpe import merge_pairs
-from tokbench.surgery.merge_parts import last_parts, merge_parts, merged
+from tokbench.surgery.merge_parts import merge_parts, merged
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -79,10 +79,6 @@ class BpeDocument:
 
     def _merged(self, characters: str) -> list[int]:
         return [self.vocab[part] for part in merged(characters, self.ranks)]
-
-    def last_parts(self, piece: str) -> list[str]:
-        """Return the parts of a piece after all merges but the last."""
-        return last_parts(piece, self.ranks)
 
 
 def read_bpe(document: Mapping[str, Any], *, path: Path | str) -> BpeDocument:

@@ -10,7 +10,7 @@ from tokbench.formats.ranked_merges import last_pair
 from tokbench.formats.sentencepiece.model import SPACE
 from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.opening.native_bpe import merge_pairs
-from tokbench.surgery.merge_parts import MergeParts, last_parts
+from tokbench.surgery.merge_parts import MergeParts, last_merge
 from tokbench.surgery.proofs import wrong
 
 if TYPE_CHECKING:
@@ -84,11 +84,7 @@ def merges_of_document(document: Mapping[str, Any], *, path: Path | str) -> Char
     texts = merged_texts(document)
     added = document.get("added_tokens") or []
     ranks = {pair: rank for rank, pair in enumerate(merge_pairs(document["model"], path=path))}
-    pairs = {}
-    for id, text in texts.items():
-        parts = last_parts(text, ranks)
-        if len(parts) == 2 and (parts[0], parts[1]) in ranks:
-            pairs[id] = parts[0], parts[1]
+    pairs = {id: pair for id, text in texts.items() if (pair := last_merge(text, ranks)) is not None}
     ids = [*document["model"]["vocab"].values(), *(token["id"] for token in added)]
     return _merges_of(texts, pairs, ids=ids)
 

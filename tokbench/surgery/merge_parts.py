@@ -61,33 +61,33 @@ def merge_parts(
     for piece, id in vocab.items():
         known = makers.get(piece, [])
         if len(known) > 1:
-            last = last_parts(piece, ranks)
-            known = [(last[0], last[1])] if len(last) == 2 and tuple(last) in ranks else known[:1]
+            last = last_merge(piece, ranks)
+            known = known[:1] if last is None else [last]
         if known:
             parts[id] = vocab[known[0][0]], vocab[known[0][1]]
         elif whole_tokens_first and id not in fixed:
-            spelled[id] = tuple(vocab[part] for part in last_parts(piece, ranks) if part in vocab)
+            spelled[id] = tuple(vocab[part] for part in merged(piece, ranks) if part in vocab)
     return MergeParts(frozenset(vocab.values()), parts, spelled, frozenset(fixed))
 
 
 def merged(piece: str, ranks: Mapping[tuple[str, str], int]) -> list[str]:
     """Merge a piece by itself.
 
-    >>> merged("bab", {("a", "b"): 0}), merged("abab", {("a", "b"): 0, ("ab", "ab"): 1})
-    (['b', 'ab'], ['abab'])
-    """
-    parts = last_parts(piece, ranks)
-    return ["".join(parts)] if len(parts) == 2 and (parts[0], parts[1]) in ranks else parts
-
-
-def last_parts(piece: str, ranks: Mapping[tuple[str, str], int]) -> list[str]:
-    """Merge a piece by itself until two parts are left, and return the parts.
-
     Args:
         piece: a piece whose characters are its initial symbols.
         ranks: pair of pieces → rank.
 
-    >>> last_parts("abab", {("a", "b"): 0, ("ab", "ab"): 1}), last_parts("bab", {("a", "b"): 0})
-    (['ab', 'ab'], ['b', 'ab'])
+    >>> merged("bab", {("a", "b"): 0}), merged("abab", {("a", "b"): 0, ("ab", "ab"): 1})
+    (['b', 'ab'], ['abab'])
     """
-    return merged_parts(list(piece), lambda left, right: ranks.get((left, right), inf), fewest=2)
+    return merged_parts(list(piece), lambda left, right: ranks.get((left, right), inf))
+
+
+def last_merge(piece: str, ranks: Mapping[tuple[str, str], int]) -> tuple[str, str] | None:
+    """Return the two parts that the last merge of a piece by itself joins; None if merging does not produce it.
+
+    >>> last_merge("abab", {("a", "b"): 0, ("ab", "ab"): 1}), last_merge("bab", {("a", "b"): 0})
+    (('ab', 'ab'), None)
+    """
+    parts = merged_parts(list(piece), lambda left, right: ranks.get((left, right), inf), fewest=2)
+    return (parts[0], parts[1]) if len(parts) == 2 and (parts[0], parts[1]) in ranks else None

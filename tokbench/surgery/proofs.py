@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.core.wording import quoted
 from tokbench.errors import SurgeryError
+from tokbench.surgery.merge_parts import last_merge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -77,14 +78,13 @@ def check_reachable(old: BpeDocument, new: BpeDocument) -> int:
     for piece, id in new.vocab.items():
         if piece in new.added or id not in new.parts.parts:
             continue
-        parts = new.last_parts(piece)
+        pair = last_merge(piece, new.ranks)
         # A token that merging could not produce before is exempt; this slow check is needed for few tokens.
-        if (parts[0], parts[-1]) not in new.ranks or len(parts) != 2:
-            before = old.last_parts(piece)
-            if len(before) == 2 and (before[0], before[1]) in old.ranks:
+        if pair is None:
+            if last_merge(piece, old.ranks) is not None:
                 raise wrong(f"merging would no longer make the token {piece!r}")
             continue
-        if old.vocab[parts[0]] not in old.parts.parts.get(old.vocab[piece], ()):
+        if old.vocab[pair[0]] not in old.parts.parts.get(old.vocab[piece], ()):
             raise wrong(f"merging would build the token {piece!r} from other parts than before")
         made += 1
     return made

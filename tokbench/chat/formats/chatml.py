@@ -34,18 +34,18 @@ def write_message(writer: Writer, message: Mapping[str, Any], index: int) -> Non
         writer.end_turn(END, "\n")
 
 
-def _write(conversation: Conversation, writer: Writer) -> None:
+def write(conversation: Conversation, writer: Writer) -> None:
+    """Write all messages, each with a role and a text."""
     for index, message in enumerate(conversation.messages):
         write_message(writer, message, index)
-    if writer.prompt:
-        writer.end_ready(f"{START}assistant\n")
+    writer.end_ready(f"{START}assistant\n")
 
 
 CHATML = Format(
     name="chatml",
     description="messages between <|im_start|> and <|im_end|>, with any role",
     source="OpenAI, chatml.md (2023-03)",
-    write=_write,
+    write=write,
     control_tokens=(START, END),
     turn_end=(END,),
     has_tools=False,

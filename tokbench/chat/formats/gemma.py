@@ -38,8 +38,7 @@ def _write(conversation: Conversation, writer: Writer) -> None:
         writer.begin_turn(index)
         _write_content(writer, message, index)
         writer.end_turn(END, "\n")
-    if writer.prompt:
-        writer.end_ready(f"{START}model\n")
+    writer.end_ready(f"{START}model\n")
 
 
 def _write_system(writer: Writer, message: Mapping[str, Any]) -> None:

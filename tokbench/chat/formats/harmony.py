@@ -65,8 +65,7 @@ def _write(conversation: Conversation, writer: Writer) -> None:
         else:
             writer.template(end, message.message)
         previous = message.message
-    if writer.prompt:
-        writer.end_ready(f"{START}assistant")
+    writer.end_ready(f"{START}assistant")
 
 
 def _end_of(said: Said, *, is_answer: bool) -> str:

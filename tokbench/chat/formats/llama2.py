@@ -42,7 +42,7 @@ def _write(conversation: Conversation, writer: Writer) -> None:
         writer.begin_turn(index)
         writer.content(text, index, "content")
         writer.end_turn(f" {INST_END}")
-    if writer.prompt and role == "user":
+    if role == "user":
         writer.end_ready()
 
 

@@ -55,8 +55,7 @@ def _write_3(conversation: Conversation, writer: Writer) -> None:
     writer.template(BOS)
     for index, message in enumerate(conversation.messages):
         _write_text(writer, message, index)
-    if writer.prompt:
-        writer.end_ready(f"{HEADER}assistant{HEADER_END}\n\n")
+    writer.end_ready(f"{HEADER}assistant{HEADER_END}\n\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +117,7 @@ def _write_with_tools(conversation: Conversation, writer: Writer, settings: _Set
         next += 1
     for index in range(next, len(messages)):
         _write_message(writer, messages[index], index, settings)
-    if writer.prompt:
-        writer.end_ready(f"{HEADER}assistant{HEADER_END}\n\n")
+    writer.end_ready(f"{HEADER}assistant{HEADER_END}\n\n")
 
 
 def _write_system(conversation: Conversation, writer: Writer, settings: _Settings, index: int | None) -> None:

@@ -77,7 +77,7 @@ class _Version:
                 self._write_tools(writer, conversation, speech.message)
             self._write_speech(writer, speech, before)
             before = self.space if self.number > 1 or speech.role == "assistant" else " "
-        if writer.prompt and speeches[-1].role in ("user", "tool"):
+        if speeches[-1].role in ("user", "tool"):
             writer.end_ready()
 
     def _write_tools(self, writer: Writer, conversation: Conversation, message: int) -> None:

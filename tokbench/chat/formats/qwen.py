@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tokbench.chat.formats.chatml import END, START, write_message
+from tokbench.chat.formats.chatml import END, START, write, write_message
 from tokbench.chat.formats.fields import calls_of, optional_text, reasoning_of, role_of, text_of, variable
 from tokbench.chat.formats.format import Format
 from tokbench.chat.formats.json_text import write_json
@@ -39,10 +39,7 @@ _CALLING = (
 def _write_2(conversation: Conversation, writer: Writer) -> None:
     if role_of(conversation.messages[0], 0) != "system":
         writer.template(f"{START}system\n{_PROMPT_2}{END}\n")
-    for index, message in enumerate(conversation.messages):
-        write_message(writer, message, index)
-    if writer.prompt:
-        writer.end_ready(f"{START}assistant\n")
+    write(conversation, writer)
 
 
 def _write_25(conversation: Conversation, writer: Writer) -> None:
@@ -57,8 +54,7 @@ def _write_25(conversation: Conversation, writer: Writer) -> None:
             _write_calls_25(writer, message, index)
         else:
             write_message(writer, message, index)
-    if writer.prompt:
-        writer.end_ready(f"{START}assistant\n")
+    writer.end_ready(f"{START}assistant\n")
 
 
 def _write_system(
@@ -170,8 +166,7 @@ def _write_3(conversation: Conversation, writer: Writer) -> None:
 
 def _write_3_instruct(conversation: Conversation, writer: Writer) -> None:
     _write_without_default(conversation, writer, thinks_after=None)
-    if writer.prompt:
-        writer.end_ready(f"{START}assistant\n")
+    writer.end_ready(f"{START}assistant\n")
 
 
 def _write_without_default(conversation: Conversation, writer: Writer, *, thinks_after: int | None) -> None:

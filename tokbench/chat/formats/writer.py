@@ -103,9 +103,10 @@ class Writer:
         self.size = stop + len(token) + len(after)
 
     def end_ready(self, header: str = "") -> None:
-        """Write the header of the assistant's turn, and mark the text as ready for generation."""
-        self._add(header, TEMPLATE)
-        self._ready = True
+        """If the text is to end with the generation prompt, write the header of the assistant's turn and mark it."""
+        if self.prompt:
+            self._add(header, TEMPLATE)
+            self._ready = True
 
     def finish(self) -> Rendered:
         """Return the rendered text."""
