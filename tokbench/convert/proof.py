@@ -153,6 +153,11 @@ def token_bytes_of(tokenizer: Tokenizer, id: int) -> bytes | None:
         return None
 
 
+def vocabulary_of(tokenizer: Tokenizer) -> list[bytes | None]:
+    """Return the bytes of each id of a vocabulary; None for a gap."""
+    return [token_bytes_of(tokenizer, id) for id in range(tokenizer.info.vocab_size)]
+
+
 def prove(
     source: Tokenizer,
     peer: Peer,
@@ -175,7 +180,7 @@ def prove(
     """
     known = dict.fromkeys([*source.info.special_tokens, *peer.special_tokens])
     special = [token for token in known if not set(token) & set(peer.excluded)]
-    vocabulary = _vocabulary(source)
+    vocabulary = vocabulary_of(source)
     comparison = _Comparison(source, peer, progress)
     if texts is None:
         # Short texts come first: a difference on a short text is quickly reduced.
@@ -311,10 +316,6 @@ def _text(decode: Callable[[Sequence[int]], str], ids: tuple[int, ...]) -> str:
         return decode(ids)
     except BaseException as error:
         return failure_of(error)
-
-
-def _vocabulary(source: Tokenizer) -> list[bytes | None]:
-    return [token_bytes_of(source, id) for id in range(source.info.vocab_size)]
 
 
 def _different_token(

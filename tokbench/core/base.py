@@ -214,12 +214,7 @@ class TakesTemplate(ABC):
     def with_template(
         self, text: str, pair: str | None = None, *, special: SpecialPolicy = SpecialPolicy.TEXT
     ) -> list[int]:
-        """Encode one text or a pair with the special tokens that a model expects around it, such as [CLS] … [SEP].
-
-        Raises:
-            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
-            TextError: a text holds a lone surrogate.
-        """
+        """Encode one text or a pair with the tokens that a model expects around it. Raises as `model_input`."""
         return list(self.model_input(text, pair, special=special, limits=False).ids)
 
 

@@ -263,12 +263,7 @@ class KernelOrLibrary(BaseTokenizer):
     def encode_batch(
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
     ) -> Encoded:
-        """Encode many texts into arrays, on `threads` threads (None: one a processor) with the same result.
-
-        Raises:
-            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
-            TextError: a text holds a lone surrogate.
-        """
+        """Encode many texts into arrays, on `threads` threads (None: one a processor). Raises as `encode`."""
         from tokbench.core.token_arrays import divided_ids
 
         use = self._use_for(special)
@@ -288,12 +283,7 @@ class KernelOrLibrary(BaseTokenizer):
     def count_batch(
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
     ) -> NDArray[np.int64]:
-        """Return the number of ids that `encode_batch` would give for each text, without producing them where possible.
-
-        Raises:
-            SpecialTokenError: a text holds one under `SpecialPolicy.RAISE`.
-            TextError: a text holds a lone surrogate.
-        """
+        """Return how many ids `encode_batch` would give, without building them where possible. Raises as it does."""
         use = self._use_for(special)
         with surrogates_named(texts):
             if (

@@ -160,12 +160,7 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
     def encode_batch(
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
     ) -> Encoded:
-        """Return the ids of many texts in arrays, encoded on `threads` threads (None: one per processor).
-
-        Raises:
-            SpecialTokenError: a text contains a special token under `SpecialPolicy.RAISE`.
-            TextError: a text contains a lone surrogate.
-        """
+        """Return the ids of many texts in arrays, on `threads` threads (None: one a processor). Raises as `encode`."""
         if self.pattern.is_custom or (special is not SpecialPolicy.TEXT and self._special_ids):
             return super().encode_batch(texts, special=special, threads=threads)
         with surrogates_named(texts):
@@ -175,12 +170,7 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
     def count_batch(
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
     ) -> NDArray[np.int64]:
-        """Return how many ids `encode_batch` would give for each text, without building the ids where possible.
-
-        Raises:
-            SpecialTokenError: a text contains a special token under `SpecialPolicy.RAISE`.
-            TextError: a text contains a lone surrogate.
-        """
+        """Return how many ids `encode_batch` would give, without building them where possible. Raises as it does."""
         if self.pattern.is_custom or (special is not SpecialPolicy.TEXT and self._special_ids):
             return self.encode_batch(texts, special=special, threads=threads).counts
         with surrogates_named(texts):

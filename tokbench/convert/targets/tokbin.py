@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.convert.conversion import Product, Source, undescribed
 from tokbench.convert.post_processing import post_processing_of
-from tokbench.convert.proof import peer_of, token_bytes_of
+from tokbench.convert.proof import peer_of, vocabulary_of
 from tokbench.convert.proof_inputs import InputCall
 from tokbench.core.descriptions import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
 from tokbench.core.post_processing import NOTHING
@@ -82,7 +82,7 @@ def _opened(path: Path, config: TokenizerConfig) -> Peer:
 
 
 def _byte_level(source: Source, description: ByteLevelBpe) -> TokbinContents:
-    tokens = _entries(source)
+    tokens = vocabulary_of(source.tokenizer)
     listed = description.merges
     merged_ids = [merge[2] for merge in listed_merges(description)]
     return TokbinContents(
@@ -151,7 +151,7 @@ def _with_payload(
     scores: list[float],
     post_processing: PostProcessing = NOTHING,
 ) -> TokbinContents:
-    tokens = _entries(source)
+    tokens = vocabulary_of(source.tokenizer)
     return TokbinContents(
         model=model,
         texts=Texts(source.tokenizer.info.backend, source.tokenizer.info.name, None, None, None),
@@ -163,10 +163,6 @@ def _with_payload(
         lossless=source.tokenizer.info.lossless,
         post_processing=post_processing,
     )
-
-
-def _entries(source: Source) -> list[bytes | None]:
-    return [token_bytes_of(source.tokenizer, id) for id in range(source.tokenizer.info.vocab_size)]
 
 
 def _kinds(source: Source, tokens: list[bytes | None], others: dict[int, Kind] | None = None) -> list[Kind]:

@@ -159,12 +159,7 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
     def encode_batch(
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
     ) -> Encoded:
-        """Return the ids of many texts in arrays, encoded on one thread or as many as the library chooses.
-
-        Raises:
-            SpecialTokenError: a text contains a special token under `SpecialPolicy.RAISE`.
-            TextError: a text contains a lone surrogate.
-        """
+        """Encode many texts into arrays, on one thread or as many as the library chooses. Raises as `encode`."""
         import numpy as np
 
         engine = self._engine_for(texts, special=special)

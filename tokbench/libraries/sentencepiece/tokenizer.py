@@ -105,12 +105,7 @@ class EncodesOrdinaryBatches(TakesTemplate, SaveableTokenizer):
     def encode_batch(
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
     ) -> Encoded:
-        """Return the ids of many texts in arrays; the result does not depend on `threads`.
-
-        Raises:
-            SpecialTokenError: a text contains a special token under `SpecialPolicy.RAISE`.
-            TextError: a text contains a lone surrogate.
-        """
+        """Return the ids of many texts in arrays; the result does not depend on `threads`. Raises as `encode`."""
         if special is not SpecialPolicy.TEXT and self._special_ids:
             return super().encode_batch(texts, special=special, threads=threads)
         return self._encode_ordinary_batch(texts, threads=threads)

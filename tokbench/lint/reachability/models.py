@@ -9,6 +9,7 @@ from tokbench.core.descriptions import SentencePieceModel
 from tokbench.core.wording import quoted
 from tokbench.formats.sentencepiece.model import ModelType, parse_model
 from tokbench.formats.sentencepiece.pieces import PieceType
+from tokbench.libraries.huggingface.tokenizer_json import byte_of
 from tokbench.lint.reachability.merging import merge_failure, rules_from_merges, rules_from_ranks
 from tokbench.lint.reachability.steps import DocumentSteps
 from tokbench.lint.reachability.verdicts import Cause, Unreachable
@@ -256,7 +257,7 @@ def _bpe_of_document(model: Mapping[str, Any], spellings: Mapping[int, str], *, 
     merges: dict[tuple[str, str], tuple[float, str]] = {}
     for rank, (left, right) in enumerate(merge_pairs(model, path="")):
         merges[left, right] = (rank, left + right)  # of equal merges, the library keeps the last one
-    fallback = {id for id, piece in spellings.items() if model.get("byte_fallback") and _is_byte(piece)}
+    fallback = {id for id, piece in spellings.items() if model.get("byte_fallback") and byte_of(piece)}
     return BpeModel(
         spellings,
         None,
@@ -300,10 +301,6 @@ def _unigram(
         user_defined=user_defined,
         byte_fallback=fallback,
     )
-
-
-def _is_byte(piece: str) -> bool:
-    return len(piece) == 6 and piece.startswith("<0x") and piece.endswith(">")
 
 
 def _disproof_of(id: int, found: MergeFailure[Any] | None) -> Unreachable | None:
