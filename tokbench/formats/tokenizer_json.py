@@ -79,6 +79,23 @@ def all_from_byte_level(texts: Collection[str]) -> list[bytes | None]:
     return pieces
 
 
+def is_byte_level(text: str) -> bool:
+    """Return whether every character represents a byte."""
+    return _character_bytes().keys() >= set(text)
+
+
+def decoded_bytes(text: str) -> bytes:
+    r"""Return the bytes that characters represent, or the UTF-8 of a text with a character that represents none.
+
+    >>> decoded_bytes("Ġcaf"), decoded_bytes("Ġ▁")
+    (b' caf', b'\xc4\xa0\xe2\x96\x81')
+    """
+    try:
+        return from_byte_level(text)
+    except ValueError:
+        return text.encode()
+
+
 def for_oniguruma(pattern: str) -> str:
     r"""Convert a split pattern to Oniguruma, with which `tokenizers` splits.
 

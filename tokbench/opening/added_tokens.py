@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.wording import counted
-from tokbench.formats.protobuf import float_field, length_field, varint_field
-from tokbench.formats.sentencepiece.pieces import PieceType
+from tokbench.formats.sentencepiece.model import dump_piece
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.formats.tokenizer_config.fields import ADDED_TOKEN_FLAGS, AddedToken, TokenizerConfig
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tokbench.core.token_table import TokenTable
-    from tokbench.formats.sentencepiece.pieces import ModelPiece
 
 _SHOWN = 3
 """The number of similar sentences to show; a folder may have hundreds."""
@@ -108,9 +107,7 @@ def extended(
 def _piece(token: AddedToken) -> bytes:
     """Serialize a token as a piece to append to the model's bytes: protobuf fields may come in any order."""
     kind = PieceType.CONTROL if token.special else PieceType.USER_DEFINED
-    return length_field(
-        1, length_field(1, token.content.encode()) + float_field(2, 0.0) + varint_field(3, int(kind))
-    )
+    return dump_piece(ModelPiece(token.content, 0.0, kind))
 
 
 def beside_ranks(

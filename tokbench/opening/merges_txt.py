@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tokbench.errors import ModelFormatError
-from tokbench.formats.tokenizer_json import from_byte_level, to_byte_level
+from tokbench.formats.tokenizer_json import decoded_bytes, is_byte_level, to_byte_level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -92,9 +92,9 @@ def against_byte_level(vocab: Mapping[str, int], merges: Sequence[Sequence[str]]
     begun = [
         part
         for part in dict.fromkeys(part for pair in merges for part in pair)
-        if part not in merged and part in vocab and not (len(part) == 1 and _is_byte_level(part))
+        if part not in merged and part in vocab and not (len(part) == 1 and is_byte_level(part))
     ]
-    if len(begun) * _MERGES_PER_GAP > len(merges) or not all(map(_is_byte_level, begun)):
+    if len(begun) * _MERGES_PER_GAP > len(merges) or not all(map(is_byte_level, begun)):
         return f"merges that begin with {begun[0]!r}{_kind(begun[0])}"
     fallback = next((piece for piece in vocab if _BYTE_PIECE.fullmatch(piece)), None)
     return None if fallback is None else f"the piece {fallback!r} for a byte, as SentencePiece has them"
@@ -120,24 +120,13 @@ def superwords(merges: Sequence[Sequence[str]]) -> list[str]:
     ['ĠbyĠthe']
     """
     merged = (left + right for left, right in merges)
-    return [piece for piece in merged if "Ġ" in piece[1:] and _SUPERWORD.search(_text_of(piece))]
+    return [
+        piece
+        for piece in merged
+        if "Ġ" in piece[1:] and _SUPERWORD.search(decoded_bytes(piece).decode(errors="replace"))
+    ]
 
 
 def missing_bytes(vocab: Mapping[str, int]) -> int:
     """Return how many of the 256 bytes have no piece in a byte-level vocabulary."""
-    return 256 - sum(len(piece) == 1 and _is_byte_level(piece) for piece in vocab)
-
-
-def _text_of(piece: str) -> str:
-    try:
-        return from_byte_level(piece).decode(errors="replace")
-    except ValueError:
-        return piece
-
-
-def _is_byte_level(text: str) -> bool:
-    try:
-        from_byte_level(text)
-    except ValueError:
-        return False
-    return True
+    return 256 - sum(len(piece) == 1 and is_byte_level(piece) for piece in vocab)

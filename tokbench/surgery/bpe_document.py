@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import SurgeryError
-from tokbench.formats.tokenizer_json import from_byte_level
+from tokbench.formats.tokenizer_json import from_byte_level, is_byte_level
 from tokbench.opening.native_bpe import merge_pairs
 from tokbench.surgery.merge_parts import merge_parts, merged
 
@@ -103,9 +103,7 @@ def read_bpe(document: Mapping[str, Any], *, path: Path | str) -> BpeDocument:
         for rank, pair in enumerate(merge_pairs(model, path=path))
         if {*pair, pair[0] + pair[1]} <= model["vocab"].keys()
     }
-    unspelled = frozenset(
-        piece for piece in model["vocab"].keys() - added.keys() if not _is_byte_level(piece)
-    )
+    unspelled = frozenset(piece for piece in model["vocab"].keys() - added.keys() if not is_byte_level(piece))
     if unspelled:
         _check_bytes(unspelled, model["vocab"].keys() - added.keys(), ranks)
     return BpeDocument(
@@ -117,14 +115,6 @@ def read_bpe(document: Mapping[str, Any], *, path: Path | str) -> BpeDocument:
         unknown=model["vocab"].get(model.get("unk_token")),
         joins_unknown=bool(model.get("fuse_unk")),
     )
-
-
-def _is_byte_level(piece: str) -> bool:
-    try:
-        from_byte_level(piece)
-    except ValueError:
-        return False
-    return True
 
 
 def _check_bytes(

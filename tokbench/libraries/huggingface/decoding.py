@@ -13,7 +13,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.capabilities import Decoding
-from tokbench.formats.tokenizer_json import from_byte_level
+from tokbench.formats.tokenizer_json import decoded_bytes
 from tokbench.libraries.huggingface.engines import RunsDocument, library_errors
 from tokbench.libraries.huggingface.tokenizer_json import byte_of, steps
 
@@ -46,10 +46,7 @@ class JoinedPieces:
         b' <s>'
         """
         if self.byte_level:
-            try:
-                return from_byte_level(spelling)
-            except ValueError:  # if one character is outside the alphabet, none is read as a byte
-                return spelling.encode()
+            return decoded_bytes(spelling)
         for text, replacement in self.replacements:
             spelling = spelling.replace(text, replacement)
         byte = byte_of(spelling) if self.byte_fallback else None

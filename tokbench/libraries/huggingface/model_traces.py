@@ -14,7 +14,7 @@ from tokbench.explain.unigram import Lattice, trace_lattice
 from tokbench.explain.wordpiece import trace_longest_matches
 from tokbench.formats.sentencepiece.pieces import BYTE_PIECES
 from tokbench.formats.sentencepiece.unigram_scores import UNKNOWN_PENALTY
-from tokbench.formats.tokenizer_json import from_byte_level
+from tokbench.formats.tokenizer_json import decoded_bytes
 from tokbench.libraries.huggingface.pieces import piece_spelling
 from tokbench.libraries.huggingface.tokenizer_json import model_ids, model_type
 
@@ -83,12 +83,7 @@ class ModelTracer:
     def symbol(self, id: int) -> Symbol:
         """Return the token of an id."""
         spelling = self._spellings.get(id, "")
-        if self._is_byte_level:
-            try:
-                return Symbol(id, from_byte_level(spelling))
-            except ValueError:  # an added token
-                pass
-        return Symbol(id, spelling.encode())
+        return Symbol(id, decoded_bytes(spelling) if self._is_byte_level else spelling.encode())
 
     # --- BPE ----------------------------------------------------------------------------------
 

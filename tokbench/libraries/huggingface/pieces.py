@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.tokens import TokenKind
-from tokbench.formats.tokenizer_json import all_from_byte_level, from_byte_level
+from tokbench.formats.tokenizer_json import all_from_byte_level, decoded_bytes
 from tokbench.libraries.huggingface.tokenizer_json import byte_of, fallback_bytes, steps
 
 if TYPE_CHECKING:
@@ -41,10 +41,7 @@ class PieceSpelling:
             return byte
         spelling = self._stem_of(spelling)
         if self.byte_level:
-            try:
-                return from_byte_level(spelling)
-            except ValueError:  # a piece that no text becomes, such as a special token
-                return spelling.encode()
+            return decoded_bytes(spelling)
         for text, replacement in self.replacements:
             spelling = spelling.replace(text, replacement)
         return spelling.encode()

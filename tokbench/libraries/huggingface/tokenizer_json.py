@@ -13,7 +13,7 @@ from tokbench.core.guarded import is_control
 from tokbench.core.id_limits import check_largest_id
 from tokbench.errors import ModelFormatError
 from tokbench.files.untrusted import load_json
-from tokbench.formats.tokenizer_json import from_byte_level, to_byte_level
+from tokbench.formats.tokenizer_json import from_byte_level, is_byte_level, to_byte_level
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -323,10 +323,8 @@ def _comes_back(token: Mapping[str, Any]) -> bool:
     if token.get("lstrip") or token.get("rstrip"):
         return False
     content = str(token["content"])
-    try:
-        return from_byte_level(content) == content.encode()
-    except ValueError:  # if some character is not in the alphabet, the decoder changes none
-        return True
+    # If some character is not in the alphabet, the decoder changes none.
+    return not is_byte_level(content) or from_byte_level(content) == content.encode()
 
 
 def _only_cuts(step: Mapping[str, Any]) -> bool:

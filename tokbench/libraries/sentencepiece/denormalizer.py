@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokbench.formats.protobuf import fields, length_field, varint_field
-from tokbench.formats.sentencepiece.pieces import PieceType
+from tokbench.formats.protobuf import fields, length_field
+from tokbench.formats.sentencepiece.model import dump_piece
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
     from tokbench.formats.sentencepiece.model import SentencePieceFile
 
-_PIECES, _NORMALIZER, _DENORMALIZER = 1, 3, 5
+_NORMALIZER, _DENORMALIZER = 3, 5
 _LOOKS_AROUND = ("add_dummy_prefix", "remove_extra_whitespaces")
 
 
@@ -38,13 +39,8 @@ class Denormalizer:
             value for number, value in fields(proto) if number == _DENORMALIZER and isinstance(value, bytes)
         )
         # The library normalizes only with a complete model, so build one with the pieces that it requires.
-        pieces = (
-            length_field(1, text) + varint_field(3, kind)
-            for text, kind in ((b"<unk>", PieceType.UNKNOWN), (b"a", PieceType.NORMAL))
-        )
-        self._processor = open_processor(
-            b"".join(length_field(_PIECES, piece) for piece in pieces) + length_field(_NORMALIZER, spec)
-        )
+        pieces = (ModelPiece("<unk>", 0.0, PieceType.UNKNOWN), ModelPiece("a", 0.0, PieceType.NORMAL))
+        self._processor = open_processor(b"".join(map(dump_piece, pieces)) + length_field(_NORMALIZER, spec))
         self._looks_around = any(model.denormalizer[name] for name in _LOOKS_AROUND)
 
     def apply(self, data: bytes) -> bytes:
