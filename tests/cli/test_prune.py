@@ -139,6 +139,7 @@ def test_folder_with_foreign_files_is_not_replaced(
     (tmp_path / "new" / "notes.txt").rename(tmp_path / "new" / "tokenizer.json")
     run(*options, "--force").good()
     run(*options[:-1], "text.txt").refused(1, "text.txt is a file")
+    run(*options[:-1], "text.txt/new").refused(1, "text.txt/new cannot be created", "is a file")
 
 
 def test_word_level_tokenizer_is_refused(run: Callable[..., Done], tmp_path: Path) -> None:

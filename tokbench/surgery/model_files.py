@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import StoreError, TokbenchError
 from tokbench.formats.tokenizer_config.fields import GENERATION_IDS, config_of, token_id
+from tokbench.store import check_parent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -114,9 +115,10 @@ def check_place(out: Path, *, overwrite: bool) -> None:
         overwrite: whether to replace a folder that contains only files of surgery.
 
     Raises:
-        StoreError: `out` is a file, a folder with other files, or a non-empty folder without `overwrite`.
+        StoreError: `out` is a file, below a file, a folder with other files, or a non-empty folder without `overwrite`.
     """
     if not out.exists():
+        check_parent(out)
         return
     if not out.is_dir():
         raise StoreError(f"{out} is a file", hint="--out names the folder to write")

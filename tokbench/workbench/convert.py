@@ -24,6 +24,7 @@ from tokbench.core.progress import no_progress
 from tokbench.core.roles import check_role
 from tokbench.errors import ConfigError, ConversionError, StoreError, TokbenchError
 from tokbench.files.atomic import write_file, write_folder
+from tokbench.store import check_parent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -280,6 +281,7 @@ def _check_place(out: Path, product: Product, *, overwrite: bool) -> None:
     """Refuse an occupied place before the work of proving."""
     is_file = "" in product.files
     if not out.exists():
+        check_parent(out)
         return
     if is_file and out.is_dir():
         raise StoreError(f"{out} is a folder", hint="--out names the file to write")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
+import os
 import struct
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
@@ -242,12 +244,25 @@ def test_folder_with_foreign_files_is_never_replaced(tmp_path: Path) -> None:
         convert(trained(), to="transformers", out=tmp_path / "file", overwrite=True)
 
 
-@pytest.mark.usefixtures("few_texts")
-def test_unwritable_place_leaves_no_files(tmp_path: Path) -> None:
+def test_place_below_a_file_is_refused_before_the_proof(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conversion, "prove", None)
     (tmp_path / "file").write_text("text")
-    with pytest.raises(StoreError, match="nothing was changed"):
-        convert(trained(), to="tokbin", out=tmp_path / "file" / "mine.tokbin")
+    with pytest.raises(StoreError, match="a part of its path is a file"):
+        convert(trained(), to="tokbin", out=tmp_path / "file" / "folder" / "mine.tokbin")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.usefixtures("few_texts")
+def test_full_disk_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fsync(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(StoreError, match="nothing was changed"):
+        convert(trained(), to="tokbin", out=tmp_path / "mine.tokbin")
+    assert list(tmp_path.iterdir()) == []
 
 
 # --- what the proof finds ---------------------------------------------------------------------
