@@ -228,5 +228,11 @@ def errors_named(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        hint = "finished shards are kept: free some space and continue with --resume, or name another folder with --out"
+        if (folder / JOURNAL_NAME).exists():
+            hint = (
+                "finished shards are kept: free some space and continue with --resume, "
+                "or name another folder with --out"
+            )
+        else:
+            hint = "free some space, or name another folder with --out"
         raise StoreError(f"{folder} was not finished: {error.strerror or error}", hint=hint) from error

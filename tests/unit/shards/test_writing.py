@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
-from typing import TYPE_CHECKING
+import os
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 import pytest
@@ -213,6 +215,19 @@ def test_run_that_fails_before_its_first_shard_leaves_no_files(
             )
         assert (tmp_path / "shards").exists() == bool(left)
         assert left <= {path.name for path in tmp_path.glob("shards/*")}
+
+
+def test_disk_that_is_full_before_the_first_shard_leaves_nothing_to_resume(
+    write: Callable[..., Shards], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(stream: BinaryIO) -> str:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), stream.name)
+
+    monkeypatch.setattr("tokbench.shards.shard_file._sync", full)
+    with pytest.raises(StoreError, match="No space left on device") as told:
+        write()
+    assert told.value.hint == "free some space, or name another folder with --out"
+    assert not list((tmp_path / "shards").glob("*"))
 
 
 def test_corpus_that_changes_meanwhile_is_refused(
