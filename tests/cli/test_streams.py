@@ -100,13 +100,20 @@ def test_full_output_device_is_an_error(process, command):
         ("decode 72", ">&-"),
         ("count 72", ">&-"),
         ("encode 72 --json", ">&-"),
-        ("count 72", "2>&-"),
-        ("encode 72 --json", "<&- >&- 2>&-"),
+        ("check -t default --min bytes_per_token=100", ">&-"),
+        ("viz --help", ">&-"),
+        ("encode 72 --json", "<&- >&-"),
     ],
 )
-def test_closed_streams_are_ignored(process, command, closed):
-    done = process(*command.split(), through=f'"$@" {closed}')
-    assert (done.code, done.stderr) == (0, "")
+def test_closed_stdout_is_an_error(process, command, closed):
+    process(*command.split(), through=f'"$@" {closed}').refused(1, "standard output is closed")
+
+
+@POSIX
+@pytest.mark.parametrize(("closed", "code"), [("2>&-", 0), ("<&- 2>&-", 0), ("<&- >&- 2>&-", 1)])
+def test_closed_stderr_is_ignored(process, closed, code):
+    done = process("encode", "72", "--json", through=f'"$@" {closed}')
+    assert (done.code, done.stderr) == (code, "")
 
 
 @POSIX

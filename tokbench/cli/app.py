@@ -315,11 +315,11 @@ def main() -> NoReturn:
 
 
 def _prepare_streams() -> None:
-    """Write UTF-8 whatever the locale is, and ignore output to closed streams."""
-    for name in ("stdout", "stderr"):
+    """Write UTF-8 whatever the locale is; writing to a closed stdout fails, messages to a closed stderr are lost."""
+    for name, mode in (("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY)):
         stream = getattr(sys, name)
         if stream is None:
-            nowhere = os.open(os.devnull, os.O_WRONLY)
+            nowhere = os.open(os.devnull, mode)
             setattr(sys, name, os.fdopen(nowhere, "w", encoding="utf-8", closefd=False))
         elif hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")

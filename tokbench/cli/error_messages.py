@@ -49,6 +49,8 @@ def errors_as_messages() -> Iterator[None]:
             raise
         _fail("the system grants no more threads", hint="--threads N takes fewer", code=1)
     except OSError as error:  # what no layer below knows of, as a full disk behind stdout
+        if error.errno == errno.EBADF:
+            _fail("standard output is closed", hint="name a file with >, or >/dev/null", code=1)
         where = error.filename or ("the output" if error.errno in _WRITING else "the current folder")
         _fail(f"{where}: {error.strerror or error}", hint=None, code=1)
 
