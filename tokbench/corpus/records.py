@@ -57,13 +57,15 @@ def not_a_string(field: str, value: object, name: str) -> CorpusError:
 
 
 def group_name(field: str | None, value: object, name: str) -> str | None:
-    """Return the group that a value names; None for null, or without a field.
+    """Return the group that a value names; None for null or blank text, or without a field.
 
     Raises:
         CorpusError: the value is an array or an object.
     """
-    if field is None or value is None or isinstance(value, str):
-        return value if isinstance(value, str) else None
+    if field is None or value is None:
+        return None
+    if isinstance(value, str):
+        return value if value.strip() else None
     if isinstance(value, bool | int | float):
         return json.dumps(value)
     raise CorpusError(

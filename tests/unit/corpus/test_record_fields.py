@@ -11,6 +11,7 @@ from tokbench.corpus import open_corpus
 from tokbench.errors import ConfigError, CorpusError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 ROWS: list[dict[str, Any]] = [
@@ -85,6 +86,15 @@ def test_records_without_the_group_field_form_one_group(records: Path, tmp_path:
         "no lang at all": "(no lang)",
     }
     assert str(corpus.problems) == "3 documents without the field of --group-by are in the group '(no lang)'"
+
+
+@pytest.mark.parametrize("write", [jsonl, parquet])
+def test_blank_group_is_none(tmp_path: Path, write: Callable[..., Path]) -> None:
+    """Its row would look like that of all text, whose group is empty in CSV."""
+    records = [{"text": "a text", "lang": name} for name in ("", " ", "\n", None, " en")]
+    path = write(tmp_path / f"a.{write.__name__}", records)
+    groups = [document.group for document in open_corpus(path, group_by="field:lang").documents()]
+    assert groups == ["(no lang)"] * 4 + [" en"]
 
 
 def test_parquet_without_the_group_column_is_read(tmp_path: Path) -> None:
