@@ -324,7 +324,8 @@ def _directory(name: str | None, out: Path | None) -> Path | None:
         raise ConfigError("--out and --name both say where to save", hint="give one of them")
     if name is None:
         return out
-    if not name or name.startswith(".") or Path(name).name != name:
+    is_visible = bool(name.strip()) and name.isprintable()
+    if not is_visible or name.startswith(".") or Path(name).name != name:
         raise ConfigError(
             f"--name {name!r} is not a plain name for a folder in {TOKENIZERS}", hint="--out takes any path"
         )

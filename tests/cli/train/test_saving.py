@@ -34,8 +34,8 @@ def test_recorded_checksums_match_the_files(train, text, tmp_path):
     assert recorded == {name: hashlib.sha256(data).hexdigest() for name, data in files.items()}
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/a", ".hidden", "../a"])
-def test_name_that_is_a_path_is_refused(run, text, name, tmp_path):
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/a", ".hidden", "../a", " ", "a\nb", "\t"])
+def test_name_that_is_a_path_or_invisible_is_refused(run, text, name, tmp_path):
     run("train", text, "--name", name).refused(2, "--name", "--out takes any path")
     assert [path.name for path in tmp_path.iterdir()] == ["text.txt"]
 
