@@ -34,6 +34,13 @@ def test_no_line_is_wider_than_columns(run, monkeypatch, arguments):
     assert max(map(cell_len, done.lines)) <= 80
 
 
+@pytest.mark.parametrize("arguments", ["report -t default", "lint --list", "backends", "doctor", "corpus"])
+def test_no_line_is_wider_than_40_columns(run, monkeypatch, arguments):
+    monkeypatch.setenv("COLUMNS", "40")
+    done = run(*arguments.split()).good()
+    assert max(map(cell_len, done.lines)) <= 40
+
+
 @pytest.mark.parametrize("arguments", [EVERY_COMMAND[1], EVERY_COMMAND[5]], ids=" ".join)
 def test_no_line_is_wider_than_the_terminal(terminal, arguments):
     done = terminal(*arguments, columns=80).good()

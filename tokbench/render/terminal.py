@@ -18,7 +18,7 @@ from tokbench.render.table import BEST, Cell, Column
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from rich.console import Console
+    from rich.console import Console, RenderableType
 
     from tokbench.render.table import Table
 
@@ -38,6 +38,8 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _BREAKS = re.compile(" +|│")
 _NARROWEST = 20
 """Minimum columns for wrapped lines."""
+_INDENT = 4
+"""Columns before a cell that is printed below the others of its row."""
 
 
 def write_table(table: Table, *, bar_width: int = _BAR_WIDTH, console: Console) -> None:
@@ -127,18 +129,36 @@ def print_notes(notes: Iterable[str], *, console: Console) -> None:
 def print_table(table: RichTable, *, console: Console) -> None:
     """Print a table without the padding of its last column.
 
-    Columns that do not wrap are printed in full, even if the table becomes wider than the terminal.
+    Columns that do not wrap are printed in full, even if the table becomes wider than the terminal. In a grid, the
+    last cells are then printed below the others.
     """
     for column in table.columns:
         widths = [cell_len(row) for cell in (column.header, *column.cells) for row in str(cell).split("\n")]
         column.min_width = max(widths) if column.no_wrap else min(max(widths), _NARROWEST_TEXT)
     needed = sum((column.min_width or 0) + _BETWEEN_COLUMNS for column in table.columns) - 1
+    if needed > console.width and not table.box and not table.columns[-1].no_wrap:
+        _print_stacked(table, console=console)
+        return
     options = console.options.update(width=max(console.width, needed))
     for segments in console.render_lines(table, options, pad=False):
         parts = ((segment.text.replace(_UNBROKEN, " "), segment.style or "") for segment in segments)
         line = Text.assemble(*parts)
         line.rstrip()
         console.print(line, soft_wrap=True)
+
+
+def _print_stacked(table: RichTable, *, console: Console) -> None:
+    """Print the rows of a grid one cell after the other, with the last cell below and indented."""
+    for *labels, last in zip(*(column.cells for column in table.columns), strict=True):
+        head = Text("  ").join(filter(None, map(_with_spaces, labels)))
+        print_folded([Line(head)] * bool(head), console=console)
+        print_folded((Line(part, _INDENT) for part in _with_spaces(last).split("\n")), console=console)
+
+
+def _with_spaces(cell: RenderableType) -> Text:
+    """Return a cell as text in which every space can be seen."""
+    text = cell if isinstance(cell, Text) else Text(str(cell))
+    return Text(" ").join(text.split(_UNBROKEN, allow_blank=True))
 
 
 def unbroken(text: str) -> str:

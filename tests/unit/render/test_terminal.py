@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from tokbench.render.terminal import Line, folded
+from tokbench.render.terminal import Line, folded, grid, print_table, unbroken
 
 
 def rows(text: str | Text, *, width: int, label: int = 0) -> list[str]:
@@ -46,6 +46,20 @@ def test_continuation_rows_are_indented_to_the_text() -> None:
 def test_coloured_tokens_are_not_split() -> None:
     text = Text.assemble(("antidis", "red"), ("establishment", "blue"), ("arianism", "red"))
     assert rows(text, width=20) == ["antidisestablishment", "arianism"]
+
+
+def printed(*, width: int) -> list[str]:
+    table = grid("label", "label", "text")
+    table.add_row("a-long-name", Text("kind"), Text(unbroken('words of "a b"')))
+    table.add_row("", "", Text("→ a hint"))
+    stream = StringIO()
+    print_table(table, console=Console(file=stream, width=width))
+    return stream.getvalue().splitlines()
+
+
+def test_last_cells_of_a_grid_are_below_the_others_if_there_is_no_room_beside_them() -> None:
+    assert printed(width=36) == ['a-long-name  kind  words of "a b"', "                   → a hint"]
+    assert printed(width=30) == ["a-long-name  kind", '    words of "a b"', "    → a hint"]
 
 
 @given(st.text(st.sampled_from('ab "│中é\\ '), max_size=60), st.integers(20, 30))
