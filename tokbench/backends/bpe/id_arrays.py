@@ -12,15 +12,18 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def id_array(ids: Sequence[int]) -> NDArray[np.uint32]:
-    """Convert ids to the kernel's array type. Raises TypeError, ValueError or OverflowError for invalid ids."""
+def id_array(ids: Sequence[int]) -> NDArray[np.uint32] | array[int]:
+    """Convert ids to an array for the kernel, of 32-bit integers.
+
+    Raises TypeError, ValueError or OverflowError for invalid ids.
+    """
+    given: object = ids
+    if isinstance(given, list | tuple):
+        return array("I", given)
     import numpy as np
 
-    given: object = ids
     if isinstance(given, np.ndarray) and given.dtype == np.uint32:  # the type that encode_batch returns
         return np.ascontiguousarray(given)
-    if isinstance(given, list | tuple):
-        return np.array(array("I", given), np.uint32)
     known = np.asarray(ids)
     if known.dtype.kind not in "iu":  # a cast would drop the fractions of numbers
         raise TypeError(f"ids of type {known.dtype}")

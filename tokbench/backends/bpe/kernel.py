@@ -18,6 +18,7 @@ from tokbench.errors import ConfigError
 from tokbench.native.kernel_choice import chosen_module, is_installed
 
 if TYPE_CHECKING:
+    from array import array
     from collections.abc import Callable
     from types import ModuleType
 
@@ -96,8 +97,8 @@ class Encoder(KernelEncoder, Protocol):
 class Decoder(Protocol):
     """A decoder of ids into bytes."""
 
-    def decode(self, ids: NDArray[np.uint32], threads: int = 1) -> bytes:
-        """Return the bytes of ids. Raises ValueError for an unknown id."""
+    def decode(self, ids: NDArray[np.uint32] | array[int], threads: int = 1) -> bytes:
+        """Return the bytes of ids of 32 bits. Raises ValueError for an unknown id."""
 
 
 @dataclass(frozen=True, slots=True)

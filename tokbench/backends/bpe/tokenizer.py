@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -269,12 +268,14 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
 
     def decode_bytes(self, ids: Sequence[int]) -> bytes:
         """Return the bytes of ids. Raises `UnknownIdError`."""
-        with suppress(TypeError, ValueError, OverflowError):  # an unknown id: `super` says which one
+        try:
             known = id_array(ids)
             # For a few ids, asking for the number of processors would take longer than decoding.
             threads = (os.cpu_count() or 1) if len(known) >= _IDS_FOR_THREADS else 1
             return self._decoder.decode(known, threads)
-        return super().decode_bytes(id_sequence(ids))
+        except (TypeError, ValueError, OverflowError):
+            found = id_sequence(ids)
+        return super().decode_bytes(found)  # it says which id is unknown
 
     @property
     def decoding(self) -> Decoding:

@@ -14,6 +14,7 @@ from tokbench.core.kernel_or_library import EncodesOneByOne
 from tokbench.core.merging import merge_symbols
 
 if TYPE_CHECKING:
+    from array import array
     from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
@@ -199,7 +200,7 @@ class Decoder:
     def __init__(self, entries: list[bytes]) -> None:
         self._known = {id: entry for id, entry in enumerate(entries) if entry}
 
-    def decode(self, ids: NDArray[np.uint32], threads: int = 1) -> bytes:
+    def decode(self, ids: NDArray[np.uint32] | array[int], threads: int = 1) -> bytes:
         del threads
         try:
             return b"".join(map(self._known.__getitem__, ids.tolist()))
