@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.core.capabilities import SupportsSampling
 from tokbench.core.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
+from tokbench.core.truncation import check_number
 from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -26,6 +27,10 @@ class Sampling:
 
     dropout: float
     seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Raise `ConfigError` for a seed that is not a whole number from 0: `random` drops the sign."""
+        check_number("seed", self.seed, smallest=0, optional=False)
 
 
 def sample_ids(tokenizer: Tokenizer, text: str, sampling: Sampling, *, special: SpecialPolicy) -> list[int]:

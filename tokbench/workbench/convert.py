@@ -22,6 +22,7 @@ from tokbench.core.descriptions import DescribesItself
 from tokbench.core.post_processing import NOTHING
 from tokbench.core.progress import no_progress
 from tokbench.core.roles import check_role
+from tokbench.core.truncation import check_number
 from tokbench.errors import ConfigError, ConversionError, StoreError, TokbenchError
 from tokbench.files.atomic import write_file, write_folder
 from tokbench.store import check_parent
@@ -131,6 +132,7 @@ def convert(
 
         convert(tokbench.load("tokenizers/mine"), to="tokbin", out="mine.tokbin")
     """
+    check_number("seed", seed, smallest=0, optional=False)
     target, out = target_named(to), Path(out)
     source = _source(
         tokenizer,
@@ -196,6 +198,7 @@ def compare(
 
         compare(tokbench.load("tokenizers/mine"), tokbench.load("tokenizer.json")).agrees
     """
+    check_number("seed", seed, smallest=0, optional=False)
     first_name, second_name = names or (first.info.name, second.info.name)
     proof = prove(first, peer_of(second), seed=seed, progress=progress)
     limits = (*proof.limits, *_uncompared(first, second))

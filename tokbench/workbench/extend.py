@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.progress import no_progress
 from tokbench.core.result_json import token_fields
 from tokbench.core.special_tokens import check_special_tokens
+from tokbench.core.truncation import check_number
 from tokbench.core.wording import counted
 from tokbench.corpus import bundled_corpus
 from tokbench.errors import ConfigError
@@ -168,6 +169,7 @@ def extend(
         CorpusError, TextError: the corpus cannot be read or encoded.
         StoreError, ModelFormatError: the tokenizer cannot be opened, or the folder cannot be written.
     """
+    check_number("seed", seed, smallest=0, optional=False)
     if additions.learns and corpus is None:
         raise ConfigError("there is no text to learn tokens from", hint="name files after the tokenizer")
     check_place(out, overwrite=overwrite)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.core.progress import no_progress
 from tokbench.core.result_json import token_fields
+from tokbench.core.truncation import check_number
 from tokbench.errors import ConfigError
 from tokbench.opening.request import OpenRequest
 from tokbench.surgery.id_map import NONE, IdMap, InitialRows
@@ -105,6 +106,7 @@ def swap(
         CorpusError, TextError: the corpus cannot be read or encoded.
         StoreError, ModelFormatError: the tokenizer cannot be opened, or the folder cannot be written.
     """
+    check_number("seed", seed, smallest=0, optional=False)
     check_place(out, overwrite=overwrite)
     started = time.perf_counter()
     opened = find_and_open(name, request or OpenRequest(), progress=progress)
