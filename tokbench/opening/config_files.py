@@ -153,14 +153,27 @@ def _with_special_tokens_map(config: TokenizerConfig, files: _Files) -> Tokenize
             files.problems.append(
                 f"{CONFIG} says that {role} is {text!r}, and {SPECIALS} {other_text!r}, which is used"
             )
-    additional = said.additional_special_tokens
     return replace(
         config,
         roles={**config.roles, **said.roles},
         named_tokens={**config.named_tokens, **said.named_tokens},
         token_flags={**config.token_flags, **said.token_flags},
-        additional_special_tokens=config.additional_special_tokens if additional is None else additional,
+        additional_special_tokens=_listed_tokens(config, said, files),
     )
+
+
+def _listed_tokens(config: TokenizerConfig, said: TokenizerConfig, files: _Files) -> tuple[str, ...] | None:
+    """Return the special tokens without a role: transformers 5 joins two lists only by the newer name."""
+    listed, others = config.additional_special_tokens, said.additional_special_tokens
+    if not listed or others is None:
+        return listed if others is None else others
+    if "extra_special_tokens" in files.json(SPECIALS):
+        return tuple(dict.fromkeys((*listed, *others)))
+    if unlisted := [text for text in others if text not in listed]:
+        files.problems.append(
+            f"{SPECIALS} says that {unlisted[0]!r} is special, and {CONFIG} lists others, which are used"
+        )
+    return listed
 
 
 def _special_tokens_map(files: _Files) -> TokenizerConfig:

@@ -241,6 +241,38 @@ def test_special_tokens_map_counts_without_added_tokens_decoder(tmp_path: Path) 
     )
 
 
+@pytest.mark.parametrize(
+    ("in_config", "in_map", "expected"),
+    [
+        (["<a>"], {"additional_special_tokens": ["<a>"]}, ("<a>",)),
+        (["<a>"], {"additional_special_tokens": []}, ("<a>",)),
+        (["<a>"], {"extra_special_tokens": ["<b>", "<a>"]}, ("<a>", "<b>")),
+        ([], {"additional_special_tokens": ["<b>"]}, ("<b>",)),
+        (["<a>"], {}, ("<a>",)),
+    ],
+)
+def test_lists_of_special_tokens_are_joined_as_transformers_does(
+    tmp_path: Path, in_config: list[str], in_map: dict[str, list[str]], expected: tuple[str, ...]
+) -> None:
+    listed = {"additional_special_tokens": in_config}
+    written(tmp_path, tokenizer_config=listed, special_tokens_map=in_map)
+    config = read_config(tmp_path)
+    assert (config.additional_special_tokens, config.problems) == (expected, ())
+
+
+def test_special_token_that_only_the_map_lists_is_reported(tmp_path: Path) -> None:
+    written(
+        tmp_path,
+        tokenizer_config={"additional_special_tokens": ["<a>"]},
+        special_tokens_map={"additional_special_tokens": ["<a>", "<b>"]},
+    )
+    config = read_config(tmp_path)
+    assert config.additional_special_tokens == ("<a>",)
+    assert config.problems == (
+        "special_tokens_map.json says that '<b>' is special, and tokenizer_config.json lists others, which are used",
+    )
+
+
 def test_special_tokens_map_is_reported_with_added_tokens_decoder(tmp_path: Path) -> None:
     config = {"eos_token": "<end>", "added_tokens_decoder": {"3": entry("<end>")}}
     written(tmp_path, tokenizer_config=config, special_tokens_map={"eos_token": "</s>", "pad_token": "<end>"})
