@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from bisect import bisect_right
 from functools import cached_property
@@ -185,6 +186,7 @@ class Shards:
 
     def _place_of(self, document: int) -> tuple[int, slice]:
         """Return the shard of a document, and its slice in the shard."""
+        document = operator.index(document)
         if not -len(self) <= document < len(self):
             raise IndexError(f"document {document} of {len(self)}")
         document %= len(self)

@@ -6,7 +6,7 @@ import errno
 import hashlib
 import json
 import os
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import pytest
@@ -55,6 +55,12 @@ def test_every_document_is_written_in_order(
         assert one + len(shards[first]) > shard_tokens  # a shard ends only if the next does not fit
     with pytest.raises(IndexError):
         shards[len(TEXTS)]
+
+
+@pytest.mark.parametrize("document", [slice(0, 1), "0", None, 0.0])
+def test_documents_have_whole_numbers(write: Callable[..., Shards], document: Any) -> None:
+    with pytest.raises(TypeError, match="cannot be interpreted as an integer"):
+        write()[document]
 
 
 def test_numpy_can_map_a_shard(write: Callable[..., Shards]) -> None:
