@@ -88,6 +88,13 @@ def test_usage_errors_are_refused(run, trained, files, arguments):
     run("report", files[-1], "-t", trained, *arguments).refused(2, arguments[0])
 
 
+def test_long_words_are_shown_by_their_beginning(run, trained, tmp_path):
+    (tmp_path / "long.txt").write_text("a short line\n" + "é" * 5000, encoding="utf-8")
+    done = run("report", "-t", trained, "long.txt").good()
+    assert f"{'é' * 60}… 5,000" in done.stdout
+    assert "é" * 61 not in done.stdout
+
+
 def test_report_reads_a_text_from_stdin(run, trained, tmp_path):
     text = b"ein Text, zwei Zeilen\n" * 3
     (tmp_path / "a.txt").write_bytes(text)

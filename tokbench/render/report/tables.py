@@ -46,6 +46,8 @@ GROUP_FIGURES = (
 """The figures of groups that are shown by default."""
 _WORDS_SHOWN = 3
 """Number of most fragmented words shown per group."""
+_LONGEST_WORD_SHOWN = 60
+"""Number of characters of a word that are shown."""
 _THEMES = ("compression", "vocabulary", "fidelity", "numbers", "code")
 
 
@@ -143,11 +145,19 @@ def words_table(report: Report) -> Table:
         Column("occurrences", is_detail=True),
     )
     rows = (
-        (text_cell(group), text_cell(text_of(spelled(word))), count_cell(tokens), count_cell(occurrences))
+        (text_cell(group), text_cell(_beginning(word)), count_cell(tokens), count_cell(occurrences))
         for group, words in report.evaluated.evaluation.worst_words.items()
         for word, tokens, occurrences in words[:_WORDS_SHOWN]
     )
     return table_of_rows("Most fragmented words", heads, rows)
+
+
+def _beginning(word: bytes) -> str:
+    """Return a word as text; of a long one, as a line without spaces can be, only the beginning."""
+    text = word.decode(errors="replace")
+    if len(text) <= _LONGEST_WORD_SHOWN:
+        return text_of(spelled(word))
+    return f"{text_of(spelled(text[:_LONGEST_WORD_SHOWN].encode()))}…"
 
 
 def usage_table(report: Report) -> Table:
