@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from tokbench.render.terminal import Line, folded, grid, print_table, unbroken
+from tokbench.render.terminal import Line, folded, print_grid, unbroken
 
 
 def rows(text: str | Text, *, width: int, label: int = 0) -> list[str]:
@@ -49,11 +49,9 @@ def test_coloured_tokens_are_not_split() -> None:
 
 
 def printed(*, width: int) -> list[str]:
-    table = grid("label", "label", "text")
-    table.add_row("a-long-name", Text("kind"), Text(unbroken('words of "a b"')))
-    table.add_row("", "", Text("→ a hint"))
+    texts = [("a-long-name", "kind", unbroken('words of "a b"')), ("", "", "→ a hint")]
     stream = StringIO()
-    print_table(table, console=Console(file=stream, width=width))
+    print_grid((list(map(Text, row)) for row in texts), console=Console(file=stream, width=width))
     return stream.getvalue().splitlines()
 
 
