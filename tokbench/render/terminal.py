@@ -262,13 +262,10 @@ def folded_to(line: Line, width: int) -> list[Text]:
 
 def _wrapped(text: Text, width: int) -> list[Text]:
     """Wrap a text at spaces or between tokens, and inside a token only if it is wider than a row."""
-    rows: list[Text] = []
-    start = 0
-    for stop in _row_ends(text, width):
-        row = text[start:stop]
+    *ends, _ = _row_ends(text, width)
+    rows = list(text.divide(ends))  # at once: each slice of a text would copy all of it
+    for row in rows:
         row.rstrip()
-        rows.append(row)
-        start = stop
     return rows
 
 
