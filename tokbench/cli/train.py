@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -318,13 +319,16 @@ def _refuse_contradictions(
         )
 
 
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
 def _directory(name: str | None, out: Path | None) -> Path | None:
     """Return the folder of --out or --name, or None for the default. Raises `ConfigError`."""
     if out is not None and name is not None:
         raise ConfigError("--out and --name both say where to save", hint="give one of them")
     if name is None:
         return out
-    is_visible = bool(name.strip()) and name.isprintable()
+    is_visible = bool(name.strip()) and not _CONTROLS.search(name)
     if not is_visible or name.startswith(".") or Path(name).name != name:
         raise ConfigError(
             f"--name {name!r} is not a plain name for a folder in {TOKENIZERS}", hint="--out takes any path"

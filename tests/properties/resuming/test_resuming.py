@@ -14,6 +14,7 @@ from support.killed_runs import KILLED, corpus_of, run_until_killed, tokenizer_o
 
 import tokbench
 from tokbench.errors import ConfigError, CorpusError, ModelFormatError, StoreError
+from tokbench.files.storage.folder_lock import LOCK_NAME
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -221,10 +222,10 @@ def test_changed_content_of_the_same_size_and_time_is_detected(
 
 def test_concurrent_process_is_refused(interrupted: Path) -> None:
     fcntl = pytest.importorskip("fcntl")
-    with (interrupted / "shards" / "journal.jsonl").open("ab") as held:
+    with (interrupted / "shards" / LOCK_NAME).open("ab") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         for options in ({"resume": True}, {"overwrite": True}):
-            with pytest.raises(StoreError, match="another process"):
+            with pytest.raises(StoreError, match="another run is writing"):
                 write(interrupted, **options)
 
 

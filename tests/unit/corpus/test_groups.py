@@ -83,7 +83,7 @@ class TestGroups:
 
     def test_records_are_grouped_by_a_field(self):
         write_jsonl("a.jsonl", *({"text": "x", "lang": value} for value in ("de", "", 7, 1.5, True)))
-        assert groups("a.jsonl", group_by="field:lang") == ["de", "", "7", "1.5", "true"]
+        assert groups("a.jsonl", group_by="field:lang") == ["de", "(no lang)", "7", "1.5", "true"]
         assert groups("a.jsonl") == ["Latin"] * 5
 
     def test_field_that_cannot_name_a_group_is_refused(self):
