@@ -129,7 +129,7 @@ def _run(
     else:
         from tokbench.opening.unigram_document import UnigramDocument
 
-        tokenizer = UnigramDocument(data, name=name, source=path, engine=engine)
+        tokenizer = UnigramDocument(data, name=name, source=path, engine=engine, parsed=document)
         scores = tokenizer.scores_as_read
         done = "a table of replacements, words with ▁ and the best sums of scores"
     if not tokenizer.left_because:

@@ -48,6 +48,7 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
         name: the user's name for the tokenizer.
         source: the file as error messages name it; by default the name.
         engine: "auto", or "library" for the library alone.
+        parsed: as for a `HuggingFaceTokenizer`.
 
     Attributes:
         left_because: why the library runs all texts; "" if the kernel runs some.
@@ -57,9 +58,15 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
     """
 
     def __init__(
-        self, document: bytes, *, name: str, source: Path | str | None = None, engine: str = "auto"
+        self,
+        document: bytes,
+        *,
+        name: str,
+        source: Path | str | None = None,
+        engine: str = "auto",
+        parsed: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__(document, name=name, backend="unigram", source=source)
+        super().__init__(document, name=name, backend="unigram", source=source, parsed=parsed)
         self._missing = _ENOUGH_TEXT
         self._seen_ends: dict[str, bool] = {}
         self.left_because = "" if engine == "auto" else "asked for"
