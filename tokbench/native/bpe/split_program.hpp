@@ -106,6 +106,8 @@ class SplitProgram {
       if (each.set >= kMostSets) throw std::invalid_argument("there are not so many sets");
       if (each.most < each.least) throw std::invalid_argument("an operation takes fewer characters than it needs");
     }
+    starts_.resize(operations_.size());
+    for (std::size_t i = operations_.size(); i-- > 0;) starts_[i] = start_of(operations_[i]);
   }
 
   std::span<const SplitOperation> operations() const { return operations_; }
@@ -121,7 +123,29 @@ class SplitProgram {
  private:
   static constexpr std::size_t kMostOperations = 1024;
 
+  static constexpr SetMask kAny = ~SetMask{0};
+
   bool leads_on(std::size_t from, std::size_t to) const { return to > from && to < operations_.size(); }
+
+  // The sets of characters that a match from an operation on can start with; kAny if it may be empty. Those of later operations
+  // must be known.
+  SetMask start_of(const SplitOperation& operation) const {
+    switch (operation.kind) {
+      case SplitOperation::Kind::Match:
+      case SplitOperation::Kind::LineEnd:
+        return kAny;
+      case SplitOperation::Kind::Either:
+        return starts_[operation.next] | starts_[operation.other];
+      case SplitOperation::Kind::Ahead:
+      case SplitOperation::Kind::NotAhead:
+        return starts_[operation.next];
+      default:
+        return SetMask{1} << operation.set | (operation.least == 0 ? starts_[operation.next] : SetMask{0});
+    }
+  }
+
+  // Whether a match from an operation on may start with a character of these sets.
+  bool may_start(std::uint32_t number, SetMask sets) const { return starts_[number] == kAny || (starts_[number] & sets) != 0; }
 
   template <SplitUnit Unit>
   static SetMask sets_at(const CharacterSets& sets, const Byte* p, const Byte* end, std::size_t& length) {
@@ -190,10 +214,20 @@ class SplitProgram {
             p += length;
           }
         }
-        case SplitOperation::Kind::Either:
-          if (const Byte* const stop = match<Unit>(sets, operation.next, p, end)) return stop;
-          number = operation.other;
+        case SplitOperation::Kind::Either: {
+          // Most alternatives are ruled out by the first character, which is looked up once for all of them.
+          std::size_t length;
+          const SetMask start = p < end ? sets_at<Unit>(sets, p, end, length) : SetMask{0};
+          do {
+            const SplitOperation& either = operations_[number];
+            if (may_start(either.next, start)) {
+              if (const Byte* const stop = match<Unit>(sets, either.next, p, end)) return stop;
+            }
+            number = either.other;
+          } while (operations_[number].kind == SplitOperation::Kind::Either);
+          if (!may_start(number, start)) return nullptr;
           break;
+        }
         case SplitOperation::Kind::Ahead:
         case SplitOperation::Kind::NotAhead: {
           const bool is_ahead = match<Unit>(sets, operation.other, p, end) != nullptr;
@@ -212,6 +246,7 @@ class SplitProgram {
   }
 
   std::vector<SplitOperation> operations_;
+  std::vector<SetMask> starts_;  // see start_of()
   SetMask first_;
   SplitUnit unit_;
 };
