@@ -51,7 +51,7 @@ def test_lazy_repetition_matches_as_in_the_library(text: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["falcon", "deepseek-v3", "tekken", "bloom", "kimi"])
+@pytest.mark.parametrize("name", ["falcon", "deepseek-v3", "tekken", "bloom", "kimi", "brackets"])
 def test_steps_split_every_kind_of_character_as_in_the_library(name: str) -> None:
     native, pre_tokenizer = splitters(name)
     characters = characters_of_all_kinds() + ENDS_OF_RANGES

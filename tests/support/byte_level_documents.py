@@ -70,6 +70,13 @@ SPLITTING = {
         ),
         ONLY_BYTES,
     ),
+    "brackets": sequence(
+        split(
+            r"[[:alpha:]'_-]+|[[:digit:][:punct:]]|[[:blank:]]|[^[:^space:]a]|[[:cntrl:]]|[[:upper:][:lower:]]"
+            "|[[:xdigit:]&&[:alnum:]]|[[:word:]]"
+        ),
+        ONLY_BYTES,
+    ),
     "kimi": sequence(
         split(
             r"[\p{Han}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lo}\p{M}&&[^\p{Han}]]+"
@@ -135,6 +142,8 @@ NORMALIZERS: list[dict[str, Any] | None] = [
     ),
     normalizers({"type": "NFC"}, {"type": "Lowercase"}),
     normalizers({"type": "NFC"}, {"type": "StripAccents"}, {"type": "Nmt"}),
+    {"type": "Replace", "pattern": {"Regex": "[[:space:]]+"}, "content": " "},
+    {"type": "Replace", "pattern": {"Regex": "[[:punct:]b]"}, "content": "x"},
 ]
 CLIP_NORMALIZER = NORMALIZERS[5]
 

@@ -39,6 +39,8 @@ _SPACES = "".join(sorted(WHITE_SPACE))
 WHITE_SPACE_RUNS = {
     r"\s+": rf"[{_SPACES}]+",
     r"\s": f"[{_SPACES}]",
+    "[[:space:]]+": rf"[{_SPACES}]+",
+    "[[:space:]]": f"[{_SPACES}]",
     " {2,}": " {2,}",
     " +": " +",
     "[ ]+": " +",
@@ -350,7 +352,7 @@ def _replace(step: Mapping[str, Any]) -> Step:
             origins = character_origins.of_replaced(re.compile(re.escape(text)), content)
             return Step(lambda whole: whole.replace(text, content), origins)
         if (expression := WHITE_SPACE_RUNS.get(str(pattern.get("Regex")))) is not None:
-            if content == " " and pattern["Regex"] == r"\s+":
+            if content == " " and expression == rf"[{_SPACES}]+":
                 # A single space stays as it is, so only replace other white space and runs: most matches
                 # would be single spaces.
                 expression = rf"[{_SPACES.replace(' ', '')}][{_SPACES}]*| [{_SPACES}]+"
@@ -362,7 +364,9 @@ def _replace(step: Mapping[str, Any]) -> Step:
         # After an empty match the library loses track of its position and fails in the next step.
         if isinstance(expression := pattern.get("Regex"), str) and takes_characters(expression):
             return Step(engine_with(normalizer=step).normalizer.normalize_str, None)
-    raise NotNativeError("it normalizes the text (Replace by a pattern that may match nothing)")
+    raise NotNativeError(
+        "it normalizes the text (Replace by a pattern that may match nothing, or is not understood)"
+    )
 
 
 def _strip(*, left: bool, right: bool) -> Step:

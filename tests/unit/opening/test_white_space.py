@@ -18,10 +18,12 @@ def kept_matches(pattern: str = PATTERN, **changes: Any) -> dict[str, Any]:
     return split | changes
 
 
-def test_replaced_runs_are_left_out_where_no_match_holds_white_space() -> None:
+@pytest.mark.parametrize("spelling", [r"\s+", "[[:space:]]+"])
+def test_replaced_runs_are_left_out_where_no_match_holds_white_space(spelling: str) -> None:
     nfc = {"type": "NFC"}
+    runs = RUNS | {"pattern": {"Regex": spelling}}
     added = [{"content": "<|end|>"}]
-    assert needed_normalizers([nfc, RUNS, LOWERCASE], [kept_matches()], added=added) == [nfc, LOWERCASE]
+    assert needed_normalizers([nfc, runs, LOWERCASE], [kept_matches()], added=added) == [nfc, LOWERCASE]
 
 
 @pytest.mark.parametrize(

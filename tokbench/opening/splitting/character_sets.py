@@ -25,6 +25,23 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v", "e": "\x1b", 
 CODE_POINT = re.compile(r"\\x\{([0-9A-Fa-f]{1,6})\}|\\u([0-9A-Fa-f]{4})|\\x([0-7][0-9A-Fa-f])")
 PROPERTY = re.compile(r"\\[pP]\{\^?[A-Za-z]\w*\}")
 
+_BRACKETED = {
+    "alnum": r"[\p{Alphabetic}\p{Nd}]",
+    "alpha": r"\p{Alphabetic}",
+    "blank": r"[\p{Zs}\t]",
+    "cntrl": r"\p{Cc}",
+    "digit": r"\p{Nd}",
+    "lower": r"\p{Lowercase}",
+    "punct": r"[\p{P}\p{S}]",
+    "space": r"\s",
+    "upper": r"\p{Uppercase}",
+    "word": r"\w",
+    "xdigit": r"[0-9A-Fa-f]",
+}
+"""The names of POSIX brackets, such as [:space:] → a class of the same characters in Oniguruma."""
+
+BRACKET = re.compile(rf"\[:(\^?)({'|'.join(_BRACKETED)}):\]")
+
 
 class UnknownPatternError(Exception):
     """Which part of a pattern is not understood."""
@@ -71,6 +88,8 @@ def members_of(spelling: str) -> NDArray[np.bool_]:
     ['\t', 'a', 'b', 'c', 'x']
     >>> [chr(i) for i in np.flatnonzero(members_of("[a-d&&[^bx]]"))]
     ['a', 'c', 'd']
+    >>> np.array_equal(members_of("[[:space:]]"), members_of(r"\s"))
+    True
     """
     if spelling.startswith("(?i:"):
         return _in_both_cases(members_of(spelling[4:-1]))
@@ -94,6 +113,11 @@ def _class_members(text: str, at: int) -> tuple[NDArray[np.bool_], int]:
             in_all &= members
             members = np.zeros(NUM_CODE_POINTS, np.bool_)
             at += 2
+            continue
+        if found := BRACKET.match(text, at):
+            named = members_of(_BRACKETED[found[2]])
+            members |= ~named if found[1] else named
+            at = found.end()
             continue
         if text[at] == "[":
             inner, at = _class_members(text, at)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from tokbench.opening.splitting.character_sets import CODE_POINT, PROPERTY, UnknownPatternError
+from tokbench.opening.splitting.character_sets import BRACKET, CODE_POINT, PROPERTY, UnknownPatternError
 
 NO_LIMIT = 0xFFFF_FFFF
 
@@ -171,7 +171,7 @@ class _Parser:
         spelling = self._text[start : self._at]
         if not ignore_case:
             return spelling if character in "[\\." else f"[{spelling}]" if spelling != "]" else r"[\]]"
-        if "\\" in spelling or not spelling.isascii() or "-" in spelling:
+        if "\\" in spelling or not spelling.isascii() or "-" in spelling or "[:" in spelling:
             raise UnknownPatternError("it ignores case where that is not understood")
         return f"(?i:{spelling if character == '[' else f'[{spelling}]'})"
 
@@ -184,6 +184,9 @@ class _Parser:
         while not self._takes("]"):
             if self._at >= len(self._text):
                 raise UnknownPatternError("a class is not closed")
+            if found := BRACKET.match(self._text, self._at):
+                self._at = found.end()
+                continue
             if self._text.startswith(("[:", "--", "~~", "||"), self._at):
                 raise UnknownPatternError(f"it holds {self._text[self._at : self._at + 2]!r} in a class")
             if self._text[self._at] == "[":
