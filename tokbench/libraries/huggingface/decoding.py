@@ -107,6 +107,13 @@ def _replacement(step: Mapping[str, Any]) -> tuple[str, str] | None:
     return str(pattern["String"]), str(step.get("content", ""))
 
 
+def end_of_words(document: Mapping[str, Any]) -> str:
+    """Return the mark at the end of a word, if all that the decoder does is to replace it; else the empty text."""
+    decoders = steps(document.get("decoder"))
+    is_known = [step.get("type") for step in decoders] == ["BPEDecoder"]
+    return str(decoders[0].get("suffix", "")) if is_known else ""
+
+
 def decodes_from_left(document: Mapping[str, Any], spellings: Iterable[str]) -> bool:
     """Return whether the text that an id adds certainly depends only on the ids before it.
 
@@ -114,11 +121,8 @@ def decodes_from_left(document: Mapping[str, Any], spellings: Iterable[str]) -> 
         document: the whole `tokenizer.json`.
         spellings: the spellings of its pieces, as passed to the decoder.
     """
-    decoders = steps(document.get("decoder"))
-    kinds = [step.get("type") for step in decoders]
-    if kinds == ["BPEDecoder"]:  # the end of a word becomes a space as soon as another piece follows
-        suffix = str(decoders[0].get("suffix", ""))
-        return bool(suffix) and all(suffix not in spelling.removesuffix(suffix) for spelling in spellings)
+    if suffix := end_of_words(document):  # it becomes a space as soon as another piece follows
+        return all(suffix not in spelling.removesuffix(suffix) for spelling in spellings)
     return writes_pieces_alone(document) or joined_pieces(document) is not None
 
 
@@ -145,6 +149,27 @@ class PlacedPieces:
 
 _BEFORE = "a"
 """A piece that no decoder changes, whether or not another piece follows."""
+
+
+class WordEndPieces:
+    """A decoder that replaces the mark at the end of a word by a space, and leaves it out in the last piece.
+
+    Args:
+        suffix: the mark.
+        spellings: id → the spelling that is passed to the decoder.
+
+    >>> WordEndPieces("</w>", {0: "a", 1: "b</w>"}).decode([0, 1, 1])
+    b'ab b'
+    """
+
+    def __init__(self, suffix: str, spellings: Mapping[int, str]) -> None:
+        self._last = _LazyBytes(lambda token_id: spellings[token_id].replace(suffix, "").encode())
+        self._others = _LazyBytes(lambda token_id: spellings[token_id].replace(suffix, " ").encode())
+
+    def decode(self, ids: Sequence[int]) -> bytes:
+        """Return the bytes of the text of one or more ids. Raises KeyError for an unknown id."""
+        *others, last = map(index, ids)
+        return b"".join([*map(self._others.__getitem__, others), self._last[last]])
 
 
 class _LazyBytes(dict[int, bytes]):
@@ -224,7 +249,9 @@ class DecodesDocument(RunsDocument):
         return Decoding.FROM_LEFT if is_known else Decoding.WHOLE
 
     @cached_property
-    def _placed_pieces(self) -> PlacedPieces | None:
+    def _placed_pieces(self) -> PlacedPieces | WordEndPieces | None:
+        if suffix := end_of_words(self._parsed):
+            return WordEndPieces(suffix, self._decoded_spellings)
         if not writes_pieces_alone(self._parsed):
             return None
         decoder = self._engines.with_specials.decoder

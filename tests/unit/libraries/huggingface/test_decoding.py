@@ -117,6 +117,16 @@ def test_any_ids_decode_as_in_the_library(decoder: str, normalizer: str, ids: li
     assert "".join([*parts, streaming.finish()]) == tokenizer.decode(ids)
 
 
+@pytest.mark.parametrize("decoder", ["none", "wordpiece", "suffix"])
+def test_text_of_words_is_joined_without_the_library(decoder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = document_with(DECODERS[decoder], normalizer=None)
+    tokenizer = HuggingFaceTokenizer(data, name="mine", backend="bpe")
+    all_ids = list(VOCAB.values())
+    expected = tokenizer.decode(all_ids)
+    monkeypatch.setattr(tokenizer, "_engines", None)
+    assert tokenizer.decode(all_ids) == expected
+
+
 def test_special_token_of_spaces_is_streamed_completely() -> None:
     tokenizer, peer = opened(document_with(DECODERS["strips many"], normalizer=None))
     streaming = StreamingDecoder(tokenizer)
