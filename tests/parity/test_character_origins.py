@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from support.huggingface import document, dump
 
 from tokbench.backends.bpe.kernel import has_native_kernel
+from tokbench.opening.character_origins import of_each
 from tokbench.opening.text_normalization import TextNormalization
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ NFC, NFD, NFKC, NFKD, LOWERCASE, STRIP_ACCENTS = (
 PREPEND = {"type": "Prepend", "prepend": "▁x"}
 REPLACE = {"type": "Replace", "pattern": {"String": "ab"}, "content": "é字c"}
 REPLACE_SPACES = {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "}
+REPLACE_EACH = {"type": "Replace", "pattern": {"Regex": "[eé\u0301ﬁ]"}, "content": "xae"}
+REMOVE_EACH = {"type": "Replace", "pattern": {"Regex": "[a\u0323Σ]|x"}, "content": ""}
 REMOVE = {"type": "Replace", "pattern": {"String": "b"}, "content": ""}
 STRIP = {"type": "Strip", "strip_left": True, "strip_right": True}
 BERT = {
@@ -42,6 +45,7 @@ NORMALIZERS: list[list[dict[str, Any]]] = [
     ],
     *[[LOWERCASE, NFD, STRIP_ACCENTS], [NFKD, REPLACE, NFC], [PREPEND, NFKC, REPLACE_SPACES, STRIP]],
     *[[STRIP, REMOVE, NFKC, LOWERCASE], [REPLACE_SPACES, BERT]],
+    *[[REPLACE_EACH, REMOVE_EACH, NFC], [NFKC, REMOVE_EACH, REPLACE_EACH, LOWERCASE]],
 ]
 MARKS = "".join(
     character for character in map(chr, range(0x20000)) if unicodedata.ucd_3_2_0.combining(character)
@@ -102,3 +106,12 @@ def test_origins_of_examples_worked_by_hand(
     normalizers: list[dict[str, Any]], text: str, origins: list[int]
 ) -> None:
     assert list(TextNormalization(normalizers).origins(text)) == origins
+
+
+@pytest.mark.parametrize("changed", ["a", "abcdefghijklmnopqrstuvwxyz"])
+def test_characters_of_other_sizes_are_found_one_by_one_and_in_a_table(changed: str) -> None:
+    sizes = {character: place % 4 for place, character in enumerate(changed)}
+    text = "the quick é brown fox\U0001f642 jumps over the lazy dog"
+    origins = of_each(lambda part: "".join(character * sizes.get(character, 1) for character in part))
+    expected = [place for place, character in enumerate(text) for _ in range(sizes.get(character, 1))]
+    assert list(origins(text)) == expected

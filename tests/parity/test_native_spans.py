@@ -55,8 +55,10 @@ def assert_spans_come_from_the_kernel(
         {"type": "NFD"},
         {"type": "Strip", "strip_left": True, "strip_right": True},
         {"type": "Replace", "pattern": {"String": "the"}, "content": "ab"},
+        {"type": "Replace", "pattern": {"Regex": "[t1É]"}, "content": ""},
+        {"type": "Replace", "pattern": {"Regex": "[ \u00a0字]|h"}, "content": "th"},
     ],
-    ids=lambda step: step["type"] if step else "unchanged",
+    ids=lambda step: str(step.get("pattern", step["type"])) if step else "unchanged",
 )
 def test_spans_of_any_splitting_and_normalization_come_from_the_kernel(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, splitting: Any, normalizer: Any

@@ -144,6 +144,13 @@ NORMALIZERS: list[dict[str, Any] | None] = [
     normalizers({"type": "NFC"}, {"type": "StripAccents"}, {"type": "Nmt"}),
     {"type": "Replace", "pattern": {"Regex": "[[:space:]]+"}, "content": " "},
     {"type": "Replace", "pattern": {"Regex": "[[:punct:]b]"}, "content": "x"},
+    normalizers(
+        {"type": "Replace", "pattern": {"Regex": r"[\u00a0-\u00ff]|\s"}, "content": ""},
+        {"type": "NFKC"},
+        {"type": "Replace", "pattern": {"Regex": "[a-cé]"}, "content": "the "},
+        {"type": "Replace", "pattern": {"Regex": "[अe]"}, "content": "t"},
+        {"type": "Replace", "pattern": {"Regex": "x"}, "content": "अ"},
+    ),
 ]
 CLIP_NORMALIZER = NORMALIZERS[5]
 

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     Step = Callable[[str], str]
 
-_APART = "\u0905"
-"""A separator between characters: a letter that no step changes, reorders or produces."""
+APART = "\u0905"
+"""A separator between characters: a letter that no step may change, reorder or produce."""
 _SURROGATES = range(0xD800, 0xE000)
 _BLOCK = 256
 _MOST_REPLACEMENTS = 16
@@ -35,7 +35,7 @@ _MOST_REPLACEMENTS = 16
 
 def _is_asked_about(code: int) -> bool:
     """Whether a code point is a character that texts may contain, other than the separator."""
-    return code not in _SURROGATES and code != ord(_APART)
+    return code not in _SURROGATES and code != ord(APART)
 
 
 def _each_by_itself(characters: Iterable[str], steps: Sequence[Step]) -> list[str]:
@@ -44,10 +44,10 @@ def _each_by_itself(characters: Iterable[str], steps: Sequence[Step]) -> list[st
     >>> _each_by_itself("ÀΣ", [str.lower])
     ['à', 'σ']
     """
-    text = _APART.join(characters)
+    text = APART.join(characters)
     for step in steps:
         text = step(text)
-    return text.split(_APART)
+    return text.split(APART)
 
 
 class EachCharacter(dict[int, str]):
@@ -63,14 +63,17 @@ class EachCharacter(dict[int, str]):
     def __init__(self, normalize: Callable[[str], str]) -> None:
         super().__init__()
         self._normalize = normalize
+        self._seen: set[str] = set()
         self._changed: set[str] = set()
 
     def of(self, text: str) -> str:
         """Return the normalized text."""
         characters = set(text)
-        if missing := {character for character in characters if ord(character) not in self}:
+        if missing := characters - self._seen:
             self._ask_about(missing)
         changed = self._changed & characters
+        if not changed:
+            return text
         written = {character: self[ord(character)] for character in changed}
         if len(changed) > _MOST_REPLACEMENTS or not changed.isdisjoint("".join(written.values())):
             return text.translate(self)
@@ -83,8 +86,8 @@ class EachCharacter(dict[int, str]):
         asked = [character for character in characters if _is_asked_about(ord(character))]
         normalized = dict(zip(asked, _each_by_itself(asked, [self._normalize]) if asked else [], strict=True))
         self._changed.update(character for character, result in normalized.items() if result != character)
-        # Last, because other threads take the characters of the map as known.
         self.update((ord(character), normalized.get(character, character)) for character in characters)
+        self._seen.update(characters)  # last, because other threads take these as known
 
 
 def _characters_of(blocks: Iterable[int]) -> list[str]:
@@ -149,9 +152,9 @@ class ChangesByNeed:
 
     def _changes_of(self, characters: Sequence[str]) -> _Changes:
         parts = _each_by_itself(characters, self._ordered) if characters else []
-        distinct = sorted({*chain.from_iterable(parts)} - {_APART})
+        distinct = sorted({*chain.from_iterable(parts)} - {APART})
         spelled = dict(zip(distinct, _each_by_itself(distinct, self._after), strict=True)) if distinct else {}
-        spelled[_APART] = _APART
+        spelled[APART] = APART
         order = {part: unicodedata.combining(part) if self._orders else 0 for part in spelled}
         changed = {
             character: whole

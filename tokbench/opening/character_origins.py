@@ -40,6 +40,10 @@ class NormalCharacter(NamedTuple):
     change: int
 
 
+_MOST_SIZES = 16
+"""Characters whose places are found one after another; for more, a table of all code points is faster."""
+
+
 def of_each(step: Callable[[str], str]) -> FindsOrigins:
     """Return the origins function of a step that maps each character by itself.
 
@@ -49,12 +53,18 @@ def of_each(step: Callable[[str], str]) -> FindsOrigins:
 
     def origins(text: str) -> Origins:
         sizes = {ord(character): len(step(character)) for character in set(text)}
-        if set(sizes.values()) <= {1}:
+        others = {code: size for code, size in sizes.items() if size != 1}
+        if not others:
             return range(len(text))
-        size_of = np.zeros(max(sizes) + 1, np.int64)
-        size_of[list(sizes)] = list(sizes.values())
         code_points = np.frombuffer(text.encode("utf-32-le"), np.uint32)
-        return np.repeat(np.arange(len(text)), size_of[code_points])
+        if len(others) > _MOST_SIZES:
+            size_of = np.ones(max(sizes) + 1, np.int64)
+            size_of[list(others)] = list(others.values())
+            return np.repeat(np.arange(len(text)), size_of[code_points])
+        counts = np.ones(len(text), np.int64)
+        for code, size in others.items():
+            counts[code_points == code] = size
+        return np.repeat(np.arange(len(text)), counts)
 
     return origins
 

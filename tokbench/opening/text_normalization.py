@@ -9,9 +9,9 @@ itself, so that a final sigma is not special.
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
-from functools import cache, cached_property, partial
-from itertools import chain
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, lru_cache, partial
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,14 +21,14 @@ from tokbench.core.nfc import nfc
 from tokbench.core.special_tokens import WHITE_SPACE
 from tokbench.libraries.huggingface.engines import engine_with
 from tokbench.opening import character_origins
-from tokbench.opening.character_changes import ChangesByNeed, EachCharacter
+from tokbench.opening.character_changes import APART, ChangesByNeed, EachCharacter
 from tokbench.opening.replacement_table import ReplacementTable, joining, table_of, texts_written
-from tokbench.opening.splitting.gaps import takes_characters
+from tokbench.opening.splitting.gaps import takes_characters, takes_one_character
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
 from tokbench.opening.unicode_agreement import may_become
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -55,10 +55,12 @@ class Step:
     Attributes:
         apply: returns the result for a text.
         origins: finds the original character of each character of the result; None if only the library knows.
+        replaces_each: whether it is a replacement of single characters, of which several in a row are one.
     """
 
     apply: Callable[[str], str]
     origins: FindsOrigins | None
+    replaces_each: bool = False
 
     def __call__(self, text: str) -> str:
         """Return the result for a text."""
@@ -82,7 +84,7 @@ class TextNormalization:
     def __init__(self, normalizers: Sequence[Mapping[str, Any]]) -> None:
         self.kinds = tuple(str(step.get("type")) for step in normalizers)
         self._document: dict[str, Any] = {"type": "Sequence", "normalizers": list(normalizers)}
-        self._steps = tuple(chain.from_iterable(map(_steps, normalizers)))
+        self._steps = tuple(_joined(chain.from_iterable(map(_steps, normalizers))))
         self.is_normal_form = any(map(_makes_normal_form, normalizers))
         self._ignores_following = all(map(_ignores_following, normalizers))
 
@@ -226,6 +228,22 @@ def _written(step: Mapping[str, Any]) -> str:
     return ""
 
 
+def _joined(steps: Iterable[Step]) -> Iterator[Step]:
+    """Yield the steps with each run of replacements of single characters as one step."""
+    for replaces_each, run in groupby(steps, key=lambda step: step.replaces_each):
+        if not replaces_each:
+            yield from run
+            continue
+        first, *others = run
+        yield _by_character(EachCharacter(partial(_after_each, (first, *others))).of) if others else first
+
+
+def _after_each(steps: Sequence[Step], text: str) -> str:
+    for step in steps:
+        text = step(text)
+    return text
+
+
 def _steps(step: Mapping[str, Any]) -> Sequence[Step]:
     return _bert(step) if step.get("type") == "BertNormalizer" else (_step_by_kind(step),)
 
@@ -307,7 +325,7 @@ def _without_nonspacing_marks(text: str) -> str:
 
 
 def _by_character(made: Callable[[str], str]) -> Step:
-    return Step(made, character_origins.of_each(made))
+    return Step(made, character_origins.of_each(lru_cache(maxsize=1 << 14)(made)))
 
 
 def _normal_form(form: NormalForm) -> Step:
@@ -363,7 +381,10 @@ def _replace(step: Mapping[str, Any]) -> Step:
             return Step(partial(found.sub, template), origins)
         # After an empty match the library loses track of its position and fails in the next step.
         if isinstance(expression := pattern.get("Regex"), str) and takes_characters(expression):
-            return Step(engine_with(normalizer=step).normalizer.normalize_str, None)
+            replaced = engine_with(normalizer=step).normalizer.normalize_str
+            if takes_one_character(expression) and replaced(APART) == APART and APART not in content:
+                return replace(_by_character(EachCharacter(replaced).of), replaces_each=True)
+            return Step(replaced, None)
     raise NotNativeError(
         "it normalizes the text (Replace by a pattern that may match nothing, or is not understood)"
     )

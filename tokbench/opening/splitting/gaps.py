@@ -51,6 +51,22 @@ def takes_characters(pattern: str) -> bool:
         return False
 
 
+def takes_one_character(pattern: str) -> bool:
+    r"""Whether every match of a pattern is one character, whatever is beside it; False also if it is not understood.
+
+    >>> takes_one_character("[‘’]"), takes_one_character(r"\s+"), takes_one_character("a(?=b)")
+    (True, False, False)
+    """
+    try:
+        choices = parsed(pattern)
+    except UnknownPatternError:
+        return False
+    return all(
+        len(items) == 1 and isinstance(item := items[0], Characters) and (item.least, item.most) == (1, 1)
+        for items in choices
+    )
+
+
 _LOOKING = re.compile(r"\(\?<[=!][^()]*\)|\\[bB]|(?<![\[\\])\^")
 """Lookbehinds and zero-width assertions: without them, a match takes as many characters."""
 
