@@ -49,11 +49,7 @@ def document_of_class(source: Source, model: SentencePieceFile, *, around: PostP
     """
     defaults = _DEFAULTS.get(class_of_folder(source) or "")
     settings_beside = json_beside(source.files[0].parent / "tokenizer_config.json")
-    if (
-        defaults is None
-        or model.model_type is not ModelType.UNIGRAM
-        or settings_beside.get("remove_space") is False
-    ):
+    if defaults is None or not _can_be_done(model, settings_beside):
         return None
     table = model.normalizer["precompiled_charsmap"]
     rules = {"type": "Precompiled", "precompiled_charsmap": b64encode(table).decode()} if table else None
@@ -79,6 +75,26 @@ def document_of_class(source: Source, model: SentencePieceFile, *, around: PostP
             },
         }
     )
+
+
+def _can_be_done(model: SentencePieceFile, settings: Mapping[str, Any]) -> bool:
+    return model.model_type is ModelType.UNIGRAM and settings.get("remove_space") is not False
+
+
+def changes_left_out(source: Source, model: SentencePieceFile) -> Iterator[str]:
+    """Yield a sentence if the class of a folder changes texts in a way that is not done for its model.
+
+    Args:
+        source: the path that the user gave.
+        model: the parsed model.
+    """
+    name = class_of_folder(source)
+    settings = json_beside(source.files[0].parent / "tokenizer_config.json")
+    if name in _DEFAULTS and not _can_be_done(model, settings):
+        yield (
+            f"an {name} first changes a text, as its quotes, accents and case, which is only done here for a "
+            "Unigram model and with remove_space: it gives other ids for such texts"
+        )
 
 
 def versions_differ(source: Source, pieces: Sequence[ModelPiece]) -> Iterator[str]:

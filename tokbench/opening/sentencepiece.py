@@ -30,7 +30,7 @@ from tokbench.opening.piece_classes import (
     space_before_mask,
     spaces_after_tokens,
 )
-from tokbench.opening.piece_documents import document_of_class, versions_differ
+from tokbench.opening.piece_documents import changes_left_out, document_of_class, versions_differ
 from tokbench.opening.piece_order import in_order, piece_order
 from tokbench.opening.recognition import Format
 from tokbench.opening.request import Composition, Opened
@@ -217,6 +217,7 @@ def _contradicted(source: Source, model: SentencePieceFile, *, pieces: Sequence[
     if source.format is Format.SENTENCEPIECE:
         add_dummy_prefix = model.normalizer["add_dummy_prefix"]
         yield from changed_text(source)
+        yield from changes_left_out(source, model)
         if add_dummy_prefix:
             yield from spaces_after_tokens(source, pieces=pieces)
         removes_spaces = bool(model.normalizer["remove_extra_whitespaces"])

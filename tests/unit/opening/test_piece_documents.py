@@ -238,3 +238,21 @@ def test_classes_with_unknown_rules_are_refused(tmp_path: Path, name: str) -> No
     with pytest.raises(ModelFormatError, match=f"found that of a {name}, which"):
         tokbench.load(folder)
     assert tokbench.load(folder / NAME).encode("a")
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "is_changed"),
+    [(1, {}, True), (2, {}, False), (1, {"remove_space": False}, False)],
+    ids=["unigram", "merges", "spaces stay"],
+)
+def test_class_whose_changes_are_not_done_here_is_warned_of(
+    tmp_path: Path, kind: int, settings: dict[str, Any], is_changed: bool
+) -> None:
+    pieces = [unknown(), *scored(dict.fromkeys(["▁", "▁E", "E", "e"], -2.0))]
+    config = {"tokenizer_class": "AlbertTokenizer", **settings}
+    folder = put(
+        tmp_path, {NAME: written(pieces, trainer={"model_type": kind}), "tokenizer_config.json": config}
+    )
+    said = "an AlbertTokenizer first changes a text"
+    assert any(said in warning for warning in opened(folder).warnings) is (not is_changed)
+    assert not any(said in warning for warning in opened(folder / NAME).warnings)
