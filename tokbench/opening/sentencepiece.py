@@ -119,7 +119,7 @@ def open_pieces(
             config,
             folder=folder,
             usual={role: tokenizer.model.trainer[f"{role}_piece"] for role in ("bos", "eos")},
-            ids=special_tokens_of(parse_model(whole)),
+            ids=_symbols_of(parse_model(whole)),
         )
         document = document_of_class(source, tokenizer.model, around=around)
         if document is not None:
@@ -144,6 +144,14 @@ def open_pieces(
             *_contradicted(source, tokenizer.model, pieces=pieces),
         ),
     )
+
+
+def _symbols_of(model: SentencePieceFile) -> dict[str, int]:
+    """Return the symbols that a template may hold, text → id: control symbols, and those that the user defined."""
+    defined = {
+        piece.text: id for id, piece in enumerate(model.pieces) if piece.type is PieceType.USER_DEFINED
+    }
+    return defined | special_tokens_of(model)
 
 
 def _changing(tokenizer: KernelModel, source: Source) -> Tokenizer | None:

@@ -72,7 +72,7 @@ def template_beside(
         config: the configuration already read from the folder.
         folder: the folder of the model.
         usual: "bos" and "eos" → their texts, unless the files beside the model say otherwise.
-        ids: text → id of the model's special tokens; any other token is left out of the template.
+        ids: text → id of the model's symbols; any other token is left out of the template.
     """
     name = class_of_pieces(folder, config) or ""
     single, pair = _templates(name, config, folder)

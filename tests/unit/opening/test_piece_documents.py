@@ -256,3 +256,12 @@ def test_class_whose_changes_are_not_done_here_is_warned_of(
     said = "an AlbertTokenizer first changes a text"
     assert any(said in warning for warning in opened(folder).warnings) is (not is_changed)
     assert not any(said in warning for warning in opened(folder / NAME).warnings)
+
+
+def test_template_has_symbols_that_are_defined_by_the_user(tmp_path: Path) -> None:
+    ends = [ModelPiece(text, 0.0, PieceType.USER_DEFINED) for text in ("[CLS]", "[SEP]")]
+    pieces = [unknown(), *ends, *scored(dict.fromkeys(["▁", "▁a", "a"], -2.0))]
+    config = {"tokenizer_class": "DebertaV2Tokenizer"}
+    folder = put(tmp_path, {NAME: written(pieces), "tokenizer_config.json": config})
+    tokenizer: Any = tokbench.load(folder)
+    assert tokenizer.with_template("a") == [1, *tokenizer.encode("a"), 2]
