@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.byte_level_documents import BYTE_LEVEL, ONLY_BYTES, SPLITTING, sequence, with_parts
 from support.huggingface import added
 from support.native_documents import both
+from support.sentencepiece_models import charsmap
 
 from tokbench.backends.bpe.kernel import has_native_kernel
 from tokbench.core.token_arrays import segmented
@@ -20,7 +22,15 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(not has_native_kernel(), reason="the native kernel is not installed")
 
 METASPACE = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
-TEXTS = ["the Low <s>É\u00a012345 don's", "  \n x!! 字 q ", "▁a ▁", "low", "", "the " * 40 + "字é" * 40]
+TEXTS = [
+    "\x01½the\x02\x7f \u2126",
+    "the Low <s>É\u00a012345 don's",
+    "  \n x!! 字 q ",
+    "▁a ▁",
+    "low",
+    "",
+    "the " * 40 + "字é" * 40,
+]
 
 
 def assert_spans_come_from_the_kernel(
@@ -55,6 +65,7 @@ def assert_spans_come_from_the_kernel(
         {"type": "NFD"},
         {"type": "Strip", "strip_left": True, "strip_right": True},
         {"type": "Replace", "pattern": {"String": "the"}, "content": "ab"},
+        {"type": "Precompiled", "precompiled_charsmap": b64encode(charsmap("nmt_nfkc")).decode()},
         {"type": "Replace", "pattern": {"Regex": "[t1É]"}, "content": ""},
         {"type": "Replace", "pattern": {"Regex": "[ \u00a0字]|h"}, "content": "th"},
     ],

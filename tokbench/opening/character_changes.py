@@ -68,10 +68,7 @@ class EachCharacter(dict[int, str]):
 
     def of(self, text: str) -> str:
         """Return the normalized text."""
-        characters = set(text)
-        if missing := characters - self._seen:
-            self._ask_about(missing)
-        changed = self._changed & characters
+        changed = self.changed_in(text)
         if not changed:
             return text
         written = {character: self[ord(character)] for character in changed}
@@ -81,6 +78,13 @@ class EachCharacter(dict[int, str]):
         for character, normalized in written.items():
             text = text.replace(character, normalized)
         return text
+
+    def changed_in(self, text: str) -> set[str]:
+        """Return the characters of a text that are changed."""
+        characters = set(text)
+        if missing := characters - self._seen:
+            self._ask_about(missing)
+        return self._changed & characters
 
     def _ask_about(self, characters: set[str]) -> None:
         asked = [character for character in characters if _is_asked_about(ord(character))]

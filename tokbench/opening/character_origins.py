@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tokbench.core.character_agreement import NUM_CODE_POINTS
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -44,29 +46,63 @@ _MOST_SIZES = 16
 """Characters whose places are found one after another; for more, a table of all code points is faster."""
 
 
-def of_each(step: Callable[[str], str]) -> FindsOrigins:
+def of_each(step: Callable[[str], str], *, changed: Callable[[str], Iterable[str]] = set) -> FindsOrigins:
     """Return the origins function of a step that maps each character by itself.
+
+    Args:
+        step: the step.
+        changed: returns the characters of a text that the step changes, and perhaps others of it, each once.
 
     >>> of_each(str.upper)("aßc").tolist()
     [0, 1, 1, 2]
     """
+    return lambda text: _of_sizes(text, _sizes(step, changed(text)))
+
+
+def of_table(step: Callable[[str], str], *, changed: Callable[[str], Iterable[str]] = set) -> FindsOrigins:
+    """Return the same for a table of replacements that is applied to each character by itself.
+
+    A character that is left out belongs to the one before it, if there is one: the places of all others follow from
+    that.
+
+    >>> of_table(lambda text: text.replace("b", "").replace("c", "xy"))("abcd").tolist()
+    [0, 2, 2, 3]
+    """
 
     def origins(text: str) -> Origins:
-        sizes = {ord(character): len(step(character)) for character in set(text)}
-        others = {code: size for code, size in sizes.items() if size != 1}
-        if not others:
-            return range(len(text))
-        code_points = np.frombuffer(text.encode("utf-32-le"), np.uint32)
-        if len(others) > _MOST_SIZES:
-            size_of = np.ones(max(sizes) + 1, np.int64)
-            size_of[list(others)] = list(others.values())
-            return np.repeat(np.arange(len(text)), size_of[code_points])
-        counts = np.ones(len(text), np.int64)
-        for code, size in others.items():
-            counts[code_points == code] = size
-        return np.repeat(np.arange(len(text)), counts)
+        sizes = _sizes(step, changed(text))
+        if 0 not in sizes.values():
+            return _of_sizes(text, sizes)
+        changes: list[int] = []
+        for code in map(ord, text):
+            size = sizes.get(code, 1)
+            if size:
+                changes += [0, *[1] * (size - 1)]
+            elif changes:
+                changes[-1] -= 1
+        return np.array([*_followed((NormalCharacter("", change) for change in changes), first=0)], np.int64)
 
     return origins
+
+
+def _sizes(step: Callable[[str], str], characters: Iterable[str]) -> dict[int, int]:
+    """Return the number of characters that each code point becomes, where it is not one."""
+    made = ((ord(character), len(step(character))) for character in characters)
+    return {code: size for code, size in made if size != 1}
+
+
+def _of_sizes(text: str, sizes: Mapping[int, int]) -> Origins:
+    if not sizes:
+        return range(len(text))
+    code_points = np.frombuffer(text.encode("utf-32-le"), np.uint32)
+    if len(sizes) > _MOST_SIZES:
+        size_of = np.ones(NUM_CODE_POINTS, np.int64)
+        size_of[list(sizes)] = list(sizes.values())
+        return np.repeat(np.arange(len(text)), size_of[code_points])
+    counts = np.ones(len(text), np.int64)
+    for code, size in sizes.items():
+        counts[code_points == code] = size
+    return np.repeat(np.arange(len(text)), counts)
 
 
 def of_normal_form(form: NormalForm) -> FindsOrigins:

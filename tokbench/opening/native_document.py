@@ -134,7 +134,9 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
         by_places = partial(spans_by_places, spans=self._owned, token=self._ordinary_token)
         placed = preferring(
             by_places(lambda text: self._covers(text) and places.are_from_kernel(text), places.from_kernel),
-            by_places(self._covers, places.from_normalized),
+            by_places(
+                lambda text: self._covers(text) and places.know_origins_of(text), places.from_normalized
+            ),
         )
         return placed if tiled is None else preferring(tiled, placed)
 

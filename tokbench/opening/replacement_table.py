@@ -55,10 +55,19 @@ class ReplacementTable(CharacterAgreement):
 
     def __call__(self, text: str) -> str:
         """Return the text with its replacements. Raises `UnicodeEncodeError` for lone surrogates."""
-        if "\r\n" not in text and self.covers(text):
+        if self.replaces_each(text):
             return self._alone.of(text)
         normalized: str = self._library.normalize_str(text)
         return normalized
+
+    def replaces_each(self, text: str) -> bool:
+        """Whether each character of a text is replaced by itself."""
+        return "\r\n" not in text and self.covers(text)
+
+    @property
+    def alone(self) -> EachCharacter:
+        """The replacements of single characters."""
+        return self._alone
 
     def disputed_among(self, characters: set[str]) -> set[str]:
         """Return the characters that may join an adjacent one in a cluster."""

@@ -56,11 +56,13 @@ class Step:
         apply: returns the result for a text.
         origins: finds the original character of each character of the result; None if only the library knows.
         replaces_each: whether it is a replacement of single characters, of which several in a row are one.
+        finds_in: tells of which texts it finds the origins; None if of all.
     """
 
     apply: Callable[[str], str]
     origins: FindsOrigins | None
     replaces_each: bool = False
+    finds_in: Callable[[str], bool] | None = None
 
     def __call__(self, text: str) -> str:
         """Return the result for a text."""
@@ -117,8 +119,23 @@ class TextNormalization:
 
     @property
     def knows_origins(self) -> bool:
-        """Whether `origins` can be computed."""
+        """Whether `origins` can be computed, at least for some texts."""
         return all(step.origins is not None for step in self._steps)
+
+    def knows_origins_of(self, text: str) -> bool:
+        """Whether `origins` can be computed for a text, where it can be for some."""
+        for number, step in enumerate(self._steps[: self._num_asked], 1):
+            if step.finds_in is not None and not step.finds_in(text):
+                return False
+            if number < self._num_asked:
+                text = step(text)
+        return True
+
+    @cached_property
+    def _num_asked(self) -> int:
+        """The number of steps up to the last one that finds the origins of some texts only."""
+        places = [place for place, step in enumerate(self._steps, 1) if step.finds_in is not None]
+        return max(places, default=0)
 
     @property
     def is_by_character(self) -> bool:
@@ -202,7 +219,7 @@ class TextNormalization:
         """Return the characters for which the library's result differs."""
         if not self._steps:
             return set()
-        normalizer = engine_with(normalizer=self._document).normalizer
+        normalizer = self._librarys
         if len(self.kinds) == 1 and self.is_normal_form:
             together = "\n".join(characters)  # a line feed combines with no character
             if normalizer.normalize_str(together) == self(together):
@@ -210,6 +227,10 @@ class TextNormalization:
         return {
             character for character in characters if normalizer.normalize_str(character) != self(character)
         }
+
+    @cached_property
+    def _librarys(self) -> Any:
+        return engine_with(normalizer=self._document).normalizer
 
     @cached_property
     def written(self) -> frozenset[str]:
@@ -235,7 +256,7 @@ def _joined(steps: Iterable[Step]) -> Iterator[Step]:
             yield from run
             continue
         first, *others = run
-        yield _by_character(EachCharacter(partial(_after_each, (first, *others))).of) if others else first
+        yield _by_map(EachCharacter(partial(_after_each, (first, *others)))) if others else first
 
 
 def _after_each(steps: Sequence[Step], text: str) -> str:
@@ -255,13 +276,15 @@ def _step_by_kind(step: Mapping[str, Any]) -> Step:
     if kind == "Nmt":
         from tokenizers.normalizers import Nmt
 
-        return _by_character(EachCharacter(Nmt().normalize_str).of)
+        return _by_map(EachCharacter(Nmt().normalize_str))
     if kind == "Replace":
         return _replace(step)
     if kind == "Precompiled":
         if not has_native_kernel():
             raise NotNativeError("the kernel's Python fallback applies no table of replacements")
-        return Step(ReplacementTable(table_of(step)), None)
+        table = ReplacementTable(table_of(step))
+        origins = character_origins.of_table(table.alone.of, changed=table.alone.changed_in)
+        return Step(table, origins, finds_in=table.replaces_each)
     if kind == "Prepend" and isinstance(prefix := step.get("prepend"), str):
         return Step(lambda text: prefix + text if text else text, character_origins.of_prepended(prefix))
     if kind == "Strip":
@@ -298,7 +321,7 @@ def _bert(step: Mapping[str, Any]) -> list[Step]:
         strip_accents=False,
         lowercase=False,
     )
-    steps = [_by_character(EachCharacter(cleaned.normalize_str).of)]
+    steps = [_by_map(EachCharacter(cleaned.normalize_str))]
     if _strips_accents(step):
         steps += [_NFD, _by_character(_without_nonspacing_marks)]
     return [*steps, _LOWERCASE] if step.get("lowercase") else steps
@@ -326,6 +349,10 @@ def _without_nonspacing_marks(text: str) -> str:
 
 def _by_character(made: Callable[[str], str]) -> Step:
     return Step(made, character_origins.of_each(lru_cache(maxsize=1 << 14)(made)))
+
+
+def _by_map(made: EachCharacter) -> Step:
+    return Step(made.of, character_origins.of_each(made.of, changed=made.changed_in))
 
 
 def _normal_form(form: NormalForm) -> Step:
@@ -383,7 +410,7 @@ def _replace(step: Mapping[str, Any]) -> Step:
         if isinstance(expression := pattern.get("Regex"), str) and takes_characters(expression):
             replaced = engine_with(normalizer=step).normalizer.normalize_str
             if takes_one_character(expression) and replaced(APART) == APART and APART not in content:
-                return replace(_by_character(EachCharacter(replaced).of), replaces_each=True)
+                return replace(_by_map(EachCharacter(replaced)), replaces_each=True)
             return Step(replaced, None)
     raise NotNativeError(
         "it normalizes the text (Replace by a pattern that may match nothing, or is not understood)"

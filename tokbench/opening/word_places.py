@@ -59,6 +59,10 @@ class WordPlaces:
             return True
         return normalization.changes_after_nfc is not None and normalization.is_composed(text)
 
+    def know_origins_of(self, text: str) -> bool:
+        """Whether the origins of the normalized characters of a text can be computed."""
+        return self._normalization.knows_origins_of(text)
+
     def from_kernel(self, texts: list[str], threads: int) -> Places:
         """Return the ids of texts, their starts and stops in bytes of each text, and the number of tokens of each text.
 
@@ -74,7 +78,7 @@ class WordPlaces:
         return self._encoder.place_batch(texts, threads, changes=changes.of(texts, threads))
 
     def from_normalized(self, texts: list[str], threads: int) -> Places:
-        """Return the same for any texts, which are normalized here."""
+        """Return the same for texts for which `know_origins_of` is true, which are normalized here."""
         parts = _Parts()
         for text in texts:
             self._add(text, parts)
