@@ -96,6 +96,7 @@ SPLITTING = {
     "optional group": sequence(
         split(r"\p{Lu}?(?i:'s|th)?\p{Ll}+|(?:ab|a)(?=b)|\d{2,}|[^\w\s]++"), ONLY_BYTES
     ),
+    "optional end": sequence(split(r"a(?:bc|1)?|\d(?:$|,)|low(?:er)?"), ONLY_BYTES),
     "lazy": sequence(split(r"\[(.*?)\]|\p{L}+?b|.{1,3}?\d|\s*?\S|[^\]]+?\]| {2,}?x|a??b|\w+?"), ONLY_BYTES),
     "line ends": sequence(split(r"\s+$|[ \n]+\p{L}$|\p{L}+(?=$)"), ONLY_BYTES),
     "joined before": sequence(split(r"\s", "MergedWithPrevious"), ONLY_BYTES),
