@@ -12,6 +12,7 @@ from support.huggingface import byte_level
 from support.sentencepiece_models import variant
 from support.toys import Toy
 
+import tokbench
 from tokbench.convert.conversion import Source
 from tokbench.convert.targets.tokbin import make
 from tokbench.core.capabilities import SupportsCounts, SupportsTemplate
@@ -162,6 +163,31 @@ def assert_refused(error: type[TokbenchError], message: str, call: Callable[...,
         call(*given)
     assert message in caught.value.message
     assert "\n" not in caught.value.message
+
+
+def test_every_backend_refuses_what_is_no_policy(tokenizer: Tokenizer) -> None:
+    refuse_what_is_no_policy(tokenizer)
+
+
+def test_every_adapter_refuses_what_is_no_policy(adapter: Tokenizer) -> None:
+    refuse_what_is_no_policy(adapter)
+
+
+@pytest.mark.parametrize("options", [{"backend": "bpe", "vocab_size": 260}, {"backend": "char"}], ids=str)
+def test_what_is_no_policy_is_refused_without_special_tokens(options: dict[str, Any]) -> None:
+    tokenizer = tokbench.train(["some text, some more text"], **options)
+    assert not tokenizer.info.special_tokens
+    refuse_what_is_no_policy(tokenizer)
+
+
+def refuse_what_is_no_policy(tokenizer: Any) -> None:
+    for call, given in (
+        (tokenizer.encode, "text"),
+        (tokenizer.segment, "text"),
+        (tokenizer.encode_batch, ["text"]),
+    ):
+        with pytest.raises(ConfigError, match="special is 'encode', where a SpecialPolicy is needed"):
+            call(given, special="encode")
 
 
 def test_unknown_errors_option_is_refused(tokenizer: Tokenizer) -> None:

@@ -18,7 +18,7 @@ from tokbench.core.capabilities import Decoding
 from tokbench.core.convenience import PlainUse
 from tokbench.core.encoded import Encoded
 from tokbench.core.guarded import ControlTokenGuard, encode_between
-from tokbench.core.special_tokens import SpecialTokenFinder
+from tokbench.core.special_tokens import SpecialTokenFinder, check_policy
 from tokbench.core.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
 from tokbench.errors import DecodeError, TextError, UnknownIdError
 
@@ -82,6 +82,13 @@ class BaseTokenizer(PlainUse, ABC):
             else:
                 ids.extend(self.encode_ordinary(piece.text))
         return ids
+
+    def _searches_specials(self, special: SpecialPolicy) -> bool:
+        """Whether there are special tokens to find under a policy. Raises `ConfigError` if it is not a policy."""
+        if special is SpecialPolicy.TEXT:
+            return False
+        check_policy(special)
+        return bool(self._special_ids)
 
     def encode_batch(
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None

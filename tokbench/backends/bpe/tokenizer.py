@@ -139,7 +139,7 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
 
     def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
         """Encode a text. Raises `SpecialTokenError` under `SpecialPolicy.RAISE`, `TextError` for surrogates."""
-        if special is SpecialPolicy.TEXT or not self._special_ids:
+        if not self._searches_specials(special):
             return self.encode_ordinary(text)
         return super().encode(text, special=special)
 
@@ -160,7 +160,7 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
     ) -> Encoded:
         """Return the ids of many texts in arrays, on `threads` threads (None: one a processor). Raises as `encode`."""
-        if self.pattern.is_custom or (special is not SpecialPolicy.TEXT and self._special_ids):
+        if self._searches_specials(special) or self.pattern.is_custom:
             return super().encode_batch(texts, special=special, threads=threads)
         with surrogates_named(texts):
             ids, offsets = self._encoder.encode_batch(self._prepared(texts), threads or os.cpu_count() or 1)
@@ -170,7 +170,7 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
     ) -> NDArray[np.int64]:
         """Return how many ids `encode_batch` would give, without building them where possible. Raises as it does."""
-        if self.pattern.is_custom or (special is not SpecialPolicy.TEXT and self._special_ids):
+        if self._searches_specials(special) or self.pattern.is_custom:
             return self.encode_batch(texts, special=special, threads=threads).counts
         with surrogates_named(texts):
             return self._encoder.count_batch(self._prepared(texts), threads or os.cpu_count() or 1)

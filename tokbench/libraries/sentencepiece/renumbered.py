@@ -101,7 +101,7 @@ class RenumberedModel(EncodesOrdinaryBatches):
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
     ) -> NDArray[np.int64]:
         """Return how many ids `encode_batch` would give for each text. Raises as `encode_batch` does."""
-        if special is not SpecialPolicy.TEXT and self._special_ids:
+        if self._searches_specials(special):
             return self.encode_batch(texts, special=special, threads=threads).counts
         return self._model.count_batch(texts, threads=threads)
 

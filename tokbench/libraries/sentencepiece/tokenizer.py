@@ -106,7 +106,7 @@ class EncodesOrdinaryBatches(TakesTemplate, SaveableTokenizer):
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
     ) -> Encoded:
         """Return the ids of many texts in arrays; the result does not depend on `threads`. Raises as `encode`."""
-        if special is not SpecialPolicy.TEXT and self._special_ids:
+        if self._searches_specials(special):
             return super().encode_batch(texts, special=special, threads=threads)
         return self._encode_ordinary_batch(texts, threads=threads)
 
