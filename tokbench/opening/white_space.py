@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokbench.core.special_tokens import WHITE_SPACE
+from tokbench.opening.normalization_steps import WHITE_SPACE_RUNS
 from tokbench.opening.splitting.character_sets import UnknownPatternError, members_of
 from tokbench.opening.splitting.syntax import Characters, Group, parsed
-from tokbench.opening.text_normalization import WHITE_SPACE_RUNS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

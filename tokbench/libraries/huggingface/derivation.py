@@ -16,9 +16,9 @@ from tokbench.explain.derivation import Derivation, Step
 from tokbench.explain.pretokens import Aligned, Change, PreToken, changes_of
 from tokbench.explain.traces import LookupTrace
 from tokbench.formats.tokenizer_json import from_byte_level
-from tokbench.libraries.huggingface import tokenizer_json as reading
 from tokbench.libraries.huggingface.engines import RunsDocument, engine_of, engine_with, library_errors
 from tokbench.libraries.huggingface.model_traces import ModelTracer
+from tokbench.libraries.huggingface.runnable_documents import with_unspeakable_specials
 from tokbench.libraries.huggingface.tokenizer_json import steps
 
 if TYPE_CHECKING:
@@ -251,7 +251,7 @@ class ExplainsDocument(RunsDocument):
 
     @cached_property
     def _explainer(self) -> DocumentExplainer:
-        document = reading.with_unspeakable_specials(self._parsed, self._engines.unspeakable)
+        document = with_unspeakable_specials(self._parsed, self._engines.unspeakable)
         return DocumentExplainer(
             document, self._engines.plain, {id: text for text, id in self._spelled.items()}
         )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.base import BaseTokenizer
 from tokbench.errors import ModelFormatError, TokbenchError, UnknownWordError
 from tokbench.libraries.huggingface import tokenizer_json as reading
+from tokbench.libraries.huggingface.runnable_documents import with_unspeakable_specials, without_vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -29,7 +30,7 @@ class Engines:
     """The copies of the library's tokenizer that a tokenizer needs, created when they are first used.
 
     Args:
-        document: a `tokenizer.json` as returned by `reading.runnable`.
+        document: a `tokenizer.json` as returned by `runnable`.
         limits: the truncation and padding of the file.
         source: the name of the file in error messages.
 
@@ -51,7 +52,7 @@ class Engines:
 
     @property
     def _without_specials(self) -> dict[str, Any]:
-        return reading.with_unspeakable_specials(self._document, self.unspeakable)
+        return with_unspeakable_specials(self._document, self.unspeakable)
 
     @cached_property
     def plain(self) -> tokenizers.Tokenizer:
@@ -86,7 +87,7 @@ class Engines:
     @cached_property
     def isolated(self) -> tokenizers.Tokenizer:
         """The copy that finds control tokens only in the spellings of `disguises`."""
-        document = reading.with_unspeakable_specials(self._document, self.disguises)
+        document = with_unspeakable_specials(self._document, self.disguises)
         spelled = set(self.disguises.values())
         document["added_tokens"] = [
             {**token, "normalized": False, "single_word": False} if token["content"] in spelled else token
@@ -107,7 +108,7 @@ class Engines:
         """
         if is_checked and (assigned := reading.assigned_ids(self._document)) is not None:
             with library_errors(self._source):
-                parsed = engine_of(reading.without_vocabulary(self._document))
+                parsed = engine_of(without_vocabulary(self._document))
             # It guesses the model of an old file, which does not name it, by trying one after another.
             if type(parsed.model).__name__ == reading.model_type(self._document):
                 return assigned

@@ -31,6 +31,7 @@ from tokbench.libraries.huggingface.derivation import ExplainsDocument
 from tokbench.libraries.huggingface.engines import Engines, library_errors, limits_of, text_errors
 from tokbench.libraries.huggingface.offsets import byte_offsets, byte_ranges, own_places, own_spans
 from tokbench.libraries.huggingface.pieces import laid_out
+from tokbench.libraries.huggingface.runnable_documents import runnable
 from tokbench.store.saveable import SaveableTokenizer
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
         else:
             parsed = reading.checked_document(parsed, source=self._source)
         with library_errors(self._source):
-            self._parsed = reading.runnable(parsed)
+            self._parsed = runnable(parsed)
             self._engines = Engines(self._parsed, limits=limits_of(parsed), source=self._source)
             vocabulary = self._engines.vocabulary(is_checked=is_checked)
         reading.check_ids(vocabulary, source=self._source)

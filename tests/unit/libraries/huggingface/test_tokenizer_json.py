@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokbench.libraries.huggingface.tokenizer_json import is_read_by_python_alone, with_unspeakable_specials
+from tokbench.libraries.huggingface.runnable_documents import with_unspeakable_specials
+from tokbench.libraries.huggingface.tokenizer_json import is_read_by_python_alone
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,228 @@
+"""The steps of a `tokenizer.json`'s normalization in Python, each with the same result as in its library.
+
+They mirror `tokenizers/src/normalizers` of Hugging Face's library: unicode.rs, replace.rs, prepend.rs, strip.rs (and
+StripAccents), bert.rs and utils.rs (Lowercase). Regular expressions that Python may interpret differently are left to
+the library's own step, tables of replacements to replacement_table.py. The library lower-cases each character by
+itself, so that a final sigma is not special.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache, partial
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from tokbench.backends.bpe.kernel import has_native_kernel
+from tokbench.core.nfc import nfc
+from tokbench.core.special_tokens import WHITE_SPACE
+from tokbench.libraries.huggingface.engines import engine_with
+from tokbench.opening import character_origins
+from tokbench.opening.character_changes import APART, EachCharacter
+from tokbench.opening.replacement_table import ReplacementTable, table_of
+from tokbench.opening.splitting.gaps import takes_characters, takes_one_character
+from tokbench.opening.tokenizer_json_tokens import NotNativeError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from tokbench.opening.character_origins import FindsOrigins
+    from tokbench.opening.still_characters import NormalForm
+
+_SPACES = "".join(sorted(WHITE_SPACE))
+WHITE_SPACE_RUNS = {
+    r"\s+": rf"[{_SPACES}]+",
+    r"\s": f"[{_SPACES}]",
+    "[[:space:]]+": rf"[{_SPACES}]+",
+    "[[:space:]]": f"[{_SPACES}]",
+    " {2,}": " {2,}",
+    " +": " +",
+    "[ ]+": " +",
+}
+"""Supported expressions of white space in Replace → the same for Python, whose definition of white space differs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a normalization.
+
+    Attributes:
+        apply: returns the result for a text.
+        origins: finds the original character of each character of the result; None if only the library knows.
+        replaces_each: whether it is a replacement of single characters, of which several in a row are one.
+        finds_in: tells of which texts it finds the origins; None if of all.
+    """
+
+    apply: Callable[[str], str]
+    origins: FindsOrigins | None
+    replaces_each: bool = False
+    finds_in: Callable[[str], bool] | None = None
+
+    def __call__(self, text: str) -> str:
+        """Return the result for a text."""
+        return self.apply(text)
+
+
+def joined_steps(steps: Iterable[Step]) -> Iterator[Step]:
+    """Yield the steps with each run of replacements of single characters as one step."""
+    for replaces_each, run in groupby(steps, key=lambda step: step.replaces_each):
+        if not replaces_each:
+            yield from run
+            continue
+        first, *others = run
+        yield _by_map(EachCharacter(partial(_after_each, (first, *others)))) if others else first
+
+
+def _after_each(steps: Sequence[Step], text: str) -> str:
+    for step in steps:
+        text = step(text)
+    return text
+
+
+def steps_of(step: Mapping[str, Any]) -> Sequence[Step]:
+    """Return the steps of one normalizer of a document. Raises `NotNativeError` for one that is not supported."""
+    return _bert(step) if step.get("type") == "BertNormalizer" else (_step_by_kind(step),)
+
+
+def _step_by_kind(step: Mapping[str, Any]) -> Step:
+    kind = step.get("type")
+    if kind in _PLAIN_STEPS:
+        return _PLAIN_STEPS[kind]
+    if kind == "Nmt":
+        from tokenizers.normalizers import Nmt
+
+        return _by_map(EachCharacter(Nmt().normalize_str))
+    if kind == "Replace":
+        return _replace(step)
+    if kind == "Precompiled":
+        if not has_native_kernel():
+            raise NotNativeError("the kernel's Python fallback applies no table of replacements")
+        table = ReplacementTable(table_of(step))
+        origins = character_origins.of_table(table.alone.of, changed=table.alone.changed_in)
+        return Step(table, origins, finds_in=table.replaces_each)
+    if kind == "Prepend" and isinstance(prefix := step.get("prepend"), str):
+        return Step(lambda text: prefix + text if text else text, character_origins.of_prepended(prefix))
+    if kind == "Strip":
+        return _strip(left=bool(step.get("strip_left")), right=bool(step.get("strip_right")))
+    raise NotNativeError(f"it normalizes the text ({kind})")
+
+
+def strips_accents(step: Mapping[str, Any]) -> bool:
+    """Whether a BertNormalizer strips accents; if unset, it does when it lower-cases."""
+    strips = step.get("strip_accents")
+    return bool(step.get("lowercase") if strips is None else strips)
+
+
+def _bert(step: Mapping[str, Any]) -> list[Step]:
+    """Return BERT's steps in order: white space, control characters and ideographs; accents; capitals."""
+    from tokenizers.normalizers import BertNormalizer
+
+    cleaned = BertNormalizer(
+        clean_text=bool(step.get("clean_text")),
+        handle_chinese_chars=bool(step.get("handle_chinese_chars")),
+        strip_accents=False,
+        lowercase=False,
+    )
+    steps = [_by_map(EachCharacter(cleaned.normalize_str))]
+    if strips_accents(step):
+        steps += [NFD, _by_character(_without_nonspacing_marks)]
+    return [*steps, _LOWERCASE] if step.get("lowercase") else steps
+
+
+def _nfc(text: str) -> str:
+    if not has_native_kernel():
+        return nfc(text)
+    from tokbench.native import _bpe
+
+    return _bpe.nfc(text)
+
+
+def _lower_case(text: str) -> str:
+    return text.lower() if text.isascii() else text.replace("Σ", "σ").lower()
+
+
+def _without_marks(text: str) -> str:
+    return text if text.isascii() else _without(text, _marks("M"))
+
+
+def _without_nonspacing_marks(text: str) -> str:
+    return _without(text, _marks("Mn"))
+
+
+def _by_character(made: Callable[[str], str]) -> Step:
+    return Step(made, character_origins.of_each(lru_cache(maxsize=1 << 14)(made)))
+
+
+def _by_map(made: EachCharacter) -> Step:
+    return Step(made.of, character_origins.of_each(made.of, changed=made.changed_in))
+
+
+def _normal_form(form: NormalForm) -> Step:
+    return Step(partial(unicodedata.normalize, form), character_origins.of_normal_form(form))
+
+
+NFD, NFKD = _normal_form("NFD"), _normal_form("NFKD")
+_LOWERCASE = _by_character(_lower_case)
+_PLAIN_STEPS: Mapping[Any, Step] = {
+    "NFC": Step(_nfc, character_origins.of_normal_form("NFC")),
+    "NFD": NFD,
+    "NFKC": _normal_form("NFKC"),
+    "NFKD": NFKD,
+    "Lowercase": _LOWERCASE,
+    "StripAccents": _by_character(_without_marks),
+}
+
+
+def _without(text: str, marks: frozenset[str]) -> str:
+    found = marks & set(text)
+    if len(found) > 99:  # more than any language uses
+        return text.translate(dict.fromkeys(map(ord, found)))
+    for mark in found:
+        text = text.replace(mark, "")
+    return text
+
+
+@cache
+def _marks(category: str) -> frozenset[str]:
+    planes = (*range(0x20000), *range(0xE0000, 0xE0200))  # no other plane has marks
+    return frozenset(
+        character for character in map(chr, planes) if unicodedata.category(character).startswith(category)
+    )
+
+
+def _replace(step: Mapping[str, Any]) -> Step:
+    import re
+
+    pattern, content = step.get("pattern"), step.get("content")
+    if isinstance(pattern, dict) and isinstance(content, str):
+        if isinstance(text := pattern.get("String"), str) and text:
+            origins = character_origins.of_replaced(re.compile(re.escape(text)), content)
+            return Step(lambda whole: whole.replace(text, content), origins)
+        if (expression := WHITE_SPACE_RUNS.get(str(pattern.get("Regex")))) is not None:
+            if content == " " and expression == rf"[{_SPACES}]+":
+                # A single space stays as it is, so only replace other white space and runs: most matches
+                # would be single spaces.
+                expression = rf"[{_SPACES.replace(' ', '')}][{_SPACES}]*| [{_SPACES}]+"
+            found, template = re.compile(expression), content.replace("\\", r"\\")
+            origins = character_origins.of_replaced(found, content)
+            if expression == " {2,}":
+                return Step(lambda whole: found.sub(template, whole) if "  " in whole else whole, origins)
+            return Step(partial(found.sub, template), origins)
+        # After an empty match the library loses track of its position and fails in the next step.
+        if isinstance(expression := pattern.get("Regex"), str) and takes_characters(expression):
+            replaced = engine_with(normalizer=step).normalizer.normalize_str
+            if takes_one_character(expression) and replaced(APART) == APART and APART not in content:
+                return replace(_by_map(EachCharacter(replaced)), replaces_each=True)
+            return Step(replaced, None)
+    raise NotNativeError(
+        "it normalizes the text (Replace by a pattern that may match nothing, or is not understood)"
+    )
+
+
+def _strip(*, left: bool, right: bool) -> Step:
+    def stripped(text: str) -> str:
+        text = text.lstrip(_SPACES) if left else text
+        return text.rstrip(_SPACES) if right else text
+
+    return Step(stripped, character_origins.of_stripped(stripped, left=left))
