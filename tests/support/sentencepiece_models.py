@@ -7,15 +7,18 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import tokbench
+from tokbench.core.token_arrays import KIND_NUMBERS
 from tokbench.files.bundled import corpora_directory
 from tokbench.formats.protobuf import fields
 from tokbench.formats.sentencepiece.model import NORMALIZER_FIELDS, TRAINER_FIELDS
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
+from tokbench.libraries.sentencepiece.models import open_model
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tokbench.formats.sentencepiece.model import SpecField
+    from tokbench.libraries.sentencepiece.models import KernelModel
     from tokbench.libraries.sentencepiece.tokenizer import SentencePieceTokenizer
 
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -115,6 +118,37 @@ def charsmap(rule: str) -> bytes:
     assert isinstance(spec, bytes)
     tables = [value for number, value in fields(spec) if number == 2]
     return tables[0] if tables and isinstance(tables[0], bytes) else b""
+
+
+@cache
+def opened_for_spans(proto: bytes, engine: str) -> KernelModel:
+    """Return the tokenizer of a model, which has encoded enough text for the kernel to be used."""
+    tokenizer = open_model(proto, name="spans", engine=engine)
+    tokenizer.encode_batch(["a" * 20_000])
+    return tokenizer
+
+
+def assert_spans_equal_the_librarys(proto: bytes, texts: list[str]) -> None:
+    """Compare the spans of the kernel with those of the library, in arrays and token by token."""
+    ours, library = (opened_for_spans(proto, engine) for engine in ("auto", "library"))
+    assert ours.info.kernel == "native"
+    placed = ours.encode_spans(texts, threads=2)
+    ends = placed.encoded.offsets.tolist()
+    columns = zip(
+        placed.encoded.ids.tolist(),
+        placed.starts.tolist(),
+        placed.stops.tolist(),
+        placed.kinds.tolist(),
+        strict=True,
+    )
+    rows = list(columns)
+    for text, start, stop in zip(texts, ends[:-1], ends[1:], strict=True):
+        tokens = library.segment(text).tokens
+        expected = [
+            (token.id, token.span.start, token.span.stop, KIND_NUMBERS[token.kind]) for token in tokens
+        ]
+        assert rows[start:stop] == expected, text
+        assert ours.segment(text).tokens == tokens
 
 
 def unknown() -> ModelPiece:

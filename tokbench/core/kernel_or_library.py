@@ -160,8 +160,19 @@ def spans_by_places(
     def encode_spans(texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
         from tokbench.core.token_arrays import offsets_of
 
-        ids, starts, stops, counts = place_batch(list(texts), threads or os.cpu_count() or 1)
+        ids, starts, stops, counts = place_batch(list(texts), _num_threads(threads))
         return spans(texts, Encoded(ids, offsets_of(counts)), starts, stops)
+
+    return spans_in_arrays(covers, encode_spans, token=token)
+
+
+def spans_in_arrays(
+    covers: Callable[[str], bool],
+    encode_spans: Callable[..., EncodedSpans],
+    *,
+    token: Callable[[int, Span], Token],
+) -> KernelSpans:
+    """Return the spans of a kernel that computes them in arrays; the arguments are those of `spans_by_places`."""
 
     def segment(text: str) -> Iterator[Token]:
         found = encode_spans([text], threads=1)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol
 
 from tokbench.formats.sentencepiece.model import ModelType
+from tokbench.libraries.sentencepiece import bpe, unigram, whole_pieces
 from tokbench.native.kernel_choice import is_installed
 
 if TYPE_CHECKING:
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
     from tokbench.core.kernel_or_library import KernelEncoder
     from tokbench.formats.sentencepiece.model import SentencePieceFile
-    from tokbench.native._unigram import Encoder as CompiledUnigram
-
 
 _ENOUGH_TEXT = 1 << 14
 """The number of characters below which building an encoder takes longer than encoding with the library."""
@@ -76,14 +75,16 @@ class LateEncoder:
         """Return the number of ids of each text."""
         return self._encoder.count_batch(texts, threads)
 
-    def place_batch(
+    def sized_batch(
         self, texts: list[str], threads: int
-    ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return the ids of many texts, their starts and stops as the library reports them, and the ids per text.
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64] | None]:
+        """Return the ids of many texts, their offsets, and the size of each token in the normalized text in bytes.
 
-        Only the compiled Unigram encoder has this method.
+        The sizes are None if they follow from the ids.
         """
-        return cast("CompiledUnigram", self._encoder).place_batch(texts, threads)
+        if isinstance(self._encoder, whole_pieces.Encoder):
+            return self._encoder.sized_batch(texts, threads)
+        return *self._encoder.encode_batch(texts, threads), None
 
 
 def kernel_or_reason(model: SentencePieceFile) -> tuple[str, str]:
@@ -109,7 +110,5 @@ class _ModelKernel(Protocol):
 
 
 def _kernel_of(model: SentencePieceFile) -> _ModelKernel:
-    from tokbench.libraries.sentencepiece import bpe, unigram, whole_pieces
-
     kernels: dict[ModelType, _ModelKernel] = {ModelType.UNIGRAM: unigram, ModelType.BPE: bpe}
     return kernels.get(model.model_type, whole_pieces)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tokbench import store
 from tokbench.core.base import utf8
-from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse, spans_by_places
+from tokbench.core.encoded import Encoded
+from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse, spans_in_arrays
 from tokbench.core.post_processing import NOTHING
 from tokbench.core.tokens import ScoredSegmentation, Segmentation, Span, SpecialPolicy, Token
 from tokbench.errors import ConfigError, ModelFormatError
@@ -17,16 +20,19 @@ from tokbench.libraries.sentencepiece.kernel import LateEncoder, kernel_or_reaso
 from tokbench.libraries.sentencepiece.sampling import bpe_dropout, sampled_index, unigram_sample
 from tokbench.libraries.sentencepiece.serialized import found_segmentations
 from tokbench.libraries.sentencepiece.tokenizer import MODEL_NAME, TEMPLATE_NAME, SentencePieceTokenizer
+from tokbench.libraries.sentencepiece.unigram import new_normalizer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from tokbench.core.descriptions import PostProcessing
     from tokbench.core.documents import TextIdentity
+    from tokbench.core.encoded import EncodedSpans
     from tokbench.core.interfaces import TrainingRecord
     from tokbench.core.manifest import Manifest
     from tokbench.formats.sentencepiece.model import SentencePieceFile
+    from tokbench.native._unigram import Normalizer as KernelNormalizer
 
 
 _RETRAIN = "the folder is damaged: restore it, or train again"
@@ -102,6 +108,26 @@ class KernelModel(KernelOrLibrary, SentencePieceTokenizer):
             return None
         return KernelUse(self._late_encoder.covers, self._late_encoder, self._late_encoder.covers_all)
 
+    @property
+    def _kernel_spans(self) -> KernelSpans | None:
+        if self.info.kernel != "native":
+            return None
+        return spans_in_arrays(self._late_encoder.covers, self._spans_on_kernel, token=self._token)
+
+    def _spans_on_kernel(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
+        num_threads = threads or os.cpu_count() or 1
+        ids, offsets, sizes = self._late_encoder.sized_batch(list(texts), num_threads)
+        encoded = Encoded(ids, offsets)
+        return self._span_finder.find_on_kernel(self._normalizer, texts, encoded, sizes, threads=num_threads)
+
+    @cached_property
+    def _normalizer(self) -> KernelNormalizer:
+        normalizer: KernelNormalizer = new_normalizer(self.model)
+        return normalizer
+
+    def _token(self, id: int, span: Span) -> Token:
+        return Token(id, self._surfaces[id], span, self._kinds[id])
+
 
 class SentencePieceBpeTokenizer(KernelModel):
     """A BPE model on characters, with BPE dropout."""
@@ -138,20 +164,6 @@ class SentencePieceBpeTokenizer(KernelModel):
 
 class UnigramTokenizer(KernelModel):
     """A Unigram model, which can enumerate and sample segmentations by their probability."""
-
-    @property
-    def _kernel_spans(self) -> KernelSpans | None:
-        if self.info.kernel != "native":
-            return None
-        return spans_by_places(
-            self._late_encoder.covers,
-            self._late_encoder.place_batch,
-            spans=self._span_finder.placed,
-            token=self._token,
-        )
-
-    def _token(self, id: int, span: Span) -> Token:
-        return Token(id, self._surfaces[id], span, self._kinds[id])
 
     def n_best(self, text: str, *, n: int) -> list[ScoredSegmentation]:
         """Return the `n` most probable segmentations, the best first; fewer if the text has fewer.

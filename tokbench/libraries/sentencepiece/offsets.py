@@ -3,8 +3,9 @@
 The library's pieces cover the normalized text without gaps. So the spans in the normalized text are the cumulative
 sums of the lengths of the pieces, and only the mapping to the original text remains:
 
-- If a model has no normalization table, and the pieces of a text spell the text (after the dummy prefix, if any),
-  these sums are the spans.
+- The kernel's normalizer maps them, for a model that runs on the kernel.
+- Otherwise, if a model has no normalization table, and the pieces of a text spell the text (after the dummy prefix, if
+  any), these sums are the spans.
 - For any other text the library reports the origin of each byte of the normalized text.
 
 The results equal those of `segment`, token for token.
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import os
 from array import array
+from functools import cached_property
 from itertools import chain, compress
 from typing import TYPE_CHECKING
 
@@ -33,7 +35,10 @@ if TYPE_CHECKING:
 
     from tokbench.core.encoded import Encoded
     from tokbench.formats.sentencepiece.model import SentencePieceFile
+    from tokbench.native._unigram import Normalizer as KernelNormalizer
 
+_FOUND = (PieceType.NORMAL, PieceType.USER_DEFINED)
+_UNKNOWN_RUN, _NO_SIZE = -1, -2
 _IN_NO_TEXT = b"\xff"
 
 _BYTE = KIND_NUMBERS[TokenKind.BYTE]
@@ -53,6 +58,7 @@ class SpanFinder:
         self, model: SentencePieceFile, processor: SentencePieceProcessor, *, kinds: Sequence[TokenKind]
     ) -> None:
         self._processor = processor
+        self._pieces = model.pieces
         self._kinds = np.array([KIND_NUMBERS[kind] for kind in kinds], np.uint8)
         self._surfaces = PieceTable.of(
             [
@@ -97,21 +103,79 @@ class SpanFinder:
             )
         return EncodedSpans(encoded, starts, stops, self._kinds[encoded.ids])
 
-    def placed(
-        self, texts: Sequence[str], encoded: Encoded, starts: NDArray[np.int64], stops: NDArray[np.int64]
+    def find_on_kernel(
+        self,
+        normalizer: KernelNormalizer,
+        texts: Sequence[str],
+        encoded: Encoded,
+        sizes: NDArray[np.int64] | None,
+        *,
+        threads: int,
     ) -> EncodedSpans:
-        """Return tokens with the spans that the library reports, except for those of byte tokens.
+        """Return tokens with their spans, computed by the kernel's normalizer.
 
         Args:
+            normalizer: the normalizer of the model.
             texts: the texts, without lone surrogates.
             encoded: their ids.
-            starts: int64[N], the library's starts; changed in place.
-            stops: int64[N], the library's stops; changed in place.
+            sizes: int64[N], the size of each token in the normalized text in bytes; None if it follows from the ids.
+            threads: the number of threads.
         """
-        if np.any(self._kinds[encoded.ids] == _BYTE):
-            data = [text.encode() for text in texts]
-            self._give_bytes(data, encoded.ids, encoded.offsets, starts, stops)
+        if sizes is None:
+            sizes = self._sizes(encoded)
+        starts, stops, is_placed = normalizer.place_pieces(
+            list(texts), sizes, encoded.offsets, self._known_characters, threads
+        )
+        data = [text.encode() for text in texts] if self._has_bytes(encoded) or not is_placed.all() else []
+        if not is_placed.all():
+            counts = np.diff(encoded.offsets)
+            is_other = is_placed == 0
+            tokens = np.repeat(is_other, counts)
+            starts[tokens], stops[tokens] = self._by_normalization(
+                list(compress(data, is_other)),
+                encoded.ids[tokens],
+                offsets_of(counts[is_other]),
+                threads=threads,
+            )
+        self._give_bytes(data, encoded.ids, encoded.offsets, starts, stops)
         return EncodedSpans(encoded, starts, stops, self._kinds[encoded.ids])
+
+    def _has_bytes(self, encoded: Encoded) -> bool:
+        return bool(np.any(self._kinds[encoded.ids] == _BYTE))
+
+    def _sizes(self, encoded: Encoded) -> NDArray[np.int64]:
+        """Return the sizes of tokens for `Normalizer.place_pieces`.
+
+        An unknown token extends to the next character that is a piece, if the next token begins with such a character.
+        Where it does not, the size is one that no text has.
+        """
+        sizes = self._normal_sizes[encoded.ids]
+        unknown = np.flatnonzero(self._kinds[encoded.ids] == _UNKNOWN)
+        if len(unknown):
+            is_last = np.zeros(len(sizes) + 1, np.bool_)
+            is_last[encoded.offsets[1:]] = True
+            is_last = is_last[1:]
+            following = encoded.ids[np.minimum(unknown + 1, len(sizes) - 1)]
+            is_certain = is_last[unknown] | self._begins_with_known[following]
+            sizes[unknown] = np.where(is_certain, _UNKNOWN_RUN, _NO_SIZE)
+        return sizes
+
+    @cached_property
+    def _known_characters(self) -> NDArray[np.uint8]:
+        """uint8[0x110000]: whether each character is a piece by itself."""
+        known = np.zeros(0x110000, np.uint8)
+        known[
+            [ord(piece.text) for piece in self._pieces if len(piece.text) == 1 and piece.type in _FOUND]
+        ] = 1
+        return known
+
+    @cached_property
+    def _begins_with_known(self) -> NDArray[np.bool_]:
+        """bool[V]: whether each piece begins with a character that is a piece by itself."""
+        known = self._known_characters
+        firsts = [ord(piece.text[0]) if piece.text else 0 for piece in self._pieces]
+        begins: NDArray[np.bool_] = known[firsts] != 0
+        return begins
 
     def _are_joined_pieces(self, data: Sequence[bytes], encoded: Encoded) -> NDArray[np.bool_]:
         """Return for each text whether its pieces, joined, are the dummy prefix and the text."""

@@ -111,6 +111,18 @@ def normalization_of(model: SentencePieceFile) -> dict[str, Any]:
     }
 
 
+def new_normalizer(model: SentencePieceFile) -> Any:
+    """Build the kernel's normalizer of a model, or the one in Python.
+
+    Raises:
+        ValueError: the normalization table is damaged.
+        BackendUnavailableError: the compiled module is required and not installed.
+    """
+    _, module = chosen_module(compiled=COMPILED, fallback=FALLBACK)
+    symbols = [symbol.encode() for symbol in iter_user_defined(model)]
+    return module.Normalizer(symbols=symbols, **normalization_of(model))
+
+
 def byte_ids(model: SentencePieceFile) -> NDArray[np.uint32] | None:
     """Return the ids of the 256 bytes; None for a model without byte fallback."""
     if not model.trainer["byte_fallback"]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -69,10 +69,8 @@ def new_encoder(model: SentencePieceFile) -> KernelEncoder:
         ValueError: the normalization table is damaged.
         BackendUnavailableError: the compiled module is required and not installed.
     """
-    name, module = chosen_module(compiled=COMPILED, fallback=unigram.FALLBACK)
-    symbols = [symbol.encode() for symbol in iter_user_defined(model)]
-    normalizer = module.Normalizer(symbols=symbols, **unigram.normalization_of(model))
-    return (Encoder if name == "native" else Definition)(model, normalizer)
+    name, _ = chosen_module(compiled=COMPILED, fallback=unigram.FALLBACK)
+    return (Encoder if name == "native" else Definition)(model, unigram.new_normalizer(model))
 
 
 def _pieces(model: SentencePieceFile) -> dict[str, int]:
@@ -107,15 +105,53 @@ class Definition(EncodesOneByOne):
         return [kept for id, run in runs for kept in (run[:1] if id == self._unknown else run)]
 
 
-class Encoder:
-    """The encoder on the kernel, which combines the kernel's normalizer with its encoder of words.
+class _Lookup(Protocol):
+    """Looks up each word, or each character, of normalized texts."""
 
-    Args:
-        model: a word or character model.
-        normalizer: the kernel's normalizer of the model.
-    """
+    def ids(self, normal: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """Return their ids, and int64[len(normal) + 1] offsets."""
 
-    def __init__(self, model: SentencePieceFile, normalizer: Any) -> None:
+    def sized(
+        self, normal: list[str], threads: int
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
+        """Return their ids, offsets, and sizes in bytes."""
+
+
+class _CharacterTable:
+    """Looks up characters, in a model without symbols of several characters: a table by code point."""
+
+    def __init__(self, model: SentencePieceFile) -> None:
+        self._ids = np.full(0x110000, model.unknown_id, np.uint32)
+        for piece, id in _pieces(model).items():
+            if len(piece) == 1:
+                self._ids[ord(piece)] = id
+
+    def ids(self, normal: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        del threads
+        ids, offsets, _ = self._looked_up(normal)
+        return ids, offsets
+
+    def sized(
+        self, normal: list[str], threads: int
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
+        del threads
+        ids, offsets, characters = self._looked_up(normal)
+        sizes = np.ones(len(ids), np.int64)
+        for first in (0x80, 0x800, 0x10000):
+            sizes += characters >= first
+        return ids, offsets, sizes
+
+    def _looked_up(
+        self, normal: list[str]
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.uint32]]:
+        characters = np.frombuffer("".join(normal).encode("utf-32-le"), np.uint32)
+        return self._ids[characters], offsets_of(list(map(len, normal))), characters
+
+
+class _WordTable:
+    """Looks up words, or symbols and characters, with the kernel's WordPiece."""
+
+    def __init__(self, model: SentencePieceFile) -> None:
         from tokbench.native._bpe import PreparedWordPiece
 
         pieces = _pieces(model)
@@ -126,13 +162,11 @@ class Encoder:
         inside = "\uffff"
         while any(piece.startswith(inside) for piece in pieces):
             inside += "\uffff"
-        self._normalizer = normalizer
-        self._unknown = model.unknown_id
         self._words = PreparedWordPiece(
             [piece.encode() for piece in pieces],
             np.fromiter(pieces.values(), np.uint32, len(pieces)),
             prefix=inside,  # no piece has this prefix, so only whole words match
-            unknown=self._unknown,
+            unknown=model.unknown_id,
             most_characters=_LONGEST,
             added=([], found),
             added_with_specials=([], found),
@@ -142,6 +176,32 @@ class Encoder:
             makes_nfc=False,
         )
 
+    def ids(self, normal: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        return self._words.encode_batch(normal, threads, normalized=True)
+
+    def sized(
+        self, normal: list[str], threads: int
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
+        ids, starts, stops, counts = self._words.place_batch(normal, threads, normalized=True)
+        return ids, offsets_of(counts), stops - starts
+
+
+class Encoder:
+    """The encoder on the kernel: its normalizer, and a lookup of words or characters.
+
+    Args:
+        model: a word or character model.
+        normalizer: the kernel's normalizer of the model.
+    """
+
+    def __init__(self, model: SentencePieceFile, normalizer: Any) -> None:
+        is_table = model.model_type is ModelType.CHAR and all(
+            len(symbol) == 1 for symbol in iter_user_defined(model)
+        )
+        self._lookup: _Lookup = (_CharacterTable if is_table else _WordTable)(model)
+        self._normalizer = normalizer
+        self._unknown = model.unknown_id
+
     def encode(self, text: str) -> list[int]:
         """Return the ids of a text."""
         ids: list[int] = self.encode_batch([text], 1)[0].tolist()
@@ -149,13 +209,28 @@ class Encoder:
 
     def encode_batch(self, texts: list[str], threads: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
         """Return the ids of many texts, and int64[len(texts) + 1] offsets."""
-        normal = [self._normalizer.normalize(text.encode()).decode() for text in texts]
-        ids, offsets = self._words.encode_batch(normal, threads, normalized=True)
-        repeats = np.zeros(len(ids), np.int64)
-        repeats[1:] = (ids[1:] == self._unknown) & (ids[:-1] == self._unknown)
-        repeats[offsets[:-1][offsets[:-1] < len(ids)]] = 0
-        new_offsets: NDArray[np.int64] = offsets - offsets_of(repeats)[offsets]
-        return ids[repeats == 0], new_offsets
+        ids, offsets = self._lookup.ids(self._normalizer.normalize_batch(texts, threads), threads)
+        firsts, new_offsets = self._joined(ids, offsets)
+        return ids[firsts], new_offsets
+
+    def sized_batch(
+        self, texts: list[str], threads: int
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64]]:
+        """Return the same, and the size of each token in the normalized text in bytes."""
+        ids, offsets, sizes = self._lookup.sized(self._normalizer.normalize_batch(texts, threads), threads)
+        firsts, new_offsets = self._joined(ids, offsets)
+        joined_sizes = np.add.reduceat(sizes, firsts) if len(firsts) else sizes
+        return ids[firsts], new_offsets, joined_sizes
+
+    def _joined(
+        self, ids: NDArray[np.uint32], offsets: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the index of each token, or of the first token of each unknown run, and the offsets of the texts."""
+        is_first = np.ones(len(ids), np.bool_)
+        is_first[1:] = (ids[1:] != self._unknown) | (ids[:-1] != self._unknown)
+        is_first[offsets[:-1][offsets[:-1] < len(ids)]] = True
+        new_offsets: NDArray[np.int64] = offsets_of(is_first.astype(np.int64))[offsets]
+        return np.flatnonzero(is_first), new_offsets
 
     def count_batch(self, texts: list[str], threads: int) -> NDArray[np.int64]:
         """Return the number of ids of each text."""

@@ -7,7 +7,9 @@
 #include "encoding/python_added_tokens.hpp"
 #include "encoding/python_encoding.hpp"
 #include "encoding/python_places.hpp"
+#include "common/threads.hpp"
 #include "family.hpp"
+#include "normalization/piece_places.hpp"
 #include "places.hpp"
 #include "word_cuts.hpp"
 
@@ -68,6 +70,63 @@ nb::bytes normalized(const Normalizer& normalizer, const nb::bytes& text) {
     normalizer.normalize(view(text), {}, made);
   }
   return nb::bytes(reinterpret_cast<const char*>(made.bytes.data()), made.bytes.size());
+}
+
+// Calls use(number, UTF-8) for each text, on several threads. Each thread has a `use` of its own, which make_use() returns.
+template <class MakeUse>
+void for_each_text(std::span<const Text> texts, unsigned threads, const MakeUse& make_use) {
+  Turns turns(texts.size());
+  run_on(static_cast<unsigned>(std::min<std::size_t>(threads, texts.size())), [&] {
+    std::vector<Byte> buffer;
+    auto use = make_use();
+    for (std::size_t number; turns.take(number);) use(number, utf8_of(texts[number], buffer));
+  });
+}
+
+nb::list normalized_texts(const Normalizer& normalizer, const nb::list& strings, unsigned threads) {
+  const nb::tuple kept(strings);  // other threads may change the list meanwhile
+  const std::vector<Text> texts = texts_of(kept);
+  std::vector<std::vector<Byte>> made(texts.size());
+  without_lock(kept, [&] {
+    for_each_text(texts, threads, [&] {
+      return [&, normal = NormalizedText()](std::size_t number, Bytes text) mutable {
+        normalizer.normalize(text, {}, normal);
+        made[number] = normal.bytes;
+      };
+    });
+    return true;
+  });
+  nb::list all;
+  for (const std::vector<Byte>& text : made) all.append(nb::str(reinterpret_cast<const char*>(text.data()), text.size()));
+  return all;
+}
+
+// The spans of pieces, and whether those of each text are known.
+nb::tuple places_of_pieces(const Normalizer& normalizer, const nb::list& strings, const InputArray<std::int64_t>& sizes,
+                           const InputArray<std::int64_t>& offsets, const InputArray<std::uint8_t>& known, unsigned threads) {
+  const nb::tuple kept(strings);
+  const std::vector<Text> texts = texts_of(kept);
+  const std::span<const std::int64_t> all = view(sizes), edges = view(offsets);
+  const std::span<const std::uint8_t> is_known = view(known);
+  const bool are_offsets = edges.size() == texts.size() + 1 && edges.front() == 0 && std::ranges::is_sorted(edges) &&
+                           edges.back() == static_cast<std::int64_t>(all.size());
+  if (!are_offsets) throw std::invalid_argument("the offsets are not those of the sizes");
+  if (is_known.size() != kNumCodePoints) throw std::invalid_argument("there must be a mark for each code point");
+  std::vector<std::int64_t> starts(all.size()), stops(all.size());
+  std::vector<std::uint8_t> placed(texts.size());
+  without_lock(kept, [&] {
+    for_each_text(texts, threads, [&] {
+      return [&, normal = NormalizedText()](std::size_t number, Bytes text) mutable {
+        normalizer.normalize_with_origins(text, normal);
+        const auto first = static_cast<std::size_t>(edges[number]), after = static_cast<std::size_t>(edges[number + 1]);
+        placed[number] = place_pieces(normal, all.subspan(first, after - first),
+                                      [&](std::uint32_t character) { return character < kNumCodePoints && is_known[character] != 0; },
+                                      starts.data() + first, stops.data() + first);
+      };
+    });
+    return true;
+  });
+  return nb::make_tuple(to_array(std::move(starts)), to_array(std::move(stops)), to_array(std::move(placed)));
 }
 
 SentencePieceUnigramEncoder* made_encoder(const nb::list& pieces, const InputArray<Id>& ids, const InputArray<float>& scores, Id unknown,
@@ -134,10 +193,6 @@ nb::tuple place_documents(const DocumentUnigramEncoder& encoder, const nb::list&
   return place_texts_of(strings, [&](std::span<const Text> texts) { return placed_texts<UnigramPlacing>(encoder, texts, threads); });
 }
 
-nb::tuple place_texts(const SentencePieceUnigramEncoder& encoder, const nb::list& strings, unsigned threads) {
-  return place_texts_of(strings, [&](std::span<const Text> texts) { return placed_texts<SentencePiecePlacing>(encoder, texts, threads); });
-}
-
 WordCut cut_named(const std::string& name) {
   if (name == "at spaces") return WordCut::AtSpaces;
   if (name == "at white space") return WordCut::AtWhiteSpace;
@@ -174,7 +229,11 @@ NB_MODULE(_unigram, module) {
   nb::class_<Normalizer>(module, "Normalizer")
       .def(nb::new_(&made_normalizer), "charsmap"_a, "symbols"_a, nb::kw_only(), "add_dummy_prefix"_a, "remove_extra_whitespaces"_a,
            "escape_whitespaces"_a, "treat_whitespace_as_suffix"_a)
-      .def("normalize", &normalized, "text"_a, "What the pieces of a SentencePiece model are looked for in.");
+      .def("normalize", &normalized, "text"_a, "What the pieces of a SentencePiece model are looked for in.")
+      .def("normalize_batch", &normalized_texts, "texts"_a, "threads"_a, "The same for many texts, as strings.")
+      .def("place_pieces", &places_of_pieces, "texts"_a, "sizes"_a.noconvert(), "offsets"_a.noconvert(), "known"_a.noconvert(), "threads"_a,
+           "(int64[N] starts, int64[N] stops, uint8[len(texts)] known) of the pieces that cover texts, in bytes of each text, from\n"
+           "their sizes in the normalized texts; -1 is the size of a run of characters that are not marked in uint8[0x110000] known.");
   nb::class_<DocumentUnigramEncoder>(module, "DocumentEncoder")
       .def(nb::new_(&made_document_encoder), "pieces"_a, "ids"_a.noconvert(), "scores"_a.noconvert(), nb::kw_only(), "unknown"_a,
            "unknown_score"_a, "bytes"_a.noconvert().none(), "charsmap"_a, "joining"_a.noconvert(), "only_spaces"_a, "added"_a)
@@ -202,7 +261,5 @@ NB_MODULE(_unigram, module) {
                    "How many of them were cut anew, as the sum of scores before them could decide how.")
       .def("encode", &encode_text<SentencePieceUnigram>, "text"_a)
       .def("encode_batch", &encode_texts<SentencePieceUnigram>, "texts"_a, "threads"_a, "(uint32[N] ids, int64[len(texts) + 1] offsets).")
-      .def("count_batch", &count_texts<SentencePieceUnigram>, "texts"_a, "threads"_a, "How many ids each text has: int64[len(texts)].")
-      .def("place_batch", &place_texts, "texts"_a, "threads"_a,
-           "(uint32[N] ids, int64[N] starts, int64[N] stops, int64[len(texts)] counts), places in bytes of each text.");
+      .def("count_batch", &count_texts<SentencePieceUnigram>, "texts"_a, "threads"_a, "How many ids each text has: int64[len(texts)].");
 }

@@ -93,7 +93,6 @@ class NormalForm {
     normalizer_.normalize(text, {true, true}, out);
   }
 
-  void normalize_with_origins(Bytes text, NormalizedText& out) const { normalizer_.normalize_with_origins(text, out); }
 
   // User-defined symbols are ordinary pieces here.
   static constexpr bool may_hold_added(Bytes) { return false; }

@@ -2,13 +2,11 @@
 // contributes to the token to the end of the last one.
 //
 // If normalization changes no character of a word, its pieces are adjacent in it; ▁ has the span of a space, or an empty one.
-// Other words are normalized and segmented again with the origin of each byte. Spans of SentencePiece models are those that its
-// normalizer reports.
+// Other words are normalized and segmented again with the origin of each byte.
 #pragma once
 
 #include "document_family.hpp"
 #include "encoding/placed_texts.hpp"
-#include "family.hpp"
 
 namespace tokbench {
 
@@ -109,59 +107,6 @@ class UnigramPlacing {
   PlacedText normal_;
   const Byte* text_ = nullptr;
   const Byte* part_ = nullptr;
-};
-
-// Computes spans as SentencePiece reports them: from the origin of a token's first byte to the origin of the byte after it. With
-// byte fallback, each byte has a span of its own.
-class SentencePiecePlacing {
- public:
-  SentencePiecePlacing(const SentencePieceUnigram::Model& model, Placed& placed)
-      : form_(model.form), placed_(placed), path_(model.pieces), texts_(model.pieces) {}
-
-  void place_text(Bytes text) {
-    form_.normalize_with_origins(text, normal_);
-    float sum = 0;  // over all words
-    std::size_t first = 0;
-    for (const std::size_t size = normal_.bytes.size(); first < size;) {
-      const std::size_t before = first;
-      texts_.clear();
-      while (first < size && texts_.size() < kAtOnce) {
-        const std::size_t after = after_word(first);
-        texts_.add(Bytes(normal_.bytes).subspan(first, after - first));
-        first = after;
-      }
-      texts_.walk();
-      place_walked(sum, before);
-    }
-  }
-
- private:
-  static constexpr std::size_t kAtOnce = 64;
-
-  // The end of a word: before a ▁ that follows another character, because no piece contains that.
-  std::size_t after_word(std::size_t start) const {
-    const std::string_view text = characters_of(normal_.bytes);
-    if (form_.cut() == WordCut::Nowhere) return text.size();
-    while (text.substr(start).starts_with(kSpaceMark)) start += kSpaceMark.size();
-    return std::min(text.find(kSpaceMark, start), text.size());
-  }
-
-  void place_walked(float& sum, std::size_t first) {
-    for (std::size_t i = 0; i < texts_.size(); ++i) {
-      path_.place(sum, texts_[i], [&](std::span<const Id> ids, std::size_t start, std::size_t stop) {
-        const std::int64_t* const origin = normal_.origins.data() + first + start;
-        if (ids.size() == 1) return placed_.add(ids[0], *origin, normal_.origins[first + stop]);
-        for (std::size_t byte = 0; byte < ids.size(); ++byte) placed_.add(ids[byte], origin[byte], origin[byte + 1]);
-      });
-      first += texts_[i].stops.back();
-    }
-  }
-
-  const NormalForm& form_;
-  Placed& placed_;
-  BestPath<float> path_;
-  WalkedTexts<float> texts_;
-  NormalizedText normal_;
 };
 
 }  // namespace tokbench

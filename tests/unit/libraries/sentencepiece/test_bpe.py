@@ -12,7 +12,15 @@ import pytest
 import sentencepiece
 from hypothesis import given
 from hypothesis import strategies as st
-from support.sentencepiece_models import VARIANTS, charsmap, unknown, variant, written
+from support.sentencepiece_models import (
+    VARIANTS,
+    assert_spans_equal_the_librarys,
+    charsmap,
+    opened_for_spans,
+    unknown,
+    variant,
+    written,
+)
 from support.texts import bundled_texts
 
 from tokbench.formats.sentencepiece.model import ModelType, parse_model
@@ -97,6 +105,45 @@ def test_any_model_encodes_as_in_the_library(kernel: str, proto: bytes, texts: l
         check(proto, texts, kernel)
 
 
+@pytest.mark.skipif(not is_installed(bpe.COMPILED), reason="not compiled")
+@given(proto=models(), texts=st.lists(TEXTS, max_size=4))
+def test_spans_of_any_model_equal_the_librarys(proto: bytes, texts: list[str]) -> None:
+    if not left_because(parse_model(proto)):
+        assert_spans_equal_the_librarys(proto, texts)
+
+
+@pytest.mark.skipif(not is_installed(bpe.COMPILED), reason="not compiled")
+def test_unknown_characters_before_a_piece_of_an_unknown_character_have_the_librarys_spans() -> None:
+    # The kernel cannot tell where the run ends: 中 alone is unknown, too, but 中a is a piece.
+    pieces = [unknown(), *(ModelPiece(text, 0.0, PieceType.NORMAL) for text in ("▁", "a", "中a"))]
+    proto = written(pieces, trainer={"model_type": ModelType.BPE}, normalizer={"add_dummy_prefix": True})
+    text = "é中中a 中"
+    assert peer(proto).encode(text) == [1, 0, 3, 1, 0]
+    tokens = opened_for_spans(proto, "auto").segment(text).tokens
+    assert [(token.span.start, token.span.stop) for token in tokens] == [
+        (0, 0),
+        (0, 5),
+        (5, 9),
+        (9, 10),
+        (10, 13),
+    ]
+    assert_spans_equal_the_librarys(proto, [text, "a中中a", "中a中"])
+
+
+@pytest.mark.skipif(not is_installed(bpe.COMPILED), reason="not compiled")
+def test_characters_of_unused_pieces_are_unknown_in_spans() -> None:
+    pieces = [unknown(), *(ModelPiece(text, 0.0, PieceType.NORMAL) for text in ("a", "a日"))]
+    pieces.append(ModelPiece("é", 0.0, PieceType.UNUSED))
+    proto = written(pieces, trainer={"model_type": ModelType.BPE}, normalizer={"add_dummy_prefix": False})
+    tokens = opened_for_spans(proto, "auto").segment("éa日中").tokens
+    assert [(token.id, token.span.start, token.span.stop) for token in tokens] == [
+        (0, 0, 2),
+        (2, 2, 6),
+        (0, 6, 9),
+    ]
+    assert_spans_equal_the_librarys(proto, ["éa日中"])
+
+
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_adjacent_unknown_characters_of_one_replacement_are_one_piece(kernel: str) -> None:
     pieces = [unknown(), *(ModelPiece(text, 0.0, PieceType.NORMAL) for text in ("▁", "i", "k", "a"))]
@@ -111,6 +158,13 @@ def test_adjacent_unknown_characters_of_one_replacement_are_one_piece(kernel: st
 @given(texts=st.lists(TEXTS, max_size=4))
 def test_trained_models_encode_as_in_the_library(kernel: str, name: str, texts: list[str]) -> None:
     check(variant(name).proto, texts, kernel)
+
+
+@pytest.mark.skipif(not is_installed(bpe.COMPILED), reason="not compiled")
+@pytest.mark.parametrize("name", BPE_VARIANTS)
+@given(texts=st.lists(TEXTS, max_size=4))
+def test_spans_of_trained_models_equal_the_librarys(name: str, texts: list[str]) -> None:
+    assert_spans_equal_the_librarys(variant(name).proto, texts)
 
 
 @pytest.mark.parametrize("name", BPE_VARIANTS)

@@ -10,13 +10,20 @@ import pytest
 import sentencepiece
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from support.sentencepiece_models import charsmap, scored, training_text, unknown, variant, written
+from support.sentencepiece_models import (
+    assert_spans_equal_the_librarys,
+    charsmap,
+    scored,
+    training_text,
+    unknown,
+    variant,
+    written,
+)
 from support.texts import characters_in_use, texts
 
 from tokbench.formats.sentencepiece.model import parse_model
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.libraries.sentencepiece import unigram
-from tokbench.libraries.sentencepiece.models import open_model
 from tokbench.libraries.sentencepiece.unigram_fallback import ScoredPieces, best_cuts
 from tokbench.native.kernel_choice import is_installed
 
@@ -226,22 +233,7 @@ def test_trained_models_encode_as_in_the_library(name: str, kernel: str, data: s
 @pytest.mark.parametrize("name", TRAINED)
 @given(given_texts=st.lists(any_text, max_size=4))
 def test_spans_of_the_kernel_equal_those_of_the_library(name: str, given_texts: list[str]) -> None:
-    ours, library = opened(name, "auto"), opened(name, "library")
-    assert ours._kernel_spans is not None
-    placed, defined = (tokenizer.encode_spans(given_texts, threads=2) for tokenizer in (ours, library))
-    assert placed.encoded.ids.tolist() == defined.encoded.ids.tolist()
-    for field in ("starts", "stops", "kinds"):
-        assert getattr(placed, field).tolist() == getattr(defined, field).tolist(), field
-    for text in given_texts:
-        assert ours.segment(text) == library.segment(text)
-
-
-@cache
-def opened(name: str, engine: str) -> Any:
-    tokenizer = open_model(trained(name), name=name, engine=engine)
-    if engine == "auto":
-        tokenizer._late_encoder._missing = 0  # make the encoder at the first text
-    return tokenizer
+    assert_spans_equal_the_librarys(trained(name), given_texts)
 
 
 @pytest.mark.skipif(not is_installed(unigram.COMPILED), reason="not compiled")

@@ -9,7 +9,7 @@ import pytest
 import sentencepiece
 from hypothesis import given
 from hypothesis import strategies as st
-from support.sentencepiece_models import charsmap, unknown, written
+from support.sentencepiece_models import assert_spans_equal_the_librarys, charsmap, unknown, written
 
 import tokbench
 from tokbench.formats.sentencepiece.model import ModelType, parse_model
@@ -70,6 +70,13 @@ def check(proto: bytes, texts: list[str], kernel: str) -> None:
 def test_any_model_encodes_as_in_the_library(kernel: str, proto: bytes, texts: list[str]) -> None:
     if not left_because(parse_model(proto)):
         check(proto, texts, kernel)
+
+
+@pytest.mark.skipif(not is_installed(whole_pieces.COMPILED), reason="not compiled")
+@given(proto=models(), texts=st.lists(TEXTS, max_size=4))
+def test_spans_of_any_model_equal_the_librarys(proto: bytes, texts: list[str]) -> None:
+    if not left_because(parse_model(proto)):
+        assert_spans_equal_the_librarys(proto, texts)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
