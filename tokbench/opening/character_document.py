@@ -14,6 +14,7 @@ from tokbench.core.encoded import Encoded
 from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse
 from tokbench.core.tokens import Span, SpecialPolicy
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
+from tokbench.opening.character_origins import original_spans
 from tokbench.opening.document_encoder import DocumentEncoder
 from tokbench.opening.found_tokens import WholeWords
 from tokbench.opening.unicode_agreement import UnicodeAgreement, tokenizers_members
@@ -68,15 +69,28 @@ class CharacterDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
     def _covers_places(self, text: str) -> bool:
         assert self._places is not None  # `_kernel_spans` checked it
-        return self._covers(text) and self._places.cover(text)
+        normalization = self._description.spaces.normalization
+        if not self._covers(text) or not normalization.knows_origins_of(text):
+            return False
+        if normalization and self.kernel_encoder.added_places(text.encode(), specials=False):
+            return False  # the parts between them are normalized by themselves
+        return self._places.cover(normalization(text))
 
     def _encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
-        assert self._places is not None and self._ordinary_use is not None  # `_kernel_spans` checked it
-        encoder = self._ordinary_use.encoder
-        encoded = Encoded(*encoder.encode_batch(list(texts), threads or os.cpu_count() or 1))
-        places = self._places.of(texts, encoded)
+        assert self._places is not None  # `_kernel_spans` checked it
+        normalization = self._description.spaces.normalization
+        normal = list(map(normalization, texts))
+        num_threads = threads or os.cpu_count() or 1
+        encoded = Encoded(
+            *self.kernel_encoder.encode_batch(normal, num_threads, normalized=bool(normalization))
+        )
+        places = self._places.of(normal, encoded)
         if places is None:
             return self._library.encode_spans(texts, threads=threads)
+        if normalization:
+            origins = list(map(normalization.origins, texts))
+            starts, stops = places
+            places = original_spans(texts, normal, origins, starts=starts, stops=stops, counts=encoded.counts)
         return self._owned(texts, encoded, *places)
 
     def _segment(self, text: str) -> Iterator[Token]:

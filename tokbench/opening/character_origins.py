@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tokbench.core.character_agreement import NUM_CODE_POINTS
+from tokbench.core.token_arrays import character_offsets, offsets_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -117,18 +118,18 @@ def of_normal_form(form: NormalForm) -> FindsOrigins:
     composes = form in ("NFC", "NFKC")
 
     def origins(text: str) -> Origins:
-        if text.isascii():
+        if unicodedata.is_normalized(form, text):
             return range(len(text))
-        found: list[int] = []
+        parts: list[NDArray[np.int64]] = []
         end = 0
         for run in _MOVING.finditer(text):
             if unicodedata.is_normalized(form, run.group()):
                 continue
-            found += range(end, run.start())
-            parts = _ordered(decomposition, run.group())
-            found += _followed(_composed(parts) if composes else parts, first=run.start())
+            ordered = _ordered(decomposition, run.group())
+            followed = _followed(_composed(ordered) if composes else ordered, first=run.start())
+            parts += [np.arange(end, run.start()), np.array([*followed], np.int64)]
             end = run.end()
-        return np.array([*found, *range(end, len(text))], np.int64)
+        return np.concatenate([*parts, np.arange(end, len(text))])
 
     return origins
 
@@ -171,6 +172,47 @@ def of_stripped(step: Callable[[str], str], *, left: bool) -> FindsOrigins:
         return range(first, first + len(kept))
 
     return origins
+
+
+# --- spans ------------------------------------------------------------------------------------
+
+
+def original_spans(
+    texts: Sequence[str],
+    normal: Sequence[str],
+    origins: Sequence[Origins],
+    *,
+    starts: NDArray[np.int64],
+    stops: NDArray[np.int64],
+    counts: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Map spans in normalized texts to spans in the texts, from the first original character to the last one.
+
+    Args:
+        texts: the texts.
+        normal: their normalized forms.
+        origins: the original character of each character of each form.
+        starts: int64[N], the starts of the tokens, in bytes of the form of their text, at starts of characters.
+        stops: int64[N], their stops.
+        counts: int64[len(texts)], the number of tokens of each text.
+
+    >>> tokens = {"starts": np.array([0, 2]), "stops": np.array([2, 3]), "counts": np.array([2])}
+    >>> [ends.tolist() for ends in original_spans(["\u00c9e"], ["\u00e9e"], [np.array([0, 1])], **tokens)]
+    [[0, 2], [2, 3]]
+    """
+    bytes_of = character_offsets("".join(texts))
+    first_characters = offsets_of(list(map(len, texts)))[:-1]
+    all_origins = np.concatenate([np.zeros(0, np.int64), *origins])
+    all_origins += np.repeat(first_characters, list(map(len, origins)))
+    data = [form.encode() for form in normal]
+    first_bytes = np.repeat(offsets_of(list(map(len, data)))[:-1], counts)
+    starts, lasts = starts + first_bytes, stops + first_bytes - 1
+    if sum(map(len, data)) != len(all_origins):  # not all of it is ASCII
+        is_first_byte = np.frombuffer(b"".join(data), np.uint8) & 0xC0 != 0x80
+        characters = np.cumsum(is_first_byte) - 1
+        starts, lasts = characters[starts], characters[lasts]
+    moved = np.repeat(bytes_of[first_characters], counts)
+    return bytes_of[all_origins[starts]] - moved, bytes_of[all_origins[lasts] + 1] - moved
 
 
 # --- normal forms -----------------------------------------------------------------------------

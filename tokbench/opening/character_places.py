@@ -1,4 +1,4 @@
-"""Compute the spans of the tokens of a BPE over characters from their ids alone.
+"""Compute the spans of the tokens of a BPE over characters in a normalized text from their ids alone.
 
 The kernel writes spaces as ▁ and may put one in front of a text. So the sizes of a text's tokens add up to that of the
 text and this one ▁, and each token begins at the sum of the sizes before it. The spans are those of the library: a ▁ in
@@ -35,7 +35,8 @@ class CharacterPlaces:
         are_bytes: bool[V], whether each token is one byte of a character.
         in_front: where a ▁ is put in front; see `tokbench.opening.character_bpe.Spaces`.
         known: the characters that have tokens; None if no character is ever unknown.
-        apart: the added tokens that take more than their text, or after which another ▁ is put in front.
+        apart: the added tokens that take more than their text, or after which another ▁ is put in front; and ▁, if
+            the kernel writes spaces as ▁.
     """
 
     sizes: NDArray[np.int64]
@@ -46,7 +47,7 @@ class CharacterPlaces:
 
     def cover(self, text: str) -> bool:
         """Whether the sizes determine the spans of a text's tokens."""
-        if SPACE in text or any(content in text for content in self.apart):
+        if any(content in text for content in self.apart):
             return False
         return self.known is None or self.known.issuperset(text)
 
@@ -90,10 +91,10 @@ class CharacterPlaces:
 
 
 def character_places(described: CharacterBpe) -> CharacterPlaces | None:
-    """Return the places of a model's tokens; None if the kernel does not do all of its normalization."""
+    """Return the places of a model's tokens; None if the origins of its normalized characters are not known."""
     spaces = described.spaces
     writes = spaces.are_marked or spaces.in_front != "nothing"
-    if spaces.normalization or (writes and _SPACE not in described.tokens):
+    if not spaces.normalization.knows_origins or (writes and _SPACE not in described.tokens):
         return None
     everywhere = [token for token in described.added if not token.is_special]
     apart = {
@@ -101,13 +102,15 @@ def character_places(described: CharacterBpe) -> CharacterPlaces | None:
         for token in everywhere
         if token.lstrip or token.rstrip or spaces.in_front != "nothing" or token.text != token.content
     }
+    if writes:
+        apart.add(SPACE)
     spelled = [token.replace(_SPACE, b" ") if spaces.are_marked else token for token in described.tokens]
     num_ids = max([len(spelled), *(token.id + 1 for token in everywhere)])
     sizes = np.zeros(num_ids, np.int64)
     sizes[: len(spelled)] = list(map(len, spelled))
     for token in everywhere:
-        # No covered text contains a token with ▁, but its id may also be what spaces become.
-        if SPACE not in token.content:
+        # If the kernel writes ▁, no covered text contains a token with ▁, but its id may also be what spaces become.
+        if not (writes and SPACE in token.content):
             sizes[token.id] = len(token.content.encode())
     are_bytes = np.zeros(num_ids, np.bool_)
     for byte, id in enumerate(described.byte_ids or ()):

@@ -197,6 +197,8 @@ def _replace(step: Mapping[str, Any]) -> Step:
     pattern, content = step.get("pattern"), step.get("content")
     if isinstance(pattern, dict) and isinstance(content, str):
         if isinstance(text := pattern.get("String"), str) and text:
+            if len(text) == len(content) == 1:
+                return Step(lambda whole: whole.replace(text, content), lambda whole: range(len(whole)))
             origins = character_origins.of_replaced(re.compile(re.escape(text)), content)
             return Step(lambda whole: whole.replace(text, content), origins)
         if (expression := WHITE_SPACE_RUNS.get(str(pattern.get("Regex")))) is not None:

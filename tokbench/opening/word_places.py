@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from tokbench.core.token_arrays import character_offsets, offsets_of
+from tokbench.opening.character_origins import original_spans
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -153,16 +153,8 @@ class _Parts:
         self, starts: NDArray[np.int64], stops: NDArray[np.int64], counts: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Map starts and stops in normalized parts, `counts` of them in each, to places in the texts."""
-        bytes_of, normal_bytes_of = (
-            character_offsets("".join(self._texts)),
-            character_offsets("".join(self.normal)),
+        starts, stops = original_spans(
+            self._texts, self.normal, self._origins, starts=starts, stops=stops, counts=counts
         )
-        first_characters = offsets_of(list(map(len, self._texts)))[:-1]
-        first_normal = offsets_of(list(map(len, self.normal)))[:-1]
-        sizes = list(map(len, self._origins))
-        origins = np.concatenate(self._origins) + np.repeat(first_characters, sizes)
-        offset = np.repeat(normal_bytes_of[first_normal], counts)
-        moved = np.repeat(np.array(self._firsts, np.int64) - bytes_of[first_characters], counts)
-        starts = origins[np.searchsorted(normal_bytes_of, starts + offset, side="right") - 1]
-        stops = origins[np.searchsorted(normal_bytes_of, stops + offset) - 1]
-        return bytes_of[starts] + moved, bytes_of[stops + 1] + moved
+        moved = np.repeat(np.array(self._firsts, np.int64), counts)
+        return starts + moved, stops + moved

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from base64 import b64encode
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.byte_level_documents import sequence
 from support.huggingface import added
-from support.sentencepiece_models import training_text
+from support.sentencepiece_models import charsmap, training_text
 from support.texts import bundled_texts, texts
 from tokenizers import Tokenizer, models, normalizers, trainers
 
@@ -112,6 +113,10 @@ def many_tokens() -> list[dict[str, Any]]:
     return [token(text, 900 + number) for number, text in enumerate(texts)]
 
 
+def sequence_of_normalizers(*steps: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "Sequence", "normalizers": list(steps)}
+
+
 DOCUMENTS: dict[str, Any] = {
     "as llama": changed,
     "as gemma": lambda: changed(normalizer=REPLACE, pre_tokenizer=GEMMA_SPLIT),
@@ -164,6 +169,19 @@ DOCUMENTS: dict[str, Any] = {
         normalizer={"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": " "}, REPLACE]}
     ),
     "normal forms": lambda: changed(normalizer={"type": "NFKC"}, pre_tokenizer=METASPACE_ALWAYS),
+    "as nllb": lambda: changed(
+        normalizer=sequence_of_normalizers(
+            {"type": "Precompiled", "precompiled_charsmap": b64encode(charsmap("nmt_nfkc")).decode()},
+            {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "},
+        ),
+        pre_tokenizer=METASPACE_ALWAYS,
+    ),
+    "composed, then marked": lambda: changed(normalizer=sequence_of_normalizers(NFC, PREPEND, REPLACE)),
+    "folded, unknown characters": lambda: changed(
+        normalizer=sequence_of_normalizers({"type": "NFD"}, LOWER, {"type": "StripAccents"}),
+        pre_tokenizer=METASPACE_ALWAYS,
+        model={"byte_fallback": False},
+    ),
     "normalized otherwise": lambda: changed(
         normalizer={
             "type": "Sequence",
@@ -295,7 +313,10 @@ def test_document_opens_on_the_native_kernel_unless_the_library_is_requested(tmp
     assert not isinstance(tokbench.load(path), CharacterDocument)
 
 
-@pytest.mark.parametrize("name", ["as llama", "as gemma", "metaspace", "words"])
+@pytest.mark.parametrize(
+    "name",
+    ["as llama", "as gemma", "metaspace", "words", "normal forms", "as nllb", "composed, then marked"],
+)
 def test_spans_are_computed_without_the_library(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     given_texts = ["", " ", "x", "The  the", " é\x01\x02 中", "\n\n<sep>the</s>"]
     ours, library = opened(name)

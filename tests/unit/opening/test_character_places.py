@@ -18,7 +18,7 @@ PLACES = CharacterPlaces(
     are_bytes=np.array([False, False, False, True, True]),
     in_front="parts without",
     known=None,
-    apart=(),
+    apart=("▁",),
 )
 
 
