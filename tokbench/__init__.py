@@ -22,7 +22,7 @@ _HOMES = {
     "ChatTemplate": "tokbench.chat.template",
     "Corpus": "tokbench.corpus",
     "Document": "tokbench.corpus",
-    "Encoded": "tokbench.core.encoded",
+    "Encoded": "tokbench.core.tokens",
     "Segmentation": "tokbench.core.tokens",
     "Shards": "tokbench.shards.reading",
     "Span": "tokbench.core.tokens",
@@ -49,10 +49,9 @@ _HOMES = {
 
 if TYPE_CHECKING:
     from tokbench.chat.template import ChatTemplate
-    from tokbench.core.encoded import Encoded
     from tokbench.core.interfaces import Tokenizer, TokenizerInfo
     from tokbench.core.streaming import StreamingDecoder
-    from tokbench.core.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
+    from tokbench.core.tokens import Encoded, Segmentation, Span, SpecialPolicy, Token, TokenKind
     from tokbench.corpus import Corpus, Document, bundled_corpus, open_corpus
     from tokbench.errors import TokbenchError
     from tokbench.render.notebook import as_html

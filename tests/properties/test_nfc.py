@@ -9,8 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from support.texts import characters_in_use
 
-from tokbench.core.canonical_parts import canonical_parts
-from tokbench.core.nfc import nfc
+from tokbench.core.normal_forms import canonical_parts, nfc
 from tokbench.opening.unicode_agreement import UnicodeAgreement, tokenizers_members
 
 _bpe = pytest.importorskip("tokbench.native._bpe")

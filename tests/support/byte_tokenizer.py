@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokbench.core.encoded import Encoded
 from tokbench.core.interfaces import TokenizerInfo
-from tokbench.core.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
+from tokbench.core.tokens import Encoded, Segmentation, Span, SpecialPolicy, Token, TokenKind
 from tokbench.store import Manifest, SelfTestSample, write
 from tokbench.store.saveable import self_test_texts
 

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import tokbench
-from tokbench.core.encoded import Encoded
 from tokbench.core.interfaces import TokenizerInfo
+from tokbench.core.tokens import Encoded
 from tokbench.errors import (
     ConfigError,
     CorpusError,

@@ -14,9 +14,9 @@ import numpy as np
 
 from tokbench.chat.rendered import Origin
 from tokbench.chat.token_places import TokenPlaces
-from tokbench.core.encoded import Encoded, EncodedSpans, EqualArrays
 from tokbench.core.guarded import GuardedTexts, encode_guarded
 from tokbench.core.token_arrays import character_offsets, offsets_of
+from tokbench.core.tokens import Encoded, EncodedSpans, EqualArrays
 from tokbench.core.wording import counted
 
 if TYPE_CHECKING:

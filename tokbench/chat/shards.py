@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokbench.chat.conversation_files import ReadConversation
-    from tokbench.core.encoded import Encoded
     from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.tokens import Encoded
     from tokbench.corpus import Corpus, Problems
     from tokbench.corpus.files import CorpusFile
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokbench.chat.rendered import Rendered, Turn
-    from tokbench.core.encoded import EncodedSpans
+    from tokbench.core.tokens import EncodedSpans
 
 NO_MESSAGE = -1
 """Message index of a token outside of messages."""

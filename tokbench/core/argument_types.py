@@ -1,4 +1,4 @@
-"""Check argument types: a wrong type raises an error of tokbench, in every tokenizer.
+"""Check argument types: a wrong type raises an error of tokbench, in every tokenizer and where tokenizers are given.
 
 `ChecksArguments` wraps the methods of derived classes by the kind of their argument: texts, ids, one id, a piece or a
 folder. A single text is checked where it is encoded as UTF-8 (`tokbench.core.base.utf8`), so that short texts cost no
@@ -18,7 +18,12 @@ from tokbench.errors import ConfigError, DecodeError, StoreError, TextError, Tok
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import SupportsIndex
+    from typing import SupportsIndex, TypeAlias
+
+    from tokbench.core.interfaces import Tokenizer
+
+    GivenTokenizer: TypeAlias = Tokenizer | str | os.PathLike[str]
+
 
 MAX_THREADS = 1 << 16
 """The largest number of threads that may be requested."""
@@ -238,3 +243,30 @@ _GUARDS: Mapping[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     "token_id": _checking_piece,
     "save": _checking_folder,
 }
+
+
+def opened(given: GivenTokenizer) -> Tokenizer:
+    """Return the tokenizer, after opening one that is given by its path or name.
+
+    Raises:
+        ConfigError: it is neither a tokenizer nor a path or name.
+        StoreError, ModelFormatError: as `tokbench.load`.
+    """
+    import tokbench  # its lazy public names: opening/ stands above core/
+
+    if isinstance(given, str | os.PathLike):
+        return tokbench.load(given)
+    if getattr(given, "segment", None) is None:
+        raise ConfigError(f"{given!r:.60} is not a tokenizer, nor the path or name of one")
+    return given
+
+
+def all_opened(given: Iterable[GivenTokenizer]) -> list[Tokenizer]:
+    """Return the tokenizers of a list; raises as `opened`, and `ConfigError` for what is not a list.
+
+    >>> all_opened([])
+    []
+    """
+    if isinstance(given, str | os.PathLike) or not isinstance(given, Iterable):
+        raise ConfigError(f"tokenizers is {given!r:.60}, where a list is needed", hint="put it into one")
+    return list(map(opened, given))

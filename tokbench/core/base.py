@@ -16,10 +16,9 @@ from typing import TYPE_CHECKING
 from tokbench.core.argument_types import check_errors, not_a_text
 from tokbench.core.capabilities import Decoding
 from tokbench.core.convenience import PlainUse
-from tokbench.core.encoded import Encoded
 from tokbench.core.guarded import ControlTokenGuard, encode_between
 from tokbench.core.special_tokens import SpecialTokenFinder, check_policy
-from tokbench.core.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
+from tokbench.core.tokens import Encoded, Segmentation, Span, SpecialPolicy, Token, TokenKind
 from tokbench.errors import DecodeError, TextError, UnknownIdError
 
 if TYPE_CHECKING:

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokbench.core.argument_types import whole_ids
 from tokbench.core.capabilities import KnowsPostProcessing
-from tokbench.core.encoded import Encoded, EqualArrays
 from tokbench.core.post_processing import NOTHING, parts_of, template_size
 from tokbench.core.roles import role_ids_of, roles_of
-from tokbench.core.tokens import SpecialPolicy
+from tokbench.core.tokens import Encoded, EqualArrays, SpecialPolicy
 from tokbench.core.truncation import TruncationPlan, check_number, check_side, input_windows
 from tokbench.core.wording import counted
 from tokbench.errors import ConfigError, TextError

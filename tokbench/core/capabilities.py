@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from tokbench.core.descriptions import PostProcessing
     from tokbench.core.documents import TextIdentity
-    from tokbench.core.encoded import EncodedSpans
     from tokbench.core.interfaces import TrainingRecord
+    from tokbench.core.tokens import EncodedSpans
     from tokbench.explain.derivation import Derivation
     from tokbench.explain.records import MergeRecord
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tokbench.core.encoded import Batch
+    from tokbench.core.tokens import Batch
 
     EncodeMarked = Callable[[list[str], int, bytearray], tuple[NDArray[np.uint32], NDArray[np.int64], str]]
 

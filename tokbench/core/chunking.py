@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.batches import post_processing_of
 from tokbench.core.graphemes import clusters
 from tokbench.core.post_processing import template_size
-from tokbench.core.text_ends import token_places
 from tokbench.core.tokens import SpecialPolicy
-from tokbench.core.truncation import check_number
+from tokbench.core.truncation import check_number, token_places
 from tokbench.core.wording import counted, meant
 from tokbench.errors import ConfigError, TextError
 

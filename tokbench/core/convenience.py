@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from tokbench.chat.template import ChatTemplate
     from tokbench.core.batches import Batch, PaddingPlan
     from tokbench.core.chunking import Chunk
-    from tokbench.core.encoded import Encoded
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.pickled import Origin, Pickled
+    from tokbench.core.tokens import Encoded
     from tokbench.workbench.viz import VizResult
 
 
@@ -248,7 +248,7 @@ class PlainUse(ChecksArguments):
         >>> ByteBackend().train([], ByteBackend.config_type()).truncate("naïve", 4, side="left")
         'ïve'
         """
-        from tokbench.core.text_ends import truncated_text
+        from tokbench.core.truncation import truncated_text
 
         return truncated_text(self, text, plain_int(max_tokens), side=side, special=special)
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from tokbench.core.descriptions import TokenFlags
-    from tokbench.core.encoded import EncodedSpans
     from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.tokens import EncodedSpans
 
 _MOST_STRETCHES = 4096
 """The most trusted stretches whose tokens are cached: templates have few, unless they write times or numbers."""

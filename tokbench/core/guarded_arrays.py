@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from tokbench.core.encoded import Encoded, EncodedSpans
 from tokbench.core.token_arrays import KIND_NUMBERS, offsets_of
-from tokbench.core.tokens import TokenKind
+from tokbench.core.tokens import Encoded, EncodedSpans, TokenKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

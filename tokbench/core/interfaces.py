@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from tokbench.core.encoded import Encoded
     from tokbench.core.manifest import Manifest
+    from tokbench.core.tokens import Encoded
 
 
 @dataclass(frozen=True, slots=True)

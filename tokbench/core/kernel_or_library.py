@@ -34,9 +34,8 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from tokbench.core.base import BaseTokenizer, surrogate_error, surrogates_named, utf8
-from tokbench.core.encoded import Encoded
 from tokbench.core.special_tokens import check_policy
-from tokbench.core.tokens import Segmentation, Span, SpecialPolicy
+from tokbench.core.tokens import Encoded, Segmentation, Span, SpecialPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -44,8 +43,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tokbench.core.encoded import Batch, EncodedSpans
-    from tokbench.core.tokens import Token
+    from tokbench.core.tokens import Batch, EncodedSpans, Token
 
     Places = tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from tokbench.core.argument_types import texts_of
 from tokbench.core.capabilities import SupportsSpans
-from tokbench.core.encoded import Encoded, EncodedSpans
-from tokbench.core.tokens import TokenKind
+from tokbench.core.tokens import Encoded, EncodedSpans, TokenKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from tokbench.core.capabilities import KnowsLoadingTime
-from tokbench.core.notebook import ShownInNotebooks
 from tokbench.core.progress import no_progress
 from tokbench.core.time_and_memory import throughput_of
+from tokbench.core.tokens import ShownInNotebooks
 from tokbench.core.wording import counted, meant, unique_names
 from tokbench.errors import ConfigError
 from tokbench.evaluation.alignment import NO_TRANSLATIONS

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokbench.core.encoded import EncodedSpans
     from tokbench.core.interfaces import Tokenizer, TokenizerInfo
     from tokbench.core.progress import Progress
+    from tokbench.core.tokens import EncodedSpans
     from tokbench.corpus import Document
     from tokbench.evaluation.counting_workers import Counted, GroupCounter, GroupState
     from tokbench.evaluation.fidelity import Failure

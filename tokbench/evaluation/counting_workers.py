@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from tokbench.core.capabilities import Decoding, TellsDecoding
-from tokbench.core.encoded import Encoded, EncodedSpans
 from tokbench.core.token_arrays import TiledSpans
+from tokbench.core.tokens import Encoded, EncodedSpans
 from tokbench.evaluation.fidelity import all_kept, fidelity_of
 from tokbench.evaluation.lost_characters import CAUSES, error_count
 from tokbench.metrics.counts import COUNTS, LONGEST_NUMBER

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokbench.core.encoded import Encoded
     from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.tokens import Encoded
     from tokbench.corpus import Document
 
 FAILURES_KEPT = 5

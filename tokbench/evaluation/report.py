@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokbench.core.notebook import ShownInNotebooks
 from tokbench.core.progress import no_progress
 from tokbench.core.result_json import token_fields
+from tokbench.core.tokens import ShownInNotebooks
 from tokbench.core.wording import counted
 from tokbench.corpus.scripts import COMMON, script_of_letter
 from tokbench.evaluation.comparison_json import comparison_document

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from tokbench.config import build_config
 from tokbench.core.argument_types import plain_int
 from tokbench.core.descriptions import ByteLevelBpe, DescribesItself, NestsVocabularies
-from tokbench.core.notebook import ShownInNotebooks
 from tokbench.core.progress import no_progress
+from tokbench.core.tokens import ShownInNotebooks
 from tokbench.errors import ConfigError
 from tokbench.evaluation.alignment import AlignedLines
 from tokbench.evaluation.comparison_json import figure_document, mix_document

@@ -12,7 +12,7 @@ from tokbench.metrics.kernel import current_kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tokbench.core.encoded import Encoded
+    from tokbench.core.tokens import Encoded
 
 _MOST_FREQUENCIES = 1 << 26
 """Maximum number of counts by group and id: half a gigabyte."""

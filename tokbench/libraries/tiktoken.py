@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     import tiktoken
 
-    from tokbench.core.encoded import EncodedSpans
     from tokbench.core.token_arrays import PieceTable
+    from tokbench.core.tokens import EncodedSpans
     from tokbench.explain.byte_level import ByteLevelExplainer
     from tokbench.explain.derivation import Derivation
 

@@ -10,9 +10,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.encoded import Encoded
 from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse
-from tokbench.core.tokens import Span, SpecialPolicy
+from tokbench.core.tokens import Encoded, Span, SpecialPolicy
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.opening.character_origins import original_spans
 from tokbench.opening.document_encoder import DocumentEncoder
@@ -22,8 +21,7 @@ from tokbench.opening.unicode_agreement import UnicodeAgreement, tokenizers_memb
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tokbench.core.encoded import EncodedSpans
-    from tokbench.core.tokens import Token
+    from tokbench.core.tokens import EncodedSpans, Token
     from tokbench.native._character_bpe import DocumentEncoder as CompiledEncoder
     from tokbench.opening.character_bpe import CharacterBpe
     from tokbench.opening.character_places import CharacterPlaces

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokbench.core.encoded import Encoded
+    from tokbench.core.tokens import Encoded
     from tokbench.opening.character_bpe import CharacterBpe
 
 _SPACE = SPACE.encode()

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from tokbench.core.encoded import Encoded
 from tokbench.core.token_arrays import divided_ids, offsets_of
+from tokbench.core.tokens import Encoded
 from tokbench.opening.found_tokens import rows_of
 
 if TYPE_CHECKING:

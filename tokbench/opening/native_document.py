@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from tokbench.backends.bpe.kernel import current_kernel
-from tokbench.core.encoded import Encoded
 from tokbench.core.kernel_or_library import (
     KernelOrLibrary,
     KernelSpans,
@@ -20,7 +19,7 @@ from tokbench.core.kernel_or_library import (
     spans_by_places,
 )
 from tokbench.core.token_arrays import TiledSpans
-from tokbench.core.tokens import Span, SpecialPolicy, Token
+from tokbench.core.tokens import Encoded, Span, SpecialPolicy, Token
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.opening.document_encoder import ChangingDocumentEncoder, DocumentEncoder
 from tokbench.opening.found_tokens import WholeWords, rows_of
@@ -36,7 +35,7 @@ from tokbench.opening.word_vocabulary import ScoredPieces
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tokbench.core.encoded import EncodedSpans
+    from tokbench.core.tokens import EncodedSpans
     from tokbench.opening.document_encoder import CompiledEncoder
     from tokbench.opening.kernel_document import KernelDocument
     from tokbench.opening.word_places import PlacingEncoder

@@ -10,10 +10,9 @@ import os
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from tokbench.core.encoded import Encoded
 from tokbench.core.kernel_or_library import KernelSpans, KernelUse
 from tokbench.core.token_arrays import TiledSpans
-from tokbench.core.tokens import SpecialPolicy
+from tokbench.core.tokens import Encoded, SpecialPolicy
 from tokbench.opening.native_with_fallback import NativeBpeWithFallback
 from tokbench.opening.splitting.character_sets import UnknownPatternError
 from tokbench.opening.splitting.gaps import ends_lines, matches_everywhere
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
 
     from tokbench.backends.bpe.kernel import Kernel
     from tokbench.core.descriptions import ByteLevelBpe
-    from tokbench.core.encoded import EncodedSpans
     from tokbench.core.kernel_or_library import OnLibrary
+    from tokbench.core.tokens import EncodedSpans
     from tokbench.native._bpe import PreparedEncoder
 
 

@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from tokbench.backends.bpe.kernel import has_native_kernel
-from tokbench.core.nfc import nfc
+from tokbench.core.normal_forms import nfc
 from tokbench.core.special_tokens import WHITE_SPACE
 from tokbench.libraries.huggingface.engines import engine_with
 from tokbench.opening import character_origins

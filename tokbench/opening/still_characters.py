@@ -11,8 +11,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
 from tokbench.backends.bpe.kernel import current_kernel
-from tokbench.core.canonical_parts import VOWELS_AND_TRAILS, wholes_with
 from tokbench.core.character_agreement import CharacterAgreement, only_ascii
+from tokbench.core.normal_forms import VOWELS_AND_TRAILS, wholes_with
 from tokbench.opening.unicode_agreement import unmarked_of
 
 if TYPE_CHECKING:

@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tokbench.core.descriptions import Description, PostProcessing
-    from tokbench.core.encoded import Encoded, EncodedSpans
     from tokbench.core.interfaces import Tokenizer
-    from tokbench.core.tokens import ModelInput, Segmentation
+    from tokbench.core.tokens import Encoded, EncodedSpans, ModelInput, Segmentation
     from tokbench.explain.derivation import Derivation
     from tokbench.explain.records import MergeRecord
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig

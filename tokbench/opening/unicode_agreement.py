@@ -13,13 +13,13 @@ import unicodedata
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.canonical_parts import (
+from tokbench.core.character_agreement import CharacterAgreement, only_ascii, unmarked_in_python
+from tokbench.core.normal_forms import (
     VOWELS_AND_TRAILS,
     canonical_parts,
     characters_with_parts,
     wholes_with,
 )
-from tokbench.core.character_agreement import CharacterAgreement, only_ascii, unmarked_in_python
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -24,7 +24,7 @@ from tokbench.workbench.viz import VizResult
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from tokbench.core.notebook import ShownInNotebooks
+    from tokbench.core.tokens import ShownInNotebooks
     from tokbench.render.table import Cell, Column
 
 _MOST_TOKENS = 2000

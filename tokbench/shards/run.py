@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokbench.core.encoded import Encoded
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
+    from tokbench.core.tokens import Encoded
     from tokbench.corpus import Corpus
     from tokbench.corpus.files import CorpusFile
     from tokbench.shards.journal import Journal

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from tokbench.core.given_tokenizers import opened
+from tokbench.core.argument_types import opened
 from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.corpus import MOST_DOCUMENT_BYTES, Problems, open_corpus
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokbench.core.encoded import Encoded
-    from tokbench.core.given_tokenizers import GivenTokenizer
+    from tokbench.core.argument_types import GivenTokenizer
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
+    from tokbench.core.tokens import Encoded
     from tokbench.corpus import Corpus, DocumentUnit, ErrorPolicy
     from tokbench.shards.layout import ShardIndex
     from tokbench.shards.reading import Shards

@@ -10,7 +10,7 @@ import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from tokbench.core.given_tokenizers import opened
+from tokbench.core.argument_types import opened
 from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.core.wording import first_of
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tokbench.core.given_tokenizers import GivenTokenizer
+    from tokbench.core.argument_types import GivenTokenizer
     from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
     from tokbench.shards.plan import Plan

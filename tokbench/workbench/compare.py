@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.given_tokenizers import all_opened
+from tokbench.core.argument_types import all_opened
 from tokbench.core.progress import no_progress, watched
 from tokbench.core.truncation import check_number
 from tokbench.corpus.groups import folder_groups
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from tokbench.core.given_tokenizers import GivenTokenizer
+    from tokbench.core.argument_types import GivenTokenizer
     from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
     from tokbench.evaluation.alignment import Alignment

@@ -7,8 +7,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.result_json import tokenizer_fields
-from tokbench.core.text_ends import ending_of, truncated_text
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.core.truncation import ending_of, truncated_text
 from tokbench.workbench.count import num_tokens
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def beginnings(
         special: what the text of a special token becomes.
 
     Yields:
-        The source of the text, the tokenizer, and the result of `tokbench.core.text_ends.truncated_text`.
+        The source of the text, the tokenizer, and the result of `tokbench.core.truncation.truncated_text`.
     """
     for source, blocks in _each_text(texts):
         parts = _Replayed(blocks)

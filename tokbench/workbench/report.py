@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.given_tokenizers import opened
+from tokbench.core.argument_types import opened
 from tokbench.core.progress import no_progress
 from tokbench.core.truncation import check_number
 from tokbench.corpus.opening import corpus_of
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from tokbench.core.given_tokenizers import GivenTokenizer
+    from tokbench.core.argument_types import GivenTokenizer
     from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
     from tokbench.evaluation.costs import Model

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core import graphemes
-from tokbench.core.given_tokenizers import all_opened
-from tokbench.core.notebook import ShownInNotebooks
+from tokbench.core.argument_types import all_opened
 from tokbench.core.result_json import token_fields, tokenizer_fields
-from tokbench.core.tokens import SpecialPolicy
+from tokbench.core.tokens import ShownInNotebooks, SpecialPolicy
 from tokbench.core.wording import counted
 from tokbench.errors import ConfigError
 from tokbench.explain.assembling import explain
@@ -19,7 +18,7 @@ from tokbench.workbench.explain_json import steps_fields
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from tokbench.core.given_tokenizers import GivenTokenizer
+    from tokbench.core.argument_types import GivenTokenizer
     from tokbench.core.graphemes import CutCluster
     from tokbench.core.interfaces import TokenizerInfo
     from tokbench.core.sampling import Sampling

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from tokbench.core.base import BaseTokenizer
-from tokbench.core.encoded import Encoded, EncodedSpans
 from tokbench.core.interfaces import TokenizerInfo
 from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse, NormalizedTexts
 from tokbench.core.token_arrays import offsets_of, segmented, tiled_spans
-from tokbench.core.tokens import Span, SpecialPolicy, Token, TokenKind
+from tokbench.core.tokens import Encoded, EncodedSpans, Span, SpecialPolicy, Token, TokenKind
 from tokbench.errors import ConfigError, SpecialTokenError, TextError
 
 if TYPE_CHECKING:

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from tokbench.core.encoded import EncodedSpans
     from tokbench.core.interfaces import Tokenizer
+    from tokbench.core.tokens import EncodedSpans
 
 AWKWARD = " ▁a\u0301é한ﬁ½…\t\nthe <sep>ab</s>⁇€\u200b\u3000\0"
 awkward_texts = st.text(st.sampled_from(AWKWARD) | characters, max_size=20)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokbench.core.encoded import Encoded
+from tokbench.core.tokens import Encoded
 from tokbench.opening.character_places import CharacterPlaces
 
 if TYPE_CHECKING:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tokbench import store
 from tokbench.core.base import utf8
-from tokbench.core.encoded import Encoded
 from tokbench.core.interfaces import TokenizerInfo
 from tokbench.core.progress import no_progress
 from tokbench.core.special_tokens import check_special_tokens
-from tokbench.core.tokens import Span, Token, TokenKind
+from tokbench.core.tokens import Encoded, Span, Token, TokenKind
 from tokbench.errors import ModelFormatError
 from tokbench.store.saveable import SaveableTokenizer
 
@@ -20,9 +19,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tokbench.core.descriptions import ByteLevelBpe
-    from tokbench.core.encoded import EncodedSpans
     from tokbench.core.manifest import Manifest
     from tokbench.core.progress import Progress
+    from tokbench.core.tokens import EncodedSpans
     from tokbench.explain.derivation import Derivation
 
 _NUM_BYTES = 256

@@ -18,11 +18,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from tokbench import store
 from tokbench.core.base import utf8
-from tokbench.core.encoded import Encoded, EncodedSpans
 from tokbench.core.interfaces import TokenizerInfo, TrainingRecord
 from tokbench.core.progress import no_progress, reading_of
 from tokbench.core.special_tokens import SpecialTokenFinder, check_special_tokens
-from tokbench.core.tokens import Span, SpecialPolicy, Token, TokenKind
+from tokbench.core.tokens import Encoded, EncodedSpans, Span, SpecialPolicy, Token, TokenKind
 from tokbench.core.training import DEFAULT_WORDS, early_end, identity_of, no_text, refuse_one_text
 from tokbench.core.wording import counted
 from tokbench.errors import ConfigError, ModelFormatError

@@ -6,7 +6,7 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING
 
-from tokbench.core.nfc import is_later, nfc
+from tokbench.core.normal_forms import is_later, nfc
 from tokbench.core.tokens import Span
 
 if TYPE_CHECKING:

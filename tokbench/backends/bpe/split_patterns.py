@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from tokbench.core.nfc import nfc
+from tokbench.core.normal_forms import nfc
 from tokbench.core.wording import near_names
 from tokbench.errors import ConfigError
 

@@ -14,12 +14,11 @@ from tokbench.backends.bpe.normalization import NfcAlignment
 from tokbench.backends.bpe.split_patterns import SplitPattern, split, split_offsets
 from tokbench.core.base import TakesTemplate, surrogates_named, utf8
 from tokbench.core.capabilities import Decoding
-from tokbench.core.encoded import Encoded
 from tokbench.core.interfaces import TokenizerInfo
 from tokbench.core.post_processing import NOTHING, model_input
 from tokbench.core.special_tokens import SpecialTokenFinder
 from tokbench.core.token_table import TokenTable
-from tokbench.core.tokens import Span, SpecialPolicy, Token, TokenKind
+from tokbench.core.tokens import Encoded, Span, SpecialPolicy, Token, TokenKind
 from tokbench.errors import ConfigError
 from tokbench.store.saveable import SaveableTokenizer
 
@@ -36,10 +35,9 @@ if TYPE_CHECKING:
     from tokbench.backends.bpe.reference import Merge
     from tokbench.core.descriptions import ByteLevelBpe, PostProcessing
     from tokbench.core.documents import TextIdentity
-    from tokbench.core.encoded import EncodedSpans
     from tokbench.core.interfaces import TrainingRecord
     from tokbench.core.token_arrays import PieceTable
-    from tokbench.core.tokens import ModelInput
+    from tokbench.core.tokens import EncodedSpans, ModelInput
 
 _MOST_DECODED = 1 << 24
 """Ids from this one on are decoded one by one; a table holds all smaller ids."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokbench.core.encoded import EncodedSpans
+    from tokbench.core.tokens import EncodedSpans
 
 
 class FindsTokens(Protocol):

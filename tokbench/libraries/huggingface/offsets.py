@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokbench.core.encoded import Encoded
     from tokbench.core.token_arrays import PieceTable
+    from tokbench.core.tokens import Encoded
 
 
 def byte_offsets(text: str) -> Sequence[int]:

@@ -18,11 +18,19 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.core.base import TakesTemplate, utf8
 from tokbench.core.descriptions import HuggingFaceModel
-from tokbench.core.encoded import Encoded, EncodedSpans
 from tokbench.core.interfaces import TokenizerInfo
 from tokbench.core.special_tokens import check_policy
 from tokbench.core.token_arrays import KIND_NUMBERS, PieceTable
-from tokbench.core.tokens import ModelInput, Segmentation, Span, SpecialPolicy, Token, TokenKind
+from tokbench.core.tokens import (
+    Encoded,
+    EncodedSpans,
+    ModelInput,
+    Segmentation,
+    Span,
+    SpecialPolicy,
+    Token,
+    TokenKind,
+)
 from tokbench.errors import ConfigError, ConversionError, SpecialTokenError, TextError
 from tokbench.formats.post_processors import UnknownPostProcessingError, parse_post_processing
 from tokbench.libraries.huggingface import tokenizer_json as reading

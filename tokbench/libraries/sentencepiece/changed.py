@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tokbench.core.base import utf8
-from tokbench.core.encoded import Encoded
-from tokbench.core.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
+from tokbench.core.tokens import Encoded, Segmentation, Span, SpecialPolicy, Token, TokenKind
 from tokbench.errors import ConversionError
 from tokbench.formats.sentencepiece.model import SPACE
 from tokbench.libraries.sentencepiece.tokenizer import EncodesOrdinaryBatches

@@ -23,7 +23,7 @@ from tokbench.formats.sentencepiece.model import parse_model
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from tokbench.core.encoded import EncodedSpans
+    from tokbench.core.tokens import EncodedSpans
     from tokbench.formats.sentencepiece.model import SentencePieceFile
 
 _PIECES, _SELF_TEST = 1, 4

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench import store
 from tokbench.core.base import utf8
-from tokbench.core.encoded import Encoded
 from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse, spans_in_arrays
 from tokbench.core.post_processing import NOTHING
-from tokbench.core.tokens import ScoredSegmentation, Segmentation, Span, SpecialPolicy, Token
+from tokbench.core.tokens import Encoded, ScoredSegmentation, Segmentation, Span, SpecialPolicy, Token
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.files.untrusted import load_json
 from tokbench.formats.sentencepiece.model import ModelType, parse_model
@@ -28,9 +27,9 @@ if TYPE_CHECKING:
 
     from tokbench.core.descriptions import PostProcessing
     from tokbench.core.documents import TextIdentity
-    from tokbench.core.encoded import EncodedSpans
     from tokbench.core.interfaces import TrainingRecord
     from tokbench.core.manifest import Manifest
+    from tokbench.core.tokens import EncodedSpans
     from tokbench.formats.sentencepiece.model import SentencePieceFile
     from tokbench.native._unigram import Normalizer as KernelNormalizer
 

@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokbench.core.encoded import EncodedSpans
 from tokbench.core.token_arrays import KIND_NUMBERS, PieceTable, offsets_of, tiled_spans
-from tokbench.core.tokens import TokenKind
+from tokbench.core.tokens import EncodedSpans, TokenKind
 from tokbench.formats.sentencepiece.model import iter_user_defined, piece_bytes
 from tokbench.formats.sentencepiece.pieces import PieceType
 
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from sentencepiece import SentencePieceProcessor
 
-    from tokbench.core.encoded import Encoded
+    from tokbench.core.tokens import Encoded
     from tokbench.formats.sentencepiece.model import SentencePieceFile
     from tokbench.native._unigram import Normalizer as KernelNormalizer
 

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tokbench.core.capabilities import Decoding
-from tokbench.core.encoded import Encoded, EncodedSpans
 from tokbench.core.post_processing import NOTHING
-from tokbench.core.tokens import SpecialPolicy, Token, TokenKind
+from tokbench.core.tokens import Encoded, EncodedSpans, SpecialPolicy, Token, TokenKind
 from tokbench.errors import ConversionError
 from tokbench.formats.sentencepiece.model import SPACE
 from tokbench.libraries.sentencepiece.serialized import without_prefixes

@@ -30,12 +30,11 @@ import numpy as np
 
 from tokbench.core.base import TakesTemplate, utf8
 from tokbench.core.capabilities import Decoding
-from tokbench.core.encoded import Encoded
 from tokbench.core.guarded import is_control
 from tokbench.core.interfaces import TokenizerInfo
 from tokbench.core.post_processing import NOTHING, model_input
 from tokbench.core.token_arrays import offsets_of, segmented
-from tokbench.core.tokens import ModelInput, SpecialPolicy, Token, TokenKind
+from tokbench.core.tokens import Encoded, ModelInput, SpecialPolicy, Token, TokenKind
 from tokbench.errors import ModelFormatError
 from tokbench.formats.json_files import dump_json
 from tokbench.formats.sentencepiece.model import (
@@ -59,9 +58,9 @@ if TYPE_CHECKING:
 
     from tokbench.core.descriptions import PostProcessing, SentencePieceModel
     from tokbench.core.documents import TextIdentity
-    from tokbench.core.encoded import EncodedSpans
     from tokbench.core.guarded import GuardedTexts
     from tokbench.core.interfaces import TrainingRecord
+    from tokbench.core.tokens import EncodedSpans
     from tokbench.explain.derivation import Derivation
     from tokbench.formats.sentencepiece.model import SentencePieceFile
     from tokbench.libraries.sentencepiece.denormalizer import Denormalizer

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice, product
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.nfc import nfc
+from tokbench.core.normal_forms import nfc
 from tokbench.core.wording import quoted
 from tokbench.inspection.vocabulary_tokens import text_of_bytes
 from tokbench.lint.reachability.models import BpeModel, model_of

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from tokbench.core.nfc import nfc
+from tokbench.core.normal_forms import nfc
 from tokbench.formats.ranked_merges import last_pair
 from tokbench.formats.sentencepiece.model import ModelType
 from tokbench.formats.sentencepiece.pieces import PieceType

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokbench.core.encoded import Batch
     from tokbench.core.kernel_or_library import Places
+    from tokbench.core.tokens import Batch
     from tokbench.opening.found_tokens import FoundToken
     from tokbench.opening.splitting.steps import SplitSteps
     from tokbench.opening.word_fallback.models import WordModel, WordToken

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from support.texts import all_characters
 
-from tokbench.core.nfc import is_later, nfc
+from tokbench.core.normal_forms import is_later, nfc
 
 MARKS = "\u0301\u0323\u0307\u0338\u09be"
 
