@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.kernels import KERNEL_NAMES, chosen, kernel_named
 
-from tokbench.corpus.fingerprint import Fingerprint, Lines
-from tokbench.corpus.line_kernel import LineKernel, current_line_kernel
+from tokbench.corpus.fingerprint import Fingerprint, LineKernel, Lines, current_line_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ from tokbench.cli import completion
 from tokbench.cli.options import parse_bytes
 from tokbench.corpus import bundled_corpus, open_corpus
 from tokbench.corpus.document import DocumentUnit, ErrorPolicy
-from tokbench.corpus.written_folder import without_folder
+from tokbench.corpus.opening import without_folder
 from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _tell_tokenizers(paths: list[str]) -> None:
 
 def tell_records(corpus: Corpus, text_field: Sequence[str] | None) -> None:
     """Report JSON records that are read as text, and a --text-field without effect, on stderr."""
-    from tokbench.corpus.records_as_text import records_as_text
+    from tokbench.corpus.records import records_as_text
 
     if found := records_as_text(corpus.files):
         way = "jq -c '.[]' writes one" if found.is_list else "rename it, or link to it by such a name"

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, TypeVar
 from tokbench.core.documents import ByteSource, TextIdentity
 from tokbench.core.wording import counted, first_of
 from tokbench.corpus.bytes import bounds_in, head_of, line_ends_counted, packed, read_blocks
-from tokbench.corpus.document import MOST_KEPT_BYTES, Bound, Document, DocumentMemory, bounded_blocks
+from tokbench.corpus.document import (
+    MOST_KEPT_BYTES,
+    Bound,
+    Document,
+    DocumentMemory,
+    Side,
+    bounded_blocks,
+    sides_of,
+)
 from tokbench.corpus.fingerprint import Fingerprint, Lines
 from tokbench.corpus.groups import (
     file_group,
@@ -25,7 +33,6 @@ from tokbench.corpus.no_document import no_document
 from tokbench.corpus.parquet import parquet_records
 from tokbench.corpus.records import Record, RecordFields
 from tokbench.corpus.scripts import script_of
-from tokbench.corpus.sides import Side, sides_of
 from tokbench.corpus.text import (
     OtherEncodingError,
     Problems,

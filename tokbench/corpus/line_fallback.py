@@ -10,7 +10,7 @@ _SPACE, _BEYOND_ASCII = 0x20, 0x80
 
 
 def line_documents(text: bytes, largest: int, most: int) -> tuple[int, int, bytes, list[int]]:
-    r"""Implement `tokbench.corpus.line_kernel.LineDocuments`.
+    r"""Implement `tokbench.corpus.fingerprint.LineDocuments`.
 
     >>> number, num_bytes, total, smallest = line_documents(b"one\r\n \ntwo", 2**64, 1)
     >>> number, num_bytes, smallest == [min(int(sha256(line).hexdigest()[:16], 16) for line in (b"one", b"two"))]
@@ -27,7 +27,7 @@ def line_documents(text: bytes, largest: int, most: int) -> tuple[int, int, byte
 def line_sums(
     text: bytes, largest: int, fewest_bytes: int
 ) -> tuple[int, int, int, int, list[tuple[int, bytes]]]:
-    r"""Implement `tokbench.corpus.line_kernel.LineSums`.
+    r"""Implement `tokbench.corpus.fingerprint.LineSums`.
 
     >>> line_sums(b"  one\r\n\n", 2**32, 3) == (1, 3, crc32(b"one"), 3 * crc32(b"one"), [(crc32(b"one"), b"one")])
     True

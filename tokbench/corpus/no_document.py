@@ -10,8 +10,8 @@ from tokbench.errors import CorpusError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tokbench.corpus.document import Side
     from tokbench.corpus.files import CorpusFile
-    from tokbench.corpus.sides import Side
     from tokbench.corpus.text import Problems
 
 

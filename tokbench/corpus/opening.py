@@ -1,9 +1,10 @@
-"""Opening of corpora: files, folders, patterns, standard input or the bundled texts."""
+"""Opening of corpora: files, folders, patterns, standard input or the bundled texts; without the folder to write."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tokbench.corpus.bytes import looks_binary, require_zstd
@@ -14,6 +15,7 @@ from tokbench.corpus.groups import group_field
 from tokbench.corpus.parquet import require_pyarrow
 from tokbench.errors import ConfigError, CorpusError
 from tokbench.files.bundled import corpora_directory
+from tokbench.files.storage.open import place_of, within
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -129,3 +131,29 @@ def texts_of(given: object) -> Iterable[str]:
             hint="train([text]), or train(open_corpus(path))",
         )
     return given
+
+
+def without_folder(corpus: Corpus, folder: str | Path) -> Corpus:
+    """Return the corpus without the files of the output folder, which this run or an earlier one writes.
+
+    Args:
+        corpus: not modified; returned itself if nothing is left out.
+        folder: a path or a URL; it need not exist.
+
+    Raises:
+        CorpusError: the corpus has no other files.
+    """
+    local = place_of(folder).local
+    if local is not None and not local.exists():
+        return corpus
+    is_written = within(folder)
+    files = tuple(file for file in corpus.files if file.stream or not is_written(file.address))
+    if len(files) == len(corpus.files):
+        return corpus
+    if not files:
+        raise CorpusError(
+            f"all files to read are in {folder}, which is the output folder",
+            hint="name another folder to write",
+        )
+    written = len(corpus.files) - len(files)
+    return replace(corpus, files=files, left_out=replace(corpus.left_out, written=written))

@@ -130,7 +130,7 @@ class TokenizerContents:
         Pieces not written in byte-level characters are given as the UTF-8 of their spelling in the file. For ranked
         tokens, such as tiktoken's, there is one pair for each token, which leads to the same ids.
         """
-        from tokbench.formats.ranked_merges import last_pair
+        from tokbench.formats.merges import last_pair
         from tokbench.formats.tokenizer_json import from_byte_level
         from tokbench.opening.native_bpe import merge_pairs
 

@@ -9,7 +9,7 @@ from tokbench.errors import ModelFormatError
 from tokbench.explain.bpe import ListedMerges, RankedTokens, trace_merges
 from tokbench.explain.symbols import MergeRule, Symbol
 from tokbench.explain.traces import MergeTrace
-from tokbench.formats.ranked_merges import last_pair
+from tokbench.formats.merges import last_pair
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

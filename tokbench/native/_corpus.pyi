@@ -1,6 +1,6 @@
-"""What tells a corpus by its lines; `tokbench.corpus.line_kernel` describes the functions."""
+"""What tells a corpus by its lines; `tokbench.corpus.fingerprint` describes the functions."""
 
-from tokbench.corpus.line_kernel import LineDocuments, LineSums
+from tokbench.corpus.fingerprint import LineDocuments, LineSums
 
 SOURCES: str
 line_documents: LineDocuments

@@ -13,7 +13,7 @@ from tokbench.core.argument_types import opened
 from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.corpus import MOST_DOCUMENT_BYTES, Problems, open_corpus
-from tokbench.corpus.written_folder import without_folder
+from tokbench.corpus.opening import without_folder
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.shards.journal import JOURNAL_NAME
 from tokbench.shards.layout import OWN_FILE, ShardEntry

@@ -14,8 +14,7 @@ from tokbench.core.argument_types import opened
 from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.core.wording import first_of
-from tokbench.corpus.opening import corpus_of
-from tokbench.corpus.written_folder import without_folder
+from tokbench.corpus.opening import corpus_of, without_folder
 from tokbench.errors import ConfigError, CorpusError, ModelFormatError, StoreError
 from tokbench.files.atomic import write_file
 from tokbench.files.storage.folder_lock import LOCK_NAME, locked

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import SurgeryError
-from tokbench.formats.ranked_merges import last_pair
+from tokbench.formats.merges import last_pair
 from tokbench.formats.sentencepiece.model import SPACE
 from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.opening.native_bpe import merge_pairs

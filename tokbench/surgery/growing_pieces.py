@@ -7,7 +7,7 @@ from itertools import pairwise
 from math import inf, log
 from typing import TYPE_CHECKING
 
-from tokbench.formats.ranked_merges import merged_parts
+from tokbench.formats.merges import merged_parts
 from tokbench.formats.sentencepiece.unigram_scores import STEP, UNKNOWN_PENALTY, rounded
 from tokbench.surgery.piece_learning import UNKNOWN, GrowingPieces
 

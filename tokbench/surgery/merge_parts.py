@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING
 
-from tokbench.formats.ranked_merges import merged_parts
+from tokbench.formats.merges import merged_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ class MergeParts:
     Attributes:
         ids: every id that has a token.
         parts: id → the two tokens that its merge joins. If several merges are listed for a token, only the last merge
-            of its own bytes ever produces it (`formats.ranked_merges` has the proof), so only that one is used.
+            of its own bytes ever produces it (`formats.merges` has the proof), so only that one is used.
         spelled: id → the result of merging its bytes, for a token without a merge that is used only for whole
             pre-tokens.
         kept: ids that are never removed: bytes, special tokens and other added tokens.

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from tokbench.config import build_config
 from tokbench.core.counted_words import RareWords, TrainsOnWords, WordArrays, WordTotals, frequent_words
 from tokbench.core.progress import no_progress
+from tokbench.corpus.opening import without_folder
 from tokbench.corpus.text import Problems
-from tokbench.corpus.written_folder import without_folder
 from tokbench.counting.joining import num_files, parts_of, summing_counter, words_name, write_joined
 from tokbench.counting.part_task import make_plan
 from tokbench.counting.run import PartTotals, count_all, count_share, index_of, remove_counting

@@ -14,8 +14,8 @@ from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.core.wording import first_of
 from tokbench.corpus.file_spans import FileSpan
+from tokbench.corpus.opening import without_folder
 from tokbench.corpus.text import Problems
-from tokbench.corpus.written_folder import without_folder
 from tokbench.distributed.corpus_plan import PART_BYTES, can_be_cut, cut_of, divided
 from tokbench.distributed.plan_folder import resume_reported
 from tokbench.distributed.tasks import Slice, results_in_order

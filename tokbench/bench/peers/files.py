@@ -30,7 +30,7 @@ def without_special(source: Source) -> Source:
 
 def write_ranks(source: Source, folder: Path) -> ByteLevelBpe:
     """Write a rank file. Raises `ConversionError` if ranks cannot express the tokenizer."""
-    from tokbench.formats.byte_level_bpe import ranks_of
+    from tokbench.formats.merges import ranks_of
     from tokbench.formats.tiktoken import dump_ranked
 
     description = source.description

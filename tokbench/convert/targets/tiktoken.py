@@ -11,7 +11,7 @@ from tokbench.convert.proof import Peer
 from tokbench.core.descriptions import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
 from tokbench.core.wording import first_of
 from tokbench.errors import ConversionError
-from tokbench.formats.byte_level_bpe import ranks_of
+from tokbench.formats.merges import ranks_of
 from tokbench.formats.tiktoken import dump_ranked, parse_ranks, to_encoding
 from tokbench.libraries.huggingface.tokenizer_json import model_type, parse_tokenizer_json
 from tokbench.opening.native_bpe import parse_byte_level_bpe

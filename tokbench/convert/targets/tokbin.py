@@ -13,7 +13,7 @@ from tokbench.core.descriptions import ByteLevelBpe, HuggingFaceModel, SentenceP
 from tokbench.core.post_processing import NOTHING
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConversionError
-from tokbench.formats.byte_level_bpe import listed_merges
+from tokbench.formats.merges import listed_merges
 from tokbench.formats.tokbin.layout import Kind, Model, Texts
 from tokbench.formats.tokbin.writing import TokbinContents, dump_tokbin, merge_scores
 from tokbench.formats.tokenizer_config.fields import config_of

@@ -210,7 +210,7 @@ def _unlimited_tokenizer(path: Path) -> Any:
 
 
 def _byte_level(description: ByteLevelBpe) -> bytes:
-    from tokbench.formats.byte_level_bpe import listed_merges, needs_whole_tokens_first, ordinary_tokens
+    from tokbench.formats.merges import listed_merges, needs_whole_tokens_first, ordinary_tokens
     from tokbench.formats.tokenizer_json import dump_byte_level_bpe, for_oniguruma
 
     merges = listed_merges(description)

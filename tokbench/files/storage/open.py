@@ -40,7 +40,7 @@ def place_of(name: str | Path) -> Place:
     >>> str(place), place.name
     ('/data/words.json', 'words.json')
     """
-    from tokbench.files.storage.local import LocalPlace
+    from tokbench.files.storage.place import LocalPlace
 
     text = os.fspath(name)
     if not is_url(text):

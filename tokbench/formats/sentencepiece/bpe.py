@@ -2,7 +2,7 @@
 
 The inverse of `tokenizer_json`: a list of merges becomes scores. SentencePiece merges any two neighbours whose
 concatenation is a piece, the best score first; so the score of each piece is the negated rank of the merge that
-produces it, and pairs that are not listed make no difference (see `ranked_merges`).
+produces it, and pairs that are not listed make no difference (see `tokbench.formats.merges`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ConversionError
-from tokbench.formats.ranked_merges import last_pair
+from tokbench.formats.merges import last_pair
 from tokbench.formats.sentencepiece.model import SPACE, ModelType, dump_model, role_ids
 from tokbench.formats.sentencepiece.pieces import BYTE_PIECES, ModelPiece, PieceType
 

@@ -3,7 +3,7 @@
 What is expressed differently:
 
 - the dummy prefix, the removal of spaces and ▁ are normalizers, and there is no pre-tokenizer;
-- a BPE with scores becomes a list of merges (see `ranked_merges`);
+- a BPE with scores becomes a list of merges (see `formats.merges`);
 - `tokenizers` matches every piece of a Unigram vocabulary in a text, even control symbols: texts that spell one are
   split inside it, at a position that no piece crosses;
 - a normalization table becomes several normalizers, as the library applies it differently (see `charsmap`).
@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.post_processing import NOTHING
 from tokbench.errors import ConversionError
 from tokbench.formats.json_files import dump_json
+from tokbench.formats.merges import last_pair
 from tokbench.formats.post_processors import dump_post_processing
-from tokbench.formats.ranked_merges import last_pair
 from tokbench.formats.sentencepiece.charsmap import normalization_of, replaced
 from tokbench.formats.sentencepiece.model import SPACE, ModelType
 from tokbench.formats.sentencepiece.pieces import PieceType

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from tokbench.core.normal_forms import nfc
-from tokbench.formats.ranked_merges import last_pair
+from tokbench.formats.merges import last_pair
 from tokbench.formats.sentencepiece.model import ModelType
 from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.lint.reachability.steps import DocumentSteps

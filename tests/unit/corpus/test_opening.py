@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tokbench.corpus import open_corpus
-from tokbench.corpus.written_folder import without_folder
+from tokbench.corpus.opening import without_folder
 from tokbench.errors import CorpusError
 
 if TYPE_CHECKING:
