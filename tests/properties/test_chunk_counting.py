@@ -146,7 +146,7 @@ def test_context_dependent_steps_are_not_local() -> None:
 
 
 def _segments(words: Any, expected: Counter[str]) -> Counter[str]:
-    from tokbench.backends.sentencepiece.rules import segments_of
+    from tokbench.backends.sentencepiece.reference import segments_of
 
     del expected["▁"]
     return segments_of(expected, words.rules)

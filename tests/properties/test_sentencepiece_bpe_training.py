@@ -18,7 +18,7 @@ from support.line_texts import counted_text, rules, spacings, texts
 import tokbench
 from tokbench.backends.sentencepiece import fallback, reference
 from tokbench.backends.sentencepiece.options import chosen_options
-from tokbench.backends.sentencepiece.rules import PieceRules
+from tokbench.backends.sentencepiece.reference import PieceRules
 from tokbench.errors import TrainingError
 from tokbench.formats.sentencepiece.model import parse_model
 from tokbench.libraries.sentencepiece.config import UnigramConfig

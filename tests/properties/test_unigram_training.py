@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.line_texts import counted_text, rules, spacings, texts
 
 from tokbench.backends.sentencepiece import fallback
-from tokbench.backends.sentencepiece.rules import PieceRules, segments_of
+from tokbench.backends.sentencepiece.reference import PieceRules, segments_of
 from tokbench.backends.unigram.fallback import train_unigram
 
 native = pytest.importorskip("tokbench.native._sentencepiece_training")

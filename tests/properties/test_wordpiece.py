@@ -18,12 +18,11 @@ from support.texts import bundled_texts, texts, words
 from support.wordpiece import counted_words
 
 from tokbench.backends.wordpiece import WordPieceBackend, reference
-from tokbench.backends.wordpiece.agreement import settled_characters
+from tokbench.backends.wordpiece.agreement import library_words, settled_characters
 from tokbench.backends.wordpiece.config import WordPieceConfig
-from tokbench.backends.wordpiece.fallback_training import train as python_train
+from tokbench.backends.wordpiece.fallback import train as python_train
 from tokbench.backends.wordpiece.kernel import current_kernel
-from tokbench.backends.wordpiece.library_characters import library_words
-from tokbench.backends.wordpiece.longest_match import longest_match
+from tokbench.backends.wordpiece.reference import longest_match
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

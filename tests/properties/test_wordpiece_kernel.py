@@ -18,11 +18,10 @@ from support.huggingface import added, document, dump
 from support.kernels import KERNEL_NAMES, chosen, kernel_named
 from support.texts import all_characters, bundled_texts, characters_in_use, texts
 
-from tokbench.backends.wordpiece.agreement import BertAgreement
+from tokbench.backends.wordpiece.agreement import BertAgreement, is_movable, library_words
 from tokbench.backends.wordpiece.document import wordpiece_description
-from tokbench.backends.wordpiece.document_tokenizer import DocumentWordPiece
 from tokbench.backends.wordpiece.kernel import Kernel, current_kernel
-from tokbench.backends.wordpiece.library_characters import is_movable, library_words
+from tokbench.backends.wordpiece.tokenizer import DocumentWordPiece
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import SpecialTokenError, TextError
 

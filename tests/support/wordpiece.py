@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokbench.backends.wordpiece.words import NormalWordCounting
+from tokbench.backends.wordpiece.training import NormalWordCounting
 from tokbench.core.progress import no_progress
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from tokbench.backends.wordpiece.document_tokenizer import DocumentWordPiece
+    from tokbench.backends.wordpiece.tokenizer import DocumentWordPiece
     from tokbench.core.descriptions import ByteLevelBpe
     from tokbench.core.interfaces import Tokenizer
     from tokbench.opening.recognition import Source
@@ -122,7 +122,7 @@ def _run(
     tokenizer: DocumentWordPiece | UnigramDocument
     scores: Callable[[], Sequence[float]] = tuple
     if kind == "WordPiece":
-        from tokbench.backends.wordpiece.document_tokenizer import DocumentWordPiece
+        from tokbench.backends.wordpiece.tokenizer import DocumentWordPiece
 
         tokenizer = DocumentWordPiece(data, name=name, source=path, engine=engine, parsed=document)
         done = "BERT's normalizer, BERT's words and longest matches, nothing else"

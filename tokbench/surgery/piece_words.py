@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tokbench.backends.sentencepiece.rules import IN_NO_PIECE, PieceRules, segments_of
+from tokbench.backends.sentencepiece.reference import IN_NO_PIECE, PieceRules, segments_of
 from tokbench.backends.wordpiece.config import WordPieceConfig
 from tokbench.backends.wordpiece.document import LeftToLibraryError, wordpiece_description
-from tokbench.backends.wordpiece.words import NormalWordCounting
+from tokbench.backends.wordpiece.training import NormalWordCounting
 from tokbench.core.special_tokens import SpecialTokenFinder
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.core.training import batches

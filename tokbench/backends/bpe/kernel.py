@@ -1,4 +1,4 @@
-"""The interface of the BPE kernels, and the choice between the compiled kernel and the Python fallback.
+"""The interface of the BPE kernels, the choice between the compiled one and the Python fallback, and what they take.
 
 Both have a counter of pre-tokens, `train`, an encoder, a decoder, `split` and `read_ranks`;
 `tokbench.native.kernel_choice` chooses between them. TOKBENCH_SIMD selects the instructions with which the compiled
@@ -7,25 +7,31 @@ kernel scans text: "scalar", "swar", "avx2" or "avx512", all with the same resul
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Protocol
 
+from tokbench.backends.bpe.reference import NUM_BYTES
 from tokbench.core.counted_words import WordCounter
 from tokbench.core.kernel_or_library import KernelEncoder
+from tokbench.core.token_table import MergeTable, TokenTable
 from tokbench.core.training import DocumentCounter
-from tokbench.errors import ConfigError
+from tokbench.errors import ConfigError, ConversionError
 from tokbench.native.kernel_choice import chosen_module, is_installed
 
 if TYPE_CHECKING:
-    from array import array
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
     from types import ModuleType
 
     import numpy as np
     from numpy.typing import NDArray
 
     from tokbench.backends.bpe.rank_file import RankBlock
+    from tokbench.backends.bpe.reference import Merge
+    from tokbench.backends.bpe.split_patterns import SplitPattern
+    from tokbench.core.descriptions import ByteLevelBpe
+
 
 _COMPILED = "tokbench.native._bpe"
 
@@ -195,3 +201,128 @@ def _kernel(name: str, module: ModuleType) -> Kernel:
         decoder=module.Decoder,
         split=module.split,
     )
+
+
+def encoder_of(description: ByteLevelBpe, kernel: Kernel, pattern: str | None) -> Encoder:
+    """Build the encoder of a description; it has a token for each id, gaps included."""
+    tokens = description.tokens
+    if isinstance(tokens, TokenTable) and description.merges is None:
+        return kernel.encoder_from_ranked_block(tokens.block, tokens.starts, sorted(tokens.gaps), pattern)
+    if isinstance(tokens, TokenTable) and isinstance(description.merges, MergeTable):
+        return kernel.encoder_from_merged_block(
+            tokens.block,
+            tokens.starts,
+            sorted(tokens.gaps),
+            description.merges.numbers,
+            whole_tokens_first=description.whole_tokens_first,
+            pattern=pattern,
+        )
+    if description.merges is None:
+        return kernel.encoder_from_ranks(
+            [_token_or_filler(id, token) for id, token in enumerate(tokens)], pattern
+        )
+    import numpy as np
+
+    return kernel.encoder_from_parts(
+        [token or b"" for token in tokens],
+        np.array(description.merges, dtype=np.uint32).reshape(-1, 3),
+        whole_tokens_first=description.whole_tokens_first,
+        pattern=pattern,
+    )
+
+
+def described(
+    tokens: Sequence[bytes],
+    *,
+    merges: Sequence[Merge] | None,
+    pattern: SplitPattern,
+    special_tokens: Mapping[str, int],
+) -> ByteLevelBpe:
+    """Return the description of a tokenizer that tokbench trained, or that was built from ranks (`merges` is None).
+
+    Args:
+        tokens: the bytes of each id.
+        merges: the merges in the order in which they were learned.
+        pattern: the split pattern.
+        special_tokens: text → id.
+    """
+    from tokbench.core.descriptions import ByteLevelBpe
+
+    return ByteLevelBpe(
+        tokens=tuple(tokens),
+        merges=None
+        if merges is None
+        else tuple((merge.left, merge.right, id) for id, merge in enumerate(merges, NUM_BYTES)),
+        pattern=pattern.regex,
+        pattern_name=pattern.name,
+        normalization=pattern.normalization,
+        special_tokens=special_tokens,
+        whole_tokens_first=merges is None,
+    )
+
+
+def check_fits_tiktoken(description: ByteLevelBpe | None, pattern: SplitPattern) -> None:
+    """Check that tiktoken can represent a tokenizer; `description` is None for one that tokbench trained.
+
+    Raises:
+        ConversionError: the tokenizer has a list of merges, or normalizes text.
+    """
+    if description is not None and description.merges is not None:
+        raise ConversionError(
+            "it has a list of merges, and tiktoken merges any pair that makes a token",
+            hint="`tokbench convert` checks whether the ids are the same",
+        )
+    if pattern.normalization is not None:
+        raise ConversionError(
+            f"the pattern {pattern.name!r} normalizes text to {pattern.normalization.upper()} first, "
+            "and tiktoken has no normalizer",
+            hint="the saved ranks.tiktoken can be used on text that you normalize first",
+        )
+
+
+def gaps_of(tokens: Sequence[bytes | None]) -> frozenset[int]:
+    """Return the ids without a token."""
+    if isinstance(tokens, TokenTable):
+        return tokens.gaps
+    return frozenset(id for id, token in enumerate(tokens) if token is None)
+
+
+def fillers_of(tokens: Sequence[bytes | None]) -> frozenset[int]:
+    """Return the ids to which `_token_or_filler` gives filler bytes; none if the kernel takes the block of a table."""
+    if isinstance(tokens, TokenTable):
+        return frozenset()
+    return frozenset(id for id, token in enumerate(tokens) if not token)
+
+
+def _token_or_filler(id: int, token: bytes | None) -> bytes:
+    """Return the token, or for a gap and an empty token bytes that occur in no text: 0xFF is never in UTF-8."""
+    return token or b"\xff\xff" + id.to_bytes(4, "big")
+
+
+def id_array(ids: Sequence[int]) -> NDArray[np.uint32] | array[int]:
+    """Convert ids to an array for the kernel, of 32-bit integers.
+
+    Raises TypeError, ValueError or OverflowError for invalid ids.
+    """
+    given: object = ids
+    if isinstance(given, list | tuple):
+        return array("I", given)
+    import numpy as np
+
+    if isinstance(given, np.ndarray) and given.dtype == np.uint32:  # the type that encode_batch returns
+        return np.ascontiguousarray(given)
+    known = np.asarray(ids)
+    if known.dtype.kind not in "iu":  # a cast would drop the fractions of numbers
+        raise TypeError(f"ids of type {known.dtype}")
+    wide = known.astype(np.int64, copy=False)
+    if wide.size and wide.view(np.uint64).max() >= 2**32:  # as uint64, negative ids are large
+        raise ValueError("there are no such ids")
+    return wide.astype(np.uint32)
+
+
+def id_sequence(ids: Sequence[int]) -> Sequence[int]:
+    """Convert ids of any accepted type to a sequence of Python integers."""
+    import numpy as np
+
+    given: object = ids
+    return given.tolist() if isinstance(given, np.ndarray) else ids

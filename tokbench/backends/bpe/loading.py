@@ -6,8 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tokbench import store
+from tokbench.backends.bpe.derivation import TRACE_NAME, parse_trace
 from tokbench.backends.bpe.kernel import current_kernel
-from tokbench.backends.bpe.merge_trace import TRACE_NAME, parse_trace
 from tokbench.backends.bpe.reference import NUM_BYTES
 from tokbench.backends.bpe.saving import MERGES_NAME, RETRAIN, pairs_of, parse_merges
 from tokbench.backends.bpe.split_patterns import SplitPattern, resolve_pattern

@@ -17,7 +17,7 @@ import sys
 from array import array
 from typing import TYPE_CHECKING
 
-from tokbench.backends.bpe.merge_trace import TRACE_NAME, dump_trace
+from tokbench.backends.bpe.derivation import TRACE_NAME, dump_trace
 from tokbench.backends.bpe.reference import NUM_BYTES, Merge, vocabulary
 from tokbench.errors import ConversionError, ModelFormatError
 from tokbench.formats.tokenizer_config.files import config_files, with_special_tokens
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tokbench.backends.bpe.merge_trace import DisplacedPairs
+    from tokbench.backends.bpe.derivation import DisplacedPairs
     from tokbench.backends.bpe.split_patterns import SplitPattern
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 

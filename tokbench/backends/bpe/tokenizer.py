@@ -8,8 +8,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from tokbench.backends.bpe.derivation import ExplainsMerges
-from tokbench.backends.bpe.description import check_fits_tiktoken, described, encoder_of, fillers_of, gaps_of
-from tokbench.backends.bpe.id_arrays import id_array, id_sequence
+from tokbench.backends.bpe.kernel import (
+    check_fits_tiktoken,
+    described,
+    encoder_of,
+    fillers_of,
+    gaps_of,
+    id_array,
+    id_sequence,
+)
 from tokbench.backends.bpe.normalization import NfcAlignment
 from tokbench.backends.bpe.split_patterns import SplitPattern, split, split_offsets
 from tokbench.core.base import TakesTemplate, surrogates_named, utf8

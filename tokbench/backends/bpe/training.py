@@ -26,8 +26,8 @@ import numpy as np
 
 from tokbench.backends.bpe.config import config_as_saved
 from tokbench.backends.bpe.counting import PretokenCounting
+from tokbench.backends.bpe.derivation import displaced_pairs
 from tokbench.backends.bpe.kernel import current_kernel
-from tokbench.backends.bpe.merge_trace import displaced_pairs
 from tokbench.backends.bpe.reference import NUM_BYTES, SUPERWORDS_PATTERN, Merge
 from tokbench.backends.bpe.split_patterns import resolve_pattern
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tokbench.backends.bpe.config import BpeConfig
+    from tokbench.backends.bpe.derivation import DisplacedPairs
     from tokbench.backends.bpe.kernel import CountedPretokens
-    from tokbench.backends.bpe.merge_trace import DisplacedPairs
     from tokbench.core.counted_words import CountedWords
     from tokbench.core.documents import TextIdentity
     from tokbench.core.progress import Progress

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.backends.sentencepiece import reference
-from tokbench.backends.sentencepiece.rules import BOUNDARY, RESERVED, PieceRules, alphabet, segments_of
+from tokbench.backends.sentencepiece.reference import BOUNDARY, RESERVED, PieceRules, alphabet, segments_of
 from tokbench.core.base import utf8
 from tokbench.core.counting_fallback import PythonWords
 from tokbench.core.special_tokens import SpecialTokenFinder
@@ -133,7 +133,7 @@ def training_text(
     **rules: Any,
 ) -> TrainingText:
     """Normalize the words of a counter and split them into segments."""
-    del starts, scripts  # `rules.py` has its own tables
+    del starts, scripts  # `reference.py` has its own tables
     piece_rules = PieceRules(**rules)
     normalize = _normalizer(charsmap)
     symbol_pattern = re.compile("|".join(map(re.escape, sorted(symbols, key=len, reverse=True))) or "(?!)")

@@ -37,7 +37,7 @@ class WordCounter(DocumentCounter, BulkCounter, Protocol):
 
 
 class TrainingText(Protocol):
-    """The segments of counted words (see `tokbench.backends.sentencepiece.rules`), and their characters."""
+    """The segments of counted words (see `tokbench.backends.sentencepiece.reference`), and their characters."""
 
     @property
     def num_characters(self) -> int:

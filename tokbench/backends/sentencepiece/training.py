@@ -7,24 +7,34 @@ from __future__ import annotations
 
 import tempfile
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from tokbench.backends.sentencepiece.counting import LineWordCounting, tell_all_read
 from tokbench.backends.sentencepiece.kernel import current_kernel
 from tokbench.backends.sentencepiece.options import chosen_options
 from tokbench.backends.sentencepiece.scripts import script_arrays
 from tokbench.backends.sentencepiece.vocabulary import model_bytes, symbols_of
+from tokbench.core.documents import ByteDocuments
 from tokbench.core.interfaces import TrainingRecord
-from tokbench.core.progress import known_bytes
-from tokbench.core.training import fitted_size, limits_reported, no_text, refuse_one_text, threads_of
+from tokbench.core.progress import known_bytes, reading_of
+from tokbench.core.training import (
+    batches,
+    count_sources,
+    count_texts,
+    fitted_size,
+    limits_reported,
+    no_text,
+    refuse_one_text,
+    threads_of,
+)
 from tokbench.core.word_input import add_words, too_much, with_words
 from tokbench.libraries.sentencepiece.training import too_large, too_small, trained_tokenizer
 from tokbench.libraries.sentencepiece.training_lines import Lines, drawn
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from tokbench.backends.sentencepiece.kernel import Kernel, TrainingText, WordCounter
     from tokbench.backends.sentencepiece.options import Options
@@ -33,6 +43,7 @@ if TYPE_CHECKING:
     from tokbench.libraries.sentencepiece.config import SentencePieceConfig
     from tokbench.libraries.sentencepiece.tokenizer import SentencePieceTokenizer
 
+
 MOST_CODES = 1 << 31
 """The largest number of codes of all segments: one for each character, and one more for each segment."""
 _SPOOL_BYTES = 64 << 20
@@ -40,7 +51,7 @@ _BLOCK_LINES = 1 << 14
 
 
 class Learner(Protocol):
-    """A function that learns pieces: that of `backends/sentencepiece/bpe.py` or of `backends/unigram/training.py`."""
+    """A function that learns pieces: `learn_bpe`, or that of `backends/unigram/training.py`."""
 
     def __call__(
         self,
@@ -258,3 +269,86 @@ def _training_text(
             required=[ord(character) for character in options.required_chars],
             most_codes=MOST_CODES,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class LineWordCounting:
+    """The counting of the words of lines under a configuration; see `tokbench.core.counted_words.WordCounting`."""
+
+    config: SentencePieceConfig
+    backend: str = "unigram"
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Everything besides the text that the counts depend on."""
+        return {
+            "backend": self.backend,
+            "add_dummy_prefix": self.config.add_dummy_prefix,
+            "remove_extra_whitespaces": self.config.remove_extra_whitespaces,
+            "split_by_whitespace": chosen_options(self.config).split_by_whitespace,
+            "special_tokens": sorted(self.config.special_tokens),
+        }
+
+    @property
+    def cuts_at_lines(self) -> bool:
+        """Whether lines can be counted apart: no word spans two lines, and no special token does."""
+        return not any("\n" in text[:-1] for text in self.config.special_tokens)
+
+    def new_counter(self, *, threads: int, seed: int | None = None) -> WordCounter:
+        """Create a counter of the kernel; without a seed, the kernel uses its default."""
+        counter: WordCounter = current_kernel().new_counter(
+            dummy_prefix=self.config.add_dummy_prefix,
+            collapse=self.config.remove_extra_whitespaces,
+            whole_lines=not chosen_options(self.config).split_by_whitespace,
+            special_tokens=list(self.config.special_tokens),
+            threads=threads,
+            **({} if seed is None else {"seed": seed}),
+        )
+        return counter
+
+    def count(self, counter: WordCounter, documents: Iterable[str], *, progress: Progress) -> None:
+        """Pass documents to a counter and finish it. Raises `CorpusError`, `TrainingError`."""
+        if current_kernel().reads_bytes and isinstance(documents, ByteDocuments):
+            count_sources(counter, documents, progress=progress, phase="reading")
+            return
+        for batch in batches(documents, progress=progress, phase="reading"):
+            count_texts(counter, batch)
+        with limits_reported():
+            counter.finish()
+        tell_all_read(counter.num_bytes, documents, progress=progress)
+
+    def drain(self, counter: WordCounter) -> None:
+        """Wait until everything that the counter received is in its counts."""
+        with limits_reported():
+            counter.drain()
+
+
+def tell_all_read(num_bytes: int, documents: object, *, progress: Progress) -> None:
+    """Report that all documents are read."""
+    done, total = reading_of(documents)(num_bytes)
+    progress("reading", total or done, total or done, "bytes")
+
+
+def learn_bpe(
+    text: TrainingText,
+    options: Options,
+    *,
+    vocab_size: int,
+    config: SentencePieceConfig,
+    threads: int,
+    progress: Progress,
+) -> list[tuple[str, float]]:
+    """Learn merges, followed by the characters by frequency; see `tokbench.backends.sentencepiece.training.Learner`."""
+    del options
+    wanted = vocab_size - config.reserved - text.alphabet
+    progress("training", 0, wanted, "pieces")
+    merged = current_kernel().train_bpe(
+        text,
+        num_pieces=wanted,
+        threads=threads,
+        progress=lambda done: progress("training", done, wanted, "pieces"),
+    )
+    characters = sorted(text.characters, key=lambda item: (-item[1], item[0]))
+    pieces = [*merged, *(character for character, _ in characters)]
+    symbols = {*symbols_of(config)}
+    return [(piece, -float(rank)) for rank, piece in enumerate(pieces) if piece not in symbols]

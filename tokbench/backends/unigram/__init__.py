@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from tokbench.backends.sentencepiece.backend import LineTrainedBackend
+from tokbench.backends.sentencepiece import LineTrainedBackend
 
 if TYPE_CHECKING:
     from tokbench.backends.sentencepiece.training import Learner

@@ -1,7 +1,7 @@
 """The reference implementation of Unigram training: slow, and the kernel must equal it in every score.
 
 Expected counts are integer multiples of 2^-24, so their sum is the same in any order; within a segment, sums are taken
-in the kernel's order. `backends/sentencepiece/rules.py` defines segments and the allowed pieces.
+in the kernel's order. `backends/sentencepiece/reference.py` defines segments and the allowed pieces.
 
 Source: Kudo 2018, "Subword Regularization", section 3.2; details that it leaves open are as in SentencePiece's
 unigram_model_trainer.cc.
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from tokbench.backends.sentencepiece.rules import PieceRules
+    from tokbench.backends.sentencepiece.reference import PieceRules
 
 UNIT, LEAST, LEAST_UNITS = 2.0**24, 0.5, 1 << 23
 UNKNOWN_PENALTY, LAST_ROUNDS = 10.0, 2
@@ -27,7 +27,7 @@ def seeds(segments: Mapping[str, int], rules: PieceRules, *, most: int) -> dict[
 
     A substring that is always followed by the same character is not a seed: the longer substring is better.
 
-    >>> from tokbench.backends.sentencepiece.rules import PieceRules
+    >>> from tokbench.backends.sentencepiece.reference import PieceRules
     >>> seeds({"abcab": 1, "abd": 1}, PieceRules(), most=2)
     {'ab': 6, 'a': 3, 'b': 3, 'c': 1, 'd': 1}
     """

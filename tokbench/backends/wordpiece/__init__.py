@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from tokbench.backends.wordpiece.config import WordPieceConfig
     from tokbench.backends.wordpiece.tokenizer import WordPieceTokenizer
-    from tokbench.backends.wordpiece.words import NormalWordCounting
+    from tokbench.backends.wordpiece.training import NormalWordCounting
     from tokbench.core.counted_words import CountedWords
     from tokbench.core.manifest import Manifest
 
@@ -52,7 +52,7 @@ class WordPieceBackend:
 
     def word_counting(self, config: WordPieceConfig) -> NormalWordCounting:
         """Return how words are counted; see `tokbench.core.counted_words.TrainsOnWords`. Raises `ConfigError`."""
-        from tokbench.backends.wordpiece.words import NormalWordCounting
+        from tokbench.backends.wordpiece.training import NormalWordCounting
 
         return NormalWordCounting(config)
 

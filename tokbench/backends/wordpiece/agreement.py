@@ -1,4 +1,4 @@
-"""Agreement between the library and our kernel on how BERT normalizes and splits each character.
+"""How BERT normalizes and splits each character in the installed library, and whether our kernel agrees.
 
 Unicode tables of several years are in use. The kernel has those of one version of `tokenizers`; if another version is
 installed, the two are compared character by character. Since characters are normalized independently, agreement on
@@ -9,9 +9,9 @@ order: texts with such marks go to the library.
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
-from tokbench.backends.wordpiece.library_characters import is_movable, library_words
 from tokbench.core.character_agreement import CharacterAgreement, only_ascii
 
 if TYPE_CHECKING:
@@ -57,3 +57,55 @@ def _installed_version() -> str:
     import tokenizers
 
     return tokenizers.__version__
+
+
+_MOVERS = "\u302e\U0001d165"
+"""Characters of the combining classes 224 and 216 that strip_accents keeps.
+
+A mark of any other class is reordered with one of them.
+"""
+
+
+def library_words(
+    text: str, *, clean_text: bool, handle_chinese_chars: bool, strip_accents: bool, lowercase: bool
+) -> list[str]:
+    """Return the words of a text after BertNormalizer and BertPreTokenizer.
+
+    >>> rules = dict(clean_text=True, handle_chinese_chars=True, strip_accents=True, lowercase=True)
+    >>> library_words("Café-Bar", **rules)
+    ['cafe', '-', 'bar']
+    """
+    normal = _normalizer(clean_text, handle_chinese_chars, strip_accents, lowercase).normalize_str(text)
+    return [word for word, _ in _splitter().pre_tokenize_str(normal)]
+
+
+@cache
+def is_movable(code_point: int) -> bool:
+    """Return whether strip_accents keeps a character or a part of it, which may be reordered with the marks around it.
+
+    A musical note is decomposed: a mark after it moves between its parts, and the library reports the position of the
+    mark for the part after it.
+
+    >>> is_movable(0x302E), is_movable(0x1D15E), is_movable(0x301), is_movable(ord("a"))
+    (True, True, False, False)
+    """
+    strip = _normalizer(False, False, True, False).normalize_str  # noqa: FBT003
+    kept = strip(chr(code_point))
+    return any(
+        strip(f"{mover}{part}{mover}") != f"{mover}{part}{mover}" for part in kept for mover in _MOVERS
+    )
+
+
+@cache
+def _normalizer(*options: bool) -> Any:
+    from tokenizers.normalizers import BertNormalizer
+
+    names = ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")
+    return BertNormalizer(**dict(zip(names, options, strict=True)))
+
+
+@cache
+def _splitter() -> Any:
+    from tokenizers.pre_tokenizers import BertPreTokenizer
+
+    return BertPreTokenizer()

@@ -1,6 +1,6 @@
 """The reference implementation of WordPiece: the definition that the fast trainer must equal.
 
-Read it top to bottom. A text is split into words (`words.py`). A word starts as its
+Read it top to bottom. A text is split into words (`training.py`). A word starts as its
 characters, each after the first with the prefix "##"; training repeatedly joins two
 adjacent pieces into a new one; encoding repeatedly takes the longest piece that is a
 prefix of the rest of a word. Nothing here is fast, and nothing here is clever.
@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
+
 
 Pair = tuple[int, int]
 Objective = Literal["frequency", "likelihood"]
@@ -224,3 +225,44 @@ def train(
             again[join(segmentation, pair, ids[joined])] += count
         segmented = again
     return spellings
+
+
+def longest_match(
+    word: str,
+    vocabulary: Mapping[str, int],
+    *,
+    unknown: int,
+    prefix: str = "##",
+    max_characters: int = 100,
+    longest: int | None = None,
+) -> list[int]:
+    """Return the ids of one word: repeatedly take the longest piece that is a prefix of the rest.
+
+    A word with a part that no piece matches, or with more than `max_characters`, is one unknown token.
+
+    Args:
+        word: one word, as the pre-tokenizer splits it.
+        vocabulary: piece → id.
+        unknown: the id of the unknown token.
+        prefix: the prefix of pieces inside words.
+        max_characters: the largest length of a word; the result of a longer word is `[unknown]`.
+        longest: the length of the longest piece in characters, if known; longer matches are not tried.
+
+    >>> longest_match("hugs", {"[UNK]": 0, "hug": 1, "h": 2, "##s": 3}, unknown=0)
+    [1, 3]
+    >>> longest_match("hugo", {"[UNK]": 0, "hug": 1, "h": 2, "##s": 3}, unknown=0)
+    [0]
+    """
+    if len(word) > max_characters:
+        return [unknown]
+    ids: list[int] = []
+    start = 0
+    while start < len(word):
+        mark = prefix if start else ""
+        stops = range(len(word) if longest is None else min(start + longest, len(word)), start, -1)
+        stop = next((stop for stop in stops if mark + word[start:stop] in vocabulary), None)
+        if stop is None:
+            return [unknown]
+        ids.append(vocabulary[mark + word[start:stop]])
+        start = stop
+    return ids

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokbench.backends.wordpiece.longest_match import longest_match
+from tokbench.backends.wordpiece.reference import longest_match
 from tokbench.core.merging import merge_symbols
 from tokbench.opening.word_vocabulary import WordBpe, WordPieces
 

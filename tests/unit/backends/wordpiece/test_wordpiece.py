@@ -15,7 +15,7 @@ from support.wordpiece import counted_words
 from tokbench import store
 from tokbench.backends.wordpiece import WordPieceBackend, reference
 from tokbench.backends.wordpiece.config import WordPieceConfig
-from tokbench.backends.wordpiece.longest_match import longest_match
+from tokbench.backends.wordpiece.reference import longest_match
 from tokbench.backends.wordpiece.trainer import train
 from tokbench.config import load_preset
 from tokbench.core.capabilities import SupportsTemplate

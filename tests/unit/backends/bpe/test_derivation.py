@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from support.texts import words
 
 import tokbench
-from tokbench.backends.bpe import merge_trace, reference
-from tokbench.backends.bpe.merge_trace import displaced_pairs, dump_trace, parse_trace
+from tokbench.backends.bpe import derivation, reference
+from tokbench.backends.bpe.derivation import displaced_pairs, dump_trace, parse_trace
 from tokbench.errors import ModelFormatError
 
 pretokens = st.dictionaries(words.map(str.encode), st.integers(1, 9), min_size=1, max_size=6)
@@ -38,7 +38,7 @@ def test_displaced_pairs_are_the_differences_of_the_counts(times, counts) -> Non
     merges = reference.train(counts, num_merges=20)
     displaced = displaced_pairs(counts.items(), merges)
     for pairs, expected in zip(displaced, by_definition(counts, merges), strict=True):
-        assert [(-count, (left, right)) for left, right, count in pairs] == expected[: merge_trace.MOST_KEPT]
+        assert [(-count, (left, right)) for left, right, count in pairs] == expected[: derivation.MOST_KEPT]
 
 
 def test_trace_is_saved_and_opened(tmp_path) -> None:
