@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tokbench.distributed.outcomes import Ledger, run_task
-from tokbench.distributed.tasks import Engine
+from tokbench.distributed.tasks import Engine, Ledger, run_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

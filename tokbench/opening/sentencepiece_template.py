@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokbench.core.post_processing import NOTHING
+from tokbench.core.post_processing import NOTHING, templates_of
 from tokbench.opening.class_tokens import CHATGLM, FIRST_CHATGLM
 from tokbench.opening.piece_classes import class_of_pieces
 from tokbench.opening.tokenizer_classes import json_beside
-from tokbench.opening.written_templates import templates_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

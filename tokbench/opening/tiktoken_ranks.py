@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.core.descriptions import ByteLevelBpe
 from tokbench.core.id_limits import check_largest_id, ids_held
-from tokbench.core.post_processing import NOTHING
+from tokbench.core.post_processing import NOTHING, templates_of
 from tokbench.core.special_tokens import check_special_tokens
 from tokbench.core.token_table import TokenTable
 from tokbench.core.wording import counted, is_or_are
@@ -23,7 +23,6 @@ from tokbench.opening.patterns import known_pattern
 from tokbench.opening.rank_classes import class_of_ranks, named_class
 from tokbench.opening.request import Composition, Opened
 from tokbench.opening.tokenizer_classes import SAY_NOTHING
-from tokbench.opening.written_templates import templates_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

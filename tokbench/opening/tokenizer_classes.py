@@ -12,13 +12,13 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.post_processing import roles_in, templates_of
 from tokbench.errors import ModelFormatError, TokbenchError
 from tokbench.formats.post_processors import dump_post_processing
 from tokbench.formats.tokenizer_config.fields import AddedToken
 from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.merges_txt import END_OF_WORD
 from tokbench.opening.model_types import CLASS_OF_MODEL_TYPE
-from tokbench.opening.written_templates import roles_in, templates_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.post_processing import roles_in, templates_of
 from tokbench.core.special_tokens import WHITE_SPACE
 from tokbench.core.wording import counted, is_or_are
 from tokbench.errors import ModelFormatError
@@ -18,7 +19,6 @@ from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.patterns import known_pattern
 from tokbench.opening.tokenizer_classes import bert_normalizer, json_beside, read_declared, refuse_rules
 from tokbench.opening.tokenizer_json import open_tokenizer_json
-from tokbench.opening.written_templates import roles_in, templates_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -164,7 +164,7 @@ def _is_name(name: str) -> bool:
 
 def _unknown_name_error(name: str) -> StoreError:
     """Build the error for an unknown name, with the tokenizer of a known model or the nearest names in the hint."""
-    from tokbench.opening.known_models import nearest, where_to_get
+    from tokbench.opening.remote import nearest, where_to_get
 
     if (known_model := where_to_get(name)) is not None:
         tokenizer, hint = known_model

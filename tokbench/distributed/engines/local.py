@@ -13,8 +13,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokbench.core.python_processes import module_environment
-from tokbench.distributed.outcomes import Ledger
-from tokbench.distributed.tasks import Engine
+from tokbench.distributed.tasks import Engine, Ledger
 from tokbench.errors import DistributedError
 
 if TYPE_CHECKING:

@@ -24,8 +24,7 @@ _READ_BYTES = 1 << 16
 
 def main() -> None:
     """Run the tasks from stdin, until the process ends."""
-    from tokbench.distributed.outcomes import run_task
-    from tokbench.distributed.tasks import TaskContext, at_intervals
+    from tokbench.distributed.tasks import TaskContext, at_intervals, run_task
 
     signal.signal(signal.SIGTERM, _end)
     tell = _stdout_writer()

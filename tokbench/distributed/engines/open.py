@@ -7,8 +7,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal, get_args
 
 from tokbench.core.wording import meant
-from tokbench.distributed.outcomes import Ledger, run_task
-from tokbench.distributed.tasks import Engine, TaskContext
+from tokbench.distributed.tasks import Engine, Ledger, TaskContext, run_task
 from tokbench.errors import BackendUnavailableError, ConfigError
 
 if TYPE_CHECKING:

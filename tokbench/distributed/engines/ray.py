@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from tokbench import __version__
 from tokbench.core.python_processes import module_environment
-from tokbench.distributed.outcomes import Ledger, run_task
-from tokbench.distributed.tasks import Engine, TaskContext, at_intervals
+from tokbench.distributed.tasks import Engine, Ledger, TaskContext, at_intervals, run_task
 from tokbench.errors import DistributedError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from tiktoken.model import MODEL_TO_ENCODING
 
 import tokbench
 from tokbench.errors import StoreError
-from tokbench.opening.known_models import nearest, where_to_get
+from tokbench.opening.remote import nearest, where_to_get
 
 
 @pytest.mark.parametrize("name", [name for name in MODEL_TO_ENCODING if where_to_get(name)])
