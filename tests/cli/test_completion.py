@@ -13,7 +13,7 @@ from tokbench.backends.bpe.split_patterns import PATTERN_NAMES
 from tokbench.chat.formats.catalogue import all_formats
 from tokbench.cli.app import main
 from tokbench.config import preset_names
-from tokbench.convert.target import TARGETS
+from tokbench.convert.conversion import TARGETS
 from tokbench.metrics.catalogue import METRICS
 from tokbench.registry import backend_names
 

@@ -11,9 +11,8 @@ import pytest
 
 import tokbench
 import tokbench.workbench.convert as conversion
-from tokbench.convert.conversion import Product, Source
+from tokbench.convert.conversion import TARGETS, Product, Source, Target
 from tokbench.convert.proof import Disagreement, ProofResult, peer_of, prove
-from tokbench.convert.target import TARGETS, Target
 from tokbench.render.console import make_console
 from tokbench.render.conversion import render_proof
 

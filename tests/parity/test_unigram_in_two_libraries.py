@@ -20,8 +20,7 @@ from support.sentencepiece_models import scored, training_text, unknown, written
 from support.texts import bundled_texts
 
 import tokbench
-from tokbench.convert.conversion import Source
-from tokbench.convert.target import target_named
+from tokbench.convert.conversion import Source, target_named
 from tokbench.errors import TrainingError
 from tokbench.formats.sentencepiece.charsmap import normalization_of, rules_of
 from tokbench.formats.sentencepiece.model import parse_model

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 from tokbench.chat.conversation_files import conversation_of
 from tokbench.chat.encoding import ASSISTANT, EncodedChat, EncodedChats, encode_chats
 from tokbench.chat.formats import all_formats, named, near_template, recognized
-from tokbench.chat.formats.vocabulary import check_vocabulary, fitted, merges_bytes
+from tokbench.chat.formats.catalogue import check_vocabulary, fitted, merges_bytes
 from tokbench.chat.rendered import Rendered
 from tokbench.chat.shortening import shortened
 from tokbench.chat.turns import with_turns

@@ -68,7 +68,7 @@ def bounds(incomplete: str) -> list[str]:
 
 def formats(incomplete: str) -> list[str]:
     """The conversion targets."""
-    from tokbench.convert.target import TARGETS
+    from tokbench.convert.conversion import TARGETS
 
     return _beginning(incomplete, TARGETS)
 

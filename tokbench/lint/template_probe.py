@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from tokbench.chat.conversation import SHAPES, TURNS
 from tokbench.chat.rendered import Rendered
-from tokbench.chat.shapes import SHAPES, TURNS
 from tokbench.chat.template import AUTO, ChatTemplate
 from tokbench.core.roles import roles_of
 from tokbench.core.tokens import TokenKind

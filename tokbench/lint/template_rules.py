@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from tokbench.chat import shapes
+from tokbench.chat import conversation
 from tokbench.chat.rendered import Rendered
 from tokbench.core.wording import quoted
 from tokbench.lint.findings import Found, Severity
@@ -21,11 +21,16 @@ if TYPE_CHECKING:
 _SHOWN = 60
 _GRAVE = {"one exchange": Severity.ERROR, "two exchanges": Severity.ERROR}
 _WORDS = {
-    "one exchange": (shapes.ASKED, shapes.ANSWERED),
-    "two exchanges": (shapes.ASKED, shapes.ANSWERED, shapes.ASKED_AGAIN, shapes.ANSWERED_AGAIN),
-    "a system message": (shapes.SYSTEM, shapes.ASKED, shapes.ANSWERED),
-    "a call of a tool": (shapes.ARGUMENT, shapes.RESULT),
-    "a tool's result without its call": (shapes.RESULT,),
+    "one exchange": (conversation.ASKED, conversation.ANSWERED),
+    "two exchanges": (
+        conversation.ASKED,
+        conversation.ANSWERED,
+        conversation.ASKED_AGAIN,
+        conversation.ANSWERED_AGAIN,
+    ),
+    "a system message": (conversation.SYSTEM, conversation.ASKED, conversation.ANSWERED),
+    "a call of a tool": (conversation.ARGUMENT, conversation.RESULT),
+    "a tool's result without its call": (conversation.RESULT,),
 }
 """Shape → the words that its rendering must contain."""
 
@@ -95,7 +100,7 @@ def _null(target: LintTarget) -> Iterator[Found]:
             continue
         for word in ("None", "null"):
             if with_null.text.count(word) > with_text.text.count(word):
-                writes_calls = shapes.ARGUMENT in with_text.text
+                writes_calls = conversation.ARGUMENT in with_text.text
                 yield Found(
                     _subject(probe),
                     f"it writes {word} for content null"
@@ -112,7 +117,7 @@ def _null(target: LintTarget) -> Iterator[Found]:
     remedy="Write arguments that are a string unchanged, or parse them before rendering.",
 )
 def _arguments(target: LintTarget) -> Iterator[Found]:
-    written_twice = json.dumps(f'{{"city": "{shapes.ARGUMENT}"}}')
+    written_twice = json.dumps(f'{{"city": "{conversation.ARGUMENT}"}}')
     for probe in probes(target):
         made = probe.shapes["arguments as a JSON string"]
         if isinstance(made, Rendered) and written_twice in made.text:

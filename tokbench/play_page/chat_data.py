@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.chat.conversation import Conversation
 from tokbench.chat.formats import all_formats
-from tokbench.chat.formats.catalogue import named, recognized
-from tokbench.chat.formats.vocabulary import check_vocabulary
+from tokbench.chat.formats.catalogue import check_vocabulary, named, recognized
 from tokbench.chat.rendered import Rendered
 from tokbench.chat.template import AUTO, ChatTemplate
 from tokbench.chat.turns import with_turns

@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokbench.convert.conversion import Source
+from tokbench.convert.conversion import Source, target_named
 from tokbench.convert.disagreement import in_words
 from tokbench.convert.post_processing import as_document, post_processing_of
 from tokbench.convert.proof import ProofError, ProofResult, peer_of, prove
-from tokbench.convert.target import target_named
 from tokbench.core.descriptions import DescribesItself
 from tokbench.core.post_processing import NOTHING
 from tokbench.core.progress import no_progress
@@ -30,8 +29,7 @@ from tokbench.store import check_parent
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tokbench.convert.conversion import Product
-    from tokbench.convert.target import Target
+    from tokbench.convert.conversion import Product, Target
     from tokbench.core.descriptions import PostProcessing
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
@@ -111,7 +109,7 @@ def convert(
 
     Args:
         tokenizer: any tokenizer.
-        to: a name in `tokbench.convert.target.TARGETS`.
+        to: a name in `tokbench.convert.conversion.TARGETS`.
         out: the file to write, or the folder for a format with several files.
         overwrite: whether to replace existing output; a folder is replaced only if it holds no other files.
         roles: role ("bos", "eos", …) → special token, for formats with roles; takes precedence over the tokenizer's

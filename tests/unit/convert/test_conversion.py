@@ -18,10 +18,9 @@ from support.sentencepiece_models import variant
 
 import tokbench
 import tokbench.workbench.convert as conversion
-from tokbench.convert.conversion import Product, Source
+from tokbench.convert.conversion import TARGETS, Product, Source, Target, target_named
 from tokbench.convert.proof import ProofError, peer_of, prove
 from tokbench.convert.roles import known_roles
-from tokbench.convert.target import TARGETS, Target, target_named
 from tokbench.convert.targets.token_bytes import read_token_bytes
 from tokbench.errors import ConfigError, ConversionError, ModelFormatError, StoreError
 from tokbench.formats.tokenizer_json import dump_byte_level_bpe

@@ -10,7 +10,7 @@ from support.toys import Toy, documents_of, parallel_documents
 import tokbench
 from tokbench.backends.wordpiece.config import WordPieceConfig
 from tokbench.config import load_preset
-from tokbench.convert.target import target_named
+from tokbench.convert.conversion import target_named
 from tokbench.corpus import CorpusOptions
 from tokbench.errors import TokbenchError
 from tokbench.evaluation.candidates import Candidate

@@ -13,8 +13,7 @@ from support.sentencepiece_models import scored, unknown, written
 from support.small_files import opened
 
 import tokbench
-from tokbench.convert.conversion import Source
-from tokbench.convert.target import target_named
+from tokbench.convert.conversion import Source, target_named
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.formats.tokenizer_config.fields import TokenizerConfig

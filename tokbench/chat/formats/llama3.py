@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.chat.formats.fields import calls_of, checked, kind_of, refuse, role_of, text_of, variable
 from tokbench.chat.formats.format import Format
-from tokbench.chat.formats.json_text import write_json
+from tokbench.chat.formats.writer import write_json
 from tokbench.chat.rendered import COMPUTED, ROLES
 
 if TYPE_CHECKING:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from tokbench.chat.formats.fields import refuse
 from tokbench.chat.formats.format import Format
-from tokbench.chat.formats.json_text import write_json
 from tokbench.chat.formats.mistral_messages import (
     NO_ID,
     ContentPart,
@@ -23,6 +22,7 @@ from tokbench.chat.formats.mistral_messages import (
     tools_of,
     value_of,
 )
+from tokbench.chat.formats.writer import write_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

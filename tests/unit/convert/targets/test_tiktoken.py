@@ -15,9 +15,8 @@ from support.huggingface import added
 from support.sentencepiece_models import variant
 
 from tokbench import SpecialPolicy
-from tokbench.convert.conversion import Source
+from tokbench.convert.conversion import Source, target_named
 from tokbench.convert.proof import prove
-from tokbench.convert.target import target_named
 from tokbench.errors import ConversionError
 from tokbench.formats.tiktoken import parse_ranks
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
