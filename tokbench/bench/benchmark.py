@@ -16,8 +16,7 @@ from tokbench.bench.equality import Expected
 from tokbench.bench.machine import this_machine
 from tokbench.bench.results import MEASURES, PARTS, Bench, Entry, Figure, LeftOut, leader_of
 from tokbench.core.progress import no_progress
-from tokbench.core.python_processes import module_environment
-from tokbench.core.time_and_memory import Spread, ratios
+from tokbench.core.time_and_memory import Spread, module_environment, ratios
 from tokbench.distributed.engines.open import usable_processors
 
 if TYPE_CHECKING:

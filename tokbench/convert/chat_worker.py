@@ -11,7 +11,7 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.python_processes import limit_memory, limit_time
+from tokbench.core.time_and_memory import limit_memory, limit_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -11,10 +11,9 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from tokbench.convert.disagreement import Disagreement, failure_of
+from tokbench.convert.disagreement import Disagreement, failure_of, shrink
 from tokbench.convert.proof_inputs import InputCall, compare_inputs, input_texts
 from tokbench.convert.proof_texts import DOMAIN, corpus_texts, generated_texts, special_texts
-from tokbench.convert.shrinking import shrink
 from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConversionError, UnknownIdError

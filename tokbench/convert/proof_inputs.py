@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, Protocol
 
-from tokbench.convert.disagreement import Disagreement, failure_of
+from tokbench.convert.disagreement import Disagreement, failure_of, shrink
 from tokbench.convert.proof_texts import corpus_texts, generated_texts, special_texts
-from tokbench.convert.shrinking import shrink
 from tokbench.core.post_processing import input_of, model_input
 from tokbench.core.tokens import ModelInput, SpecialPolicy
 from tokbench.errors import TokbenchError

@@ -16,8 +16,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from tokbench import errors
-from tokbench.core.python_processes import module_environment
-from tokbench.core.time_and_memory import peak_bytes
+from tokbench.core.time_and_memory import module_environment, peak_bytes
 from tokbench.errors import TokbenchError, TrainingError
 from tokbench.evaluation.holdout import Side
 from tokbench.opening.saved import load_saved

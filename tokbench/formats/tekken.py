@@ -13,7 +13,7 @@ import binascii
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.id_limits import check_largest_id
+from tokbench.core.token_table import check_largest_id
 from tokbench.errors import ModelFormatError
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Hugging Face's `tokenizer.json`: writing a byte-level BPE with the same ids.
+"""Hugging Face's `tokenizer.json`: writing a byte-level BPE with the same ids, and JSON in its layout.
 
 Unexpected behaviour of `tokenizers`:
 
@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.core.descriptions import TokenFlags
 from tokbench.errors import ConversionError
-from tokbench.formats.json_files import dump_json
 from tokbench.formats.post_processors import dump_post_processing
 from tokbench.formats.set_operations import set_operations, without_set_operations
 from tokbench.formats.tokenizer_config.fields import AddedToken
@@ -325,3 +324,10 @@ def _normalizer(normalization: str | None) -> dict[str, str] | None:
     if normalization not in (None, "nfc"):
         raise ConversionError(f"the normalization {normalization!r} is unknown")
     return {"type": "NFC"} if normalization == "nfc" else None
+
+
+def dump_json(document: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a JSON file."""
+    import orjson
+
+    return orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)

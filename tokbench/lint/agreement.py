@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tokbench.convert.disagreement import shrink
 from tokbench.convert.proof_texts import corpus_texts, special_texts
-from tokbench.convert.shrinking import shrink
 from tokbench.core.post_processing import input_of
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.lint.near_patterns import PROBES

@@ -9,10 +9,9 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from tokbench.core.descriptions import ByteLevelBpe
-from tokbench.core.id_limits import check_largest_id, ids_held
 from tokbench.core.post_processing import NOTHING, templates_of
 from tokbench.core.special_tokens import check_special_tokens
-from tokbench.core.token_table import TokenTable
+from tokbench.core.token_table import TokenTable, check_largest_id, ids_held
 from tokbench.core.wording import counted, is_or_are
 from tokbench.errors import ConfigError
 from tokbench.formats.tiktoken import check_byte_tokens, parse_ranks

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.id_limits import ids_held
+from tokbench.core.token_table import ids_held
 from tokbench.core.wording import counted, is_or_are
 from tokbench.errors import ModelFormatError
 from tokbench.formats.tokenizer_config.fields import is_text

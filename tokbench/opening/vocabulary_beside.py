@@ -9,7 +9,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.descriptions import PostProcessing, Template, TemplatePart
-from tokbench.core.id_limits import check_largest_id
+from tokbench.core.token_table import check_largest_id
 from tokbench.errors import ModelFormatError
 from tokbench.formats.tokenizer_config.fields import is_id
 from tokbench.libraries.sentencepiece.renumbered import PieceTable

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from tokbench.convert.disagreement import shrink
 from tokbench.convert.proof_texts import corpus_texts, generated_texts
-from tokbench.convert.shrinking import shrink
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.core.wording import quoted
 from tokbench.errors import PageError

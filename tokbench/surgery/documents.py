@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ConfigError, SurgeryError
-from tokbench.formats.json_files import dump_json
+from tokbench.formats.tokenizer_json import dump_json
 from tokbench.opening.native_bpe import merge_pairs
 
 if TYPE_CHECKING:

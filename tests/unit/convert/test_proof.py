@@ -16,10 +16,9 @@ from support.sentencepiece_models import scored, unknown, written
 from support.texts import texts
 
 import tokbench
-from tokbench.convert.disagreement import Disagreement, in_words
+from tokbench.convert.disagreement import Disagreement, in_words, shrink
 from tokbench.convert.proof import Peer, peer_of, prove, token_bytes_of
 from tokbench.convert.proof_texts import corpus_texts, generated_texts, special_texts
-from tokbench.convert.shrinking import shrink
 from tokbench.convert.targets.tokenizers import opened
 from tokbench.core.descriptions import ByteLevelBpe
 from tokbench.errors import TextError

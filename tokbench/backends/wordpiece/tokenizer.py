@@ -19,8 +19,8 @@ from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, Kernel
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ModelFormatError
 from tokbench.files.untrusted import load_json
-from tokbench.formats.json_files import dump_json
 from tokbench.formats.tokenizer_config.files import config_files
+from tokbench.formats.tokenizer_json import dump_json
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 
 if TYPE_CHECKING:

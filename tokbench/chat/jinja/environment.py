@@ -19,9 +19,9 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment, SandboxedFormatter
 from jinja2.utils import Namespace
 
 from tokbench.chat.jinja.filters import FILTERS
-from tokbench.chat.jinja.formatting import Formatter
 from tokbench.chat.jinja.limits import EXPONENT, LimitError, check_length
 from tokbench.chat.jinja.markup import MarkupFormatter, escape, markup, markup_join
+from tokbench.chat.jinja.string_methods import Formatter
 from tokbench.chat.jinja.traced import Traced, computed, concat, fill, own
 from tokbench.chat.jinja.values import TracedFloat, TracedInt, Values
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 from markupsafe import escape as markup_escape
 
-from tokbench.chat.jinja.formatting import Formatter
 from tokbench.chat.jinja.runs import resize
+from tokbench.chat.jinja.string_methods import Formatter
 from tokbench.chat.jinja.traced import Traced, computed, concat, fill
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 
-from tokbench.chat.jinja import casing
-from tokbench.chat.jinja.formatting import Formatter, check_numbers, percent_parts
+from tokbench.chat.jinja import string_methods
 from tokbench.chat.jinja.limits import check_length
 from tokbench.chat.jinja.runs import Runs, cut, gather, join, resize, spread, uniform
+from tokbench.chat.jinja.string_methods import Formatter, check_numbers, percent_parts
 from tokbench.chat.rendered import COMPUTED, TEMPLATE, Origin
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ class Traced(str):
         return first, middle, last
 
     def _changed_by_character(self, method: Callable[[str], str]) -> Self:
-        return self._changed(method(self), partial(casing.sizes_of, method=method))
+        return self._changed(method(self), partial(string_methods.sizes_of, method=method))
 
     def upper(self) -> Self:
         """Like `str.upper`."""
@@ -253,17 +253,17 @@ class Traced(str):
 
     def title(self) -> Self:
         """Like `str.title`."""
-        return self._changed(str.title(self), casing.title_sizes)
+        return self._changed(str.title(self), string_methods.title_sizes)
 
     def capitalize(self) -> Self:
         """Like `str.capitalize`."""
-        return self._changed(str.capitalize(self), casing.capitalize_sizes)
+        return self._changed(str.capitalize(self), string_methods.capitalize_sizes)
 
     def expandtabs(self, tabsize: SupportsIndex = 8) -> Self:
         """Like `str.expandtabs`; the spaces have the origin of the tab."""
         width = tabsize.__index__()
         check_length(len(self) + str.count(self, "\t") * width)
-        sizes = casing.tab_sizes(str.__str__(self), width)
+        sizes = string_methods.tab_sizes(str.__str__(self), width)
         return self._derived(str.expandtabs(self, width), resize(self._runs, sizes))
 
     def translate(self, table: Any, /) -> Self:

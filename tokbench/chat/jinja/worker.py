@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.chat.jinja.frames import encode, read_frame, write_frame
 from tokbench.chat.jinja.limits import MEMORY, LimitError
-from tokbench.core.python_processes import limit_memory, limit_time
+from tokbench.core.time_and_memory import limit_memory, limit_time
 from tokbench.errors import TemplateError
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tokbench.chat.jinja.frames import encode, read_frame, write_frame
-from tokbench.core.python_processes import module_environment
+from tokbench.core.time_and_memory import module_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

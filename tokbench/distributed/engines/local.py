@@ -12,7 +12,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tokbench.core.python_processes import module_environment
+from tokbench.core.time_and_memory import module_environment
 from tokbench.distributed.tasks import Engine, Ledger
 from tokbench.errors import DistributedError
 

@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.core.post_processing import NOTHING
 from tokbench.errors import ConversionError
-from tokbench.formats.json_files import dump_json
 from tokbench.formats.merges import last_pair
 from tokbench.formats.post_processors import dump_post_processing
 from tokbench.formats.sentencepiece.charsmap import normalization_of, replaced
 from tokbench.formats.sentencepiece.model import SPACE, ModelType
 from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.formats.tokenizer_config.fields import AddedToken
+from tokbench.formats.tokenizer_json import dump_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

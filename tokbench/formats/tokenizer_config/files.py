@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from tokbench.formats.json_files import dump_json
 from tokbench.formats.tokenizer_config.fields import (
     DEFAULT_TEMPLATE,
     GENERATION_IDS,
@@ -15,6 +14,7 @@ from tokbench.formats.tokenizer_config.fields import (
     parse_generation_config,
     parse_tokenizer_config,
 )
+from tokbench.formats.tokenizer_json import dump_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

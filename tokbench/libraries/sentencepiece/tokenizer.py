@@ -36,7 +36,6 @@ from tokbench.core.post_processing import NOTHING, model_input
 from tokbench.core.token_arrays import offsets_of, segmented
 from tokbench.core.tokens import Encoded, ModelInput, SpecialPolicy, Token, TokenKind
 from tokbench.errors import ModelFormatError
-from tokbench.formats.json_files import dump_json
 from tokbench.formats.sentencepiece.model import (
     SPACE,
     ModelType,
@@ -45,6 +44,7 @@ from tokbench.formats.sentencepiece.model import (
     special_tokens_of,
 )
 from tokbench.formats.sentencepiece.pieces import PieceType
+from tokbench.formats.tokenizer_json import dump_json
 from tokbench.libraries.sentencepiece.sampling import Lexicon
 from tokbench.libraries.sentencepiece.serialized import Found, found_pieces, own_spans, without_prefixes
 from tokbench.store.saveable import SaveableTokenizer

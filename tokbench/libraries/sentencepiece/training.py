@@ -21,7 +21,7 @@ from typing import IO, TYPE_CHECKING
 
 from tokbench.core.interfaces import TrainingRecord
 from tokbench.core.progress import reading_of
-from tokbench.core.python_processes import module_environment
+from tokbench.core.time_and_memory import module_environment
 from tokbench.core.training import early_end, fitted_size, identity_of, no_text, refuse_one_text
 from tokbench.errors import BackendUnavailableError, TrainingError
 from tokbench.formats.sentencepiece.model import ModelType, parse_model

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tokbench.chat.jinja import formatting, limits, program
+from tokbench.chat.jinja import limits, program, string_methods
 from tokbench.chat.jinja.program import Program, Written
 from tokbench.chat.rendered import COMPUTED, TEMPLATE, Origin
 from tokbench.errors import TemplateError
@@ -239,7 +239,7 @@ def test_hostile_templates_are_refused(source: str):
 
 @pytest.fixture
 def short_texts(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (limits, program, formatting):
+    for module in (limits, program, string_methods):
         monkeypatch.setattr(module, "CHARACTERS", 1000)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tokbench
-from tokbench.core.id_limits import check_largest_id, ids_held
+from tokbench.core.token_table import check_largest_id, ids_held
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.formats.tokenizer_json import to_byte_level
 from tokbench.opening.vocab_txt import bert_tokenizer_json, byte_level_tokenizer_json

@@ -1,20 +1,25 @@
-"""The parts of strings formatted by `%` and `str.format`: literals of the template, and the values between them.
+"""What methods of strings do to each character: the parts of formatted strings, and sizes after a change of case.
 
-Python does the formatting; this module recovers which part comes from where, for `traced`. A part that is a slice of
-the template or an unmodified value keeps its type; any other part is an ordinary string.
+Python does the formatting by `%` and `str.format`; this module recovers which part comes from where, for `traced`: a
+literal of the template, or a value. A part that is a slice of the template or an unmodified value keeps its type; any
+other part is an ordinary string.
+
+One character may become several in upper case ("ß" is "SS"), lower case ("İ"), and title case ("ŉ"), but none
+disappears.
 """
 
 from __future__ import annotations
 
 import re
 import string
-from itertools import count
+from itertools import count, pairwise
 from typing import TYPE_CHECKING, Any
 
 from tokbench.chat.jinja.limits import CHARACTERS, check_length
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
 
 _DIRECTIVE = re.compile(r"%(?:\(([^()]*)\))?([#0\- +]*)(\d*)(\.\d*)?[hlL]?([diouxXeEfFgGcrsa%])")
 _NUMBER = re.compile(r"\d+")
@@ -92,3 +97,42 @@ def check_numbers(text: str, values: Any = ()) -> None:
         for value in values if isinstance(values, tuple) else (values,):
             if isinstance(value, int):
                 check_length(abs(value))
+
+
+def sizes_of(text: str, method: Callable[[str], str]) -> list[int]:
+    """Return the size of each character after `str.upper`, `lower`, `casefold` or `swapcase`.
+
+    A sigma, which depends on its neighbours, becomes one character in any case.
+
+    >>> sizes_of("aß", str.upper)
+    [1, 2]
+    """
+    return [len(method(character)) for character in text]
+
+
+def capitalize_sizes(text: str) -> list[int]:
+    """Return the sizes for `str.capitalize`: the first character in title case, the others in lower case."""
+    return [len(text[:1].title()), *sizes_of(text[1:], str.lower)]
+
+
+def title_sizes(text: str) -> list[int]:
+    """Return the sizes for `str.title`, where a character's form depends on the one before it."""
+    return [
+        len(text[:1].title()),
+        *(len((before + character).title()) - len(before.title()) for before, character in pairwise(text)),
+    ]
+
+
+def tab_sizes(text: str, width: int) -> list[int]:
+    r"""Return the sizes for `str.expandtabs`.
+
+    >>> tab_sizes("a\tb", 4)
+    [1, 3, 1]
+    """
+    sizes = []
+    column = 0
+    for character in text:
+        size = (width - column % width if width > 0 else 0) if character == "\t" else 1
+        column = 0 if character in "\r\n" else column + size
+        sizes.append(size)
+    return sizes
