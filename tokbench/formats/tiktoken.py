@@ -2,14 +2,18 @@
 
 A rank is both the token's id and its position in the order of merges: `tiktoken` merges the adjacent pair whose joined
 bytes have the lowest rank. The file does not contain special tokens and the split pattern.
+
+`read_ranks` is the Python fallback of the kernel's reader of regular files.
 """
 
 from __future__ import annotations
 
 import binascii
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from tokbench.core.token_table import TokenTable
 from tokbench.core.wording import first_of
 from tokbench.errors import ConversionError, ModelFormatError
 
@@ -18,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import tiktoken
+
 
 _LINE = re.compile(rb"([A-Za-z0-9+/]+={0,2}|=) (0|[1-9][0-9]{0,9})\r?")
 _MAX_RANK = 2**32 - 2  # tiktoken's ranks are u32, and it reserves the largest one for "no merge"
@@ -194,3 +199,50 @@ def _listed(missing: Sequence[int]) -> str:
 
 def _shown(line: bytes) -> str:
     return repr(line if len(line) <= _LINE_SHOWN else line[:_LINE_SHOWN] + b"...")
+
+
+RankBlock = tuple[bytes, bytes, list[int]]
+"""The block, starts and gaps of a `TokenTable`; the starts are the bytes of native uint32."""
+
+
+def read_ranks(data: bytes, limit: int) -> RankBlock | None:
+    r"""Read the tokens of a regular rank file by their ranks.
+
+    Args:
+        data: the whole file.
+        limit: the exclusive upper bound of the ranks.
+
+    Returns:
+        The table; None if ranks do not ascend or reach the limit, a token is empty or a duplicate, one of the
+        256 bytes has no token, or a line is damaged. `parse_ranks` can read such a file or report what is wrong.
+
+    >>> read_ranks(b"YQ== 0\n", 1000) is None
+    True
+    """
+    try:
+        ranks = parse_ranks(data, path="")
+        check_byte_tokens(ranks, path="")
+    except ModelFormatError:
+        return None
+    if not _is_regular(ranks) or ranks[-1][1] >= limit:
+        return None
+    table = table_of_ranks(ranks)
+    return table.block, table.starts.tobytes(), sorted(table.gaps)
+
+
+def table_of_ranks(ranks: Sequence[tuple[bytes, int]]) -> TokenTable:
+    """Return the tokens by rank, from pairs in any order.
+
+    >>> tuple(table_of_ranks([(b"b", 2), (b"a", 0)]))
+    (b'a', None, b'b')
+    """
+    tokens: list[bytes | None] = [None] * (max(rank for _, rank in ranks) + 1)
+    for token, rank in ranks:
+        tokens[rank] = token
+    return TokenTable.of(tokens)
+
+
+def _is_regular(ranks: Sequence[tuple[bytes, int]]) -> bool:
+    return all(token for token, _ in ranks) and all(
+        first < second for (_, first), (_, second) in pairwise(ranks)
+    )

@@ -34,7 +34,7 @@ from tokbench.opening.piece_documents import changes_left_out, document_of_class
 from tokbench.opening.piece_order import in_order, piece_order
 from tokbench.opening.recognition import Format
 from tokbench.opening.request import Composition, Opened
-from tokbench.opening.sentencepiece_template import template_beside
+from tokbench.opening.sentencepiece_classes import template_beside
 from tokbench.opening.tokenizer_classes import json_beside, refuse_rules
 from tokbench.opening.tokenizer_json import open_tokenizer_json
 from tokbench.opening.vocabulary_beside import other_ids, table_beside

@@ -88,8 +88,8 @@ def open_tekken(source: Source, request: OpenRequest) -> Opened:
         ModelFormatError: a field is missing or of the wrong type, or a token is listed twice.
         ConfigError: an option sets what the file already defines, or the demanded engine cannot run it.
     """
-    from tokbench.backends.bpe.rank_file import table_of_ranks
     from tokbench.formats.tekken import ROLES, parse_tekken
+    from tokbench.formats.tiktoken import table_of_ranks
 
     path = source.files[0]
     request.takes_nothing("tekken.json")
@@ -113,7 +113,7 @@ def read_table(data: bytes, *, path: Path) -> TokenTable:
         ModelFormatError: a line is damaged, a byte has no token, or a rank is too large to hold.
     """
     from tokbench.backends.bpe.kernel import current_kernel
-    from tokbench.backends.bpe.rank_file import table_of_ranks
+    from tokbench.formats.tiktoken import table_of_ranks
 
     read = current_kernel().read_ranks(data, ids_held(data.count(b"\n")))
     if read is not None:
@@ -233,7 +233,7 @@ def open_rank_table(
 
 def open_encoding(encoding: tiktoken.Encoding, *, source: Source, request: OpenRequest) -> Opened:
     """Open a `tiktoken.Encoding` built by the library."""
-    from tokbench.backends.bpe.rank_file import table_of_ranks
+    from tokbench.formats.tiktoken import table_of_ranks
 
     return open_rank_table(
         table_of_ranks(list(encoding._mergeable_ranks.items())),

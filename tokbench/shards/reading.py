@@ -16,7 +16,6 @@ from tokbench.core.wording import counted
 from tokbench.errors import ConfigError, ModelFormatError, StoreError
 from tokbench.files.storage.open import is_url, place_of
 from tokbench.files.untrusted import open_regular, read_regular
-from tokbench.shards.copies import Copies
 from tokbench.shards.layout import (
     INDEX_NAME,
     MAX_INDEX_BYTES,
@@ -28,6 +27,7 @@ from tokbench.shards.layout import (
 )
 from tokbench.shards.parts import is_of_parts, joined_index
 from tokbench.shards.plan import identity_of
+from tokbench.shards.shard_file import Copies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokbench.backends.bpe import rank_file
 from tokbench.core.token_table import TokenTable
+from tokbench.formats import tiktoken
 from tokbench.formats.tiktoken import dump_ranked
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def test_changed_rank_file_is_read_alike_by_both_kernels(
         place = data.draw(st.integers(0, len(changed) - 1))
         new = data.draw(st.sampled_from([b"", b"\n", b"\r", b" ", b"=", b"0", b"A", b"/", b"\xff", b"\r\n"]))
         changed[place : place + data.draw(st.integers(0, 2))] = new
-    assert native.read_ranks(bytes(changed), LIMIT) == rank_file.read_ranks(bytes(changed), LIMIT)
+    assert native.read_ranks(bytes(changed), LIMIT) == tiktoken.read_ranks(bytes(changed), LIMIT)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from tokbench.distributed.engines.open import open_engine
 from tokbench.errors import ConfigError, CorpusError, DistributedError, ModelFormatError, StoreError
 from tokbench.files.storage.open import place_of
 from tokbench.opening.request import OpenRequest
-from tokbench.shards.copies import MOST_COPIES
+from tokbench.shards.shard_file import MOST_COPIES
 from tokbench.shards.verification import verify_shards
 from tokbench.workbench.open import NamedTokenizer
 from tokbench.workbench.shard_parts import write_shard_parts

@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tokbench.backends.bpe.rank_file import RankBlock
     from tokbench.backends.bpe.reference import Merge
     from tokbench.backends.bpe.split_patterns import SplitPattern
     from tokbench.core.descriptions import ByteLevelBpe
+    from tokbench.formats.tiktoken import RankBlock
 
 
 _COMPILED = "tokbench.native._bpe"

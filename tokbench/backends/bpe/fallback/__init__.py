@@ -11,7 +11,7 @@ from tokbench.backends.bpe.fallback.encoding import Decoder, Encoder
 from tokbench.backends.bpe.fallback.parity import train_for_parity
 from tokbench.backends.bpe.fallback.splitting import split
 from tokbench.backends.bpe.fallback.training import continue_training, train
-from tokbench.backends.bpe.rank_file import read_ranks
+from tokbench.formats.tiktoken import read_ranks
 
 __all__ = [
     "Decoder",
