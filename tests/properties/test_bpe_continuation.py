@@ -13,8 +13,8 @@ from support.kernels import counted_words, learn
 from support.texts import texts, words
 
 from tokbench.backends.bpe import reference
+from tokbench.backends.bpe.folder import pairs_of
 from tokbench.backends.bpe.reference import Merge
-from tokbench.backends.bpe.saving import pairs_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -88,10 +88,15 @@ class BpeBackend:
         return train_on_words(words, config, progress=progress)
 
     def load(self, directory: Path, manifest: Manifest) -> BpeTokenizer:
-        """Open a folder that `BpeTokenizer.save` wrote. Raises `ModelFormatError`."""
-        from tokbench.backends.bpe.loading import load
+        """Open a folder that `BpeTokenizer.save` wrote. Raises `ModelFormatError`, `SelfTestError`."""
+        from tokbench.backends.bpe.folder import read_folder
+        from tokbench.backends.bpe.tokenizer import BpeTokenizer
 
-        return load(directory, manifest)
+        arguments, read_trace = read_folder(directory, manifest)
+        tokenizer = BpeTokenizer(**arguments)
+        tokenizer.hold_to(manifest, path=directory)
+        tokenizer.read_trace = read_trace
+        return tokenizer
 
     def smaller(self, tokenizer: Tokenizer, vocab_size: int) -> BpeTokenizer | None:
         """Return the tokenizer of the first `vocab_size` tokens of a trained one, or None; see `NestsVocabularies`."""

@@ -351,7 +351,7 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
         """
         import regex
 
-        from tokbench.backends.bpe.saving import saved_files
+        from tokbench.backends.bpe.folder import saved_files
 
         files, left_out = saved_files(
             self.merges,

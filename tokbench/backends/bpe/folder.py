@@ -1,4 +1,4 @@
-"""Writing of the files in the folder of a saved byte-level BPE; `loading.py` opens the folder.
+"""The folder of a saved byte-level BPE: writing of its files, and reading and validation of them.
 
 tokbench.json           the manifest (see `tokbench.store`)
 merges.npy              int64[n, 3]: left id, right id, count of each merge, in order
@@ -15,11 +15,17 @@ from __future__ import annotations
 
 import sys
 from array import array
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from tokbench.backends.bpe.derivation import TRACE_NAME, dump_trace
+from tokbench import store
+from tokbench.backends.bpe.derivation import TRACE_NAME, dump_trace, parse_trace
+from tokbench.backends.bpe.kernel import current_kernel
 from tokbench.backends.bpe.reference import NUM_BYTES, Merge, vocabulary
-from tokbench.errors import ConversionError, ModelFormatError
+from tokbench.backends.bpe.split_patterns import resolve_pattern
+from tokbench.core.json_fields import Fields
+from tokbench.core.special_tokens import check_special_tokens
+from tokbench.errors import ConfigError, ConversionError, ModelFormatError
 from tokbench.formats.tokenizer_config.files import config_files, with_special_tokens
 from tokbench.store.saveable import self_test_texts
 
@@ -32,9 +38,11 @@ if TYPE_CHECKING:
 
     from tokbench.backends.bpe.derivation import DisplacedPairs
     from tokbench.backends.bpe.split_patterns import SplitPattern
+    from tokbench.core.manifest import Manifest
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 
 MERGES_NAME = "merges.npy"
+_MAX_SEED = 2**63 - 1
 
 _MAGIC = b"\x93NUMPY\x01\x00"
 _HEADER_BYTES = 128  # for any shape: NumPy reserves space for its numbers and pads with spaces
@@ -110,6 +118,83 @@ def _check_same_ids(encode: Callable[[str], list[int]], document: bytes) -> None
     for text in (*self_test_texts(seed=0), *hard_cases):
         if exported.encode(text, add_special_tokens=False).ids != encode(text):
             raise ConversionError("tokenizers splits text differently by this pattern")
+
+
+def read_folder(
+    directory: Path, manifest: Manifest
+) -> tuple[dict[str, Any], Callable[[], Sequence[DisplacedPairs]] | None]:
+    """Read a folder that `BpeTokenizer.save` wrote.
+
+    Args:
+        directory: the folder.
+        manifest: its manifest.
+
+    Returns:
+        The arguments of `BpeTokenizer`; and a function that reads the trace of the training, if it was traced.
+
+    Raises:
+        ModelFormatError: a file is missing or damaged.
+    """
+    files = store.map_files(directory, manifest)
+    if MERGES_NAME not in files:
+        raise ModelFormatError(directory, f"a file {MERGES_NAME}", "none in the manifest", hint=RETRAIN)
+    merges = parse_merges(files[MERGES_NAME], path=directory / MERGES_NAME)
+    pattern = _pattern(manifest, directory)
+    kernel = current_kernel()
+    encoder = kernel.encoder_from_merges(pairs_of(merges), None if pattern.is_custom else pattern.name)
+    if len(set(encoder.tokens())) != len(encoder):
+        raise ModelFormatError(
+            directory / MERGES_NAME,
+            "a different token from each merge",
+            "the same token from two merges",
+            hint=RETRAIN,
+        )
+    _check_special_tokens(manifest, first=NUM_BYTES + len(merges), path=directory / store.MANIFEST_NAME)
+    options = Fields(directory / store.MANIFEST_NAME, manifest.config, RETRAIN, prefix="config.")
+    if "seed" in options.values:
+        options.count("seed", high=_MAX_SEED)
+    arguments = {
+        "name": manifest.name,
+        "pattern": pattern,
+        "encoder": encoder,
+        "kernel": kernel,
+        "special_tokens": manifest.special_tokens,
+        "merges": merges,
+        "config": {key: value for key, value in manifest.config.items() if key != "left_out"},
+    }
+    if TRACE_NAME not in files:
+        return arguments, None
+    return arguments, partial(parse_trace, files[TRACE_NAME], merges, path=directory / TRACE_NAME)
+
+
+def _pattern(manifest: Manifest, directory: Path) -> SplitPattern:
+    """Return the saved pattern, after checking that its name still means the saved expression."""
+    path = directory / store.MANIFEST_NAME
+    name, text = manifest.config.get("pattern"), manifest.config.get("pattern_regex")
+    try:
+        if not isinstance(name, str):
+            raise ConfigError(f"the pattern is {name!r}")
+        pattern = resolve_pattern(name)
+    except ConfigError as error:
+        raise ModelFormatError(path, "a split pattern", error.message, hint=RETRAIN) from None
+    if pattern.regex != text:
+        raise ModelFormatError(
+            path,
+            f"the pattern {name!r} as this version of tokbench defines it",
+            f"a different one: {text!r}",
+            hint="it was saved by a version that splits differently: use that version, or train again",
+        )
+    return pattern
+
+
+def _check_special_tokens(manifest: Manifest, *, first: int, path: Path) -> None:
+    try:
+        check_special_tokens(list(manifest.special_tokens))
+    except ConfigError as error:
+        raise ModelFormatError(path, "special tokens", error.message, hint=RETRAIN) from None
+    ids = sorted(manifest.special_tokens.values())
+    if ids != list(range(first, first + len(ids))) or manifest.vocab_size != first + len(ids):
+        raise ModelFormatError(path, f"special tokens with the ids from {first} on", f"{ids}", hint=RETRAIN)
 
 
 def dump_merges(merges: Sequence[Merge]) -> bytes:

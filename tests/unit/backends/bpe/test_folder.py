@@ -15,8 +15,8 @@ from support.texts import bundled_texts
 from tokbench import store
 from tokbench.backends.bpe import BpeBackend
 from tokbench.backends.bpe.config import BpeConfig
+from tokbench.backends.bpe.folder import dump_merges, pairs_of, parse_merges
 from tokbench.backends.bpe.reference import Merge
-from tokbench.backends.bpe.saving import dump_merges, pairs_of, parse_merges
 from tokbench.backends.bpe.split_patterns import resolve_pattern
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.errors import ConversionError, ModelFormatError, SelfTestError
