@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -281,7 +282,6 @@ def _has_distinct_ids(vocab: dict[Any, Any], *, limit: int) -> bool:
 def _check_scored_pieces(vocab: object, *, path: Path) -> None:
     if not isinstance(vocab, list) or not vocab:
         raise ModelFormatError(path, "a list of pieces with scores", "none")
-    first: dict[str, int] = {}
     for id, entry in enumerate(vocab):
         if not (
             isinstance(entry, list)
@@ -290,10 +290,6 @@ def _check_scored_pieces(vocab: object, *, path: Path) -> None:
             and isinstance(entry[1], int | float)
         ):
             raise ModelFormatError(f"{path}, piece {id}", "a piece and its score", f"{entry!a:.60}")
-        if first.setdefault(entry[0], id) != id:
-            raise ModelFormatError(
-                f"{path}, piece {id}", "each piece once", f"{entry[0]!a} again (first {first[entry[0]]})"
-            )
 
 
 def _warnings(document: Mapping[str, Any], kind: str) -> list[str]:
@@ -304,6 +300,11 @@ def _warnings(document: Mapping[str, Any], kind: str) -> list[str]:
         added = {token["id"] for token in document.get("added_tokens") or []} - set(model["vocab"].values())
         if gaps > len([id for id in added if id <= max(model["vocab"].values())]):
             warnings.append(f"no piece for {counted(gaps, 'id')} below the largest")
+    if kind == "Unigram" and (repeated := _repeated(model["vocab"])):
+        shown = ", ".join(repr(piece) for piece in list(repeated)[:3])
+        warnings.append(
+            f"{counted(len(repeated), 'piece')} listed again, as {shown}: text gets the last id of each"
+        )
     if kind == "BPE":
         unreachable = _unreachable(document)
         if unreachable:
@@ -325,6 +326,12 @@ def _contradicted(document: Mapping[str, Any], source: Source) -> Iterator[str]:
         folder, config = path.parent, source.config
         yield from contradicted_tokenizer_json(document, folder=folder, name=path.name, config=config)
         yield from other_models(document, source)
+
+
+def _repeated(vocab: Sequence[Sequence[Any]]) -> dict[str, int]:
+    """Return the pieces of a Unigram that are listed several times, with the number of times."""
+    times = Counter(piece for piece, _ in vocab)
+    return {piece: number for piece, number in times.items() if number > 1}
 
 
 def _unreachable(document: Mapping[str, Any]) -> list[str]:

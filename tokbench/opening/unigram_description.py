@@ -91,7 +91,7 @@ def unigram_description(
         pieces={piece: entry for piece, entry in scored.items() if piece and piece not in special},
         special_pieces={piece: entry for piece, entry in scored.items() if piece in special},
         unknown=model["unk_id"],
-        unknown_score=min(score for _, score in scored.values()) - UNKNOWN_PENALTY,
+        unknown_score=min(float(score) for _, score in model["vocab"]) - UNKNOWN_PENALTY,
         byte_ids=byte_ids_of_pieces(ids_alone) if model.get("byte_fallback") else None,
         normalization=normalization,
         charsmap=charsmap,

@@ -8,15 +8,16 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import tokenizers
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from support import huggingface
+from support import huggingface, small_files
 from support.byte_level_documents import sequence
 from support.huggingface import added
 from support.texts import characters_of_all_kinds, texts
 from support.word_documents import WHITESPACE_SPLIT, table_of
 
-from tokbench.core.tokens import SpecialPolicy
+from tokbench.core.tokens import SpecialPolicy, TokenKind
 from tokbench.errors import SpecialTokenError
 from tokbench.native.kernel_choice import is_installed
 from tokbench.opening import unigram_document
@@ -278,6 +279,35 @@ def test_most_texts_run_on_the_kernel() -> None:
         assert ours._covers(text), text
     for text in ("①\u0301", "\u0600a", "e\u0301\u200d"):
         assert not ours._covers(text), text
+
+
+@pytest.mark.parametrize("unknown", [2, 5])
+@pytest.mark.parametrize("is_special", [True, False])
+def test_pieces_listed_again_are_encoded_and_decoded_as_by_the_library(
+    tmp_path: Path, unknown: int, is_special: bool
+) -> None:
+    fields = document(
+        pieces=[*PIECES[:5], ["<unk>", -9.0], ["ab", -80.0], *PIECES[5:], ["xé", -8.9]], unk_id=unknown
+    )
+    if not is_special:
+        fields["added_tokens"] = []
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps(fields))
+    library = tokenizers.Tokenizer.from_file(str(path))
+    given_texts = ["ab aab", "日x<unk> ab", "", "<unk>", "▁ab</s>x", "xééé"]
+    ours, reference = opened(fields), opened(fields, engine="library")
+    check(ours, reference, given_texts)
+    assert not ours.left_because
+    for text in given_texts:
+        expected = library.encode(text, add_special_tokens=False).ids
+        assert ours.encode(text, special=SpecialPolicy.ENCODE) == expected
+    for id in range(library.get_vocab_size()):
+        assert ours.decode([id]) == library.decode([id], skip_special_tokens=False)
+    assert ours.segment("x").tokens[-1].kind is TokenKind.UNKNOWN
+    assert ours.encode("x")[-1] == unknown
+    assert any(
+        "2 pieces listed again, as '<unk>', 'ab'" in warning for warning in small_files.opened(path).warnings
+    )
 
 
 def test_scores_are_parsed_as_by_the_library() -> None:

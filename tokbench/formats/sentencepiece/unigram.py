@@ -15,6 +15,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ConversionError
+from tokbench.files.untrusted import first_repeated
 from tokbench.formats.sentencepiece.charsmap import rules_of
 from tokbench.formats.sentencepiece.model import SPACE, ModelType, dump_model, parse_model, role_ids
 from tokbench.formats.sentencepiece.pieces import BYTE_PIECES, ModelPiece, PieceType
@@ -52,6 +53,8 @@ def model_of_unigram(document: Mapping[str, Any]) -> UnigramModel:
         ConversionError: SentencePiece cannot represent the tokenizer.
     """
     pieces = _pieces(document)
+    if (again := first_repeated([piece.text for piece in pieces])) is not None:
+        raise ConversionError(f"the piece {again!a} is listed twice, and SentencePiece takes each piece once")
     unknown = next(id for id, piece in enumerate(pieces) if piece.type is PieceType.UNKNOWN)
     trainer = {
         "model_type": int(ModelType.UNIGRAM),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.capabilities import Decoding
 from tokbench.formats.tokenizer_json import decoded_bytes
 from tokbench.libraries.huggingface.engines import RunsDocument, library_errors
+from tokbench.libraries.huggingface.pieces import entries_of
 from tokbench.libraries.huggingface.tokenizer_json import byte_of, steps
 
 if TYPE_CHECKING:
@@ -235,7 +236,7 @@ class DecodesDocument(RunsDocument):
     @cached_property
     def _decoded_spellings(self) -> dict[int, str]:
         """The spelling that the library passes to the decoder for each id."""
-        spellings = {id: text for text, id in self._spelled.items()}
+        spellings = dict(entries_of(self._parsed, self._spelled))
         normalized = [token for token in self._parsed["added_tokens"] if token.get("normalized")]
         if normalized and self._parsed.get("normalizer") is not None:
             for id in [self._spelled[token["content"]] for token in normalized]:

@@ -161,7 +161,7 @@ class ModelTracer:
 
     @cached_property
     def _unknown_score(self) -> float:
-        return min(score for _, score in self._scores.values()) - UNKNOWN_PENALTY
+        return min(float(score) for _, score in self._model["vocab"]) - UNKNOWN_PENALTY
 
     def _edges(self, split: str) -> Iterator[Edge]:
         scores = self._scores

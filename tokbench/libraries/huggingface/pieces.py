@@ -132,17 +132,31 @@ def laid_out(
     """
     spelling = piece_spelling(document)
     added = {token["content"] for token in document["added_tokens"]} - fallback_bytes(document)
-    kinds = {
-        id: TokenKind.BYTE for text, id in vocabulary.items() if text not in added and spelling.is_byte(text)
-    }
+    entries = entries_of(document, vocabulary)
+    kinds = {id: TokenKind.BYTE for id, text in entries if text not in added and spelling.is_byte(text)}
     if unknown is not None and unknown in vocabulary:
-        kinds[vocabulary[unknown]] = TokenKind.UNKNOWN
+        kinds[document["model"].get("unk_id", vocabulary[unknown])] = TokenKind.UNKNOWN
     prefix = spelling.prefix
     return EntryLayout(
         pieces={
             id: text.encode() if text in added else data
-            for (text, id), data in zip(vocabulary.items(), spelling.bytes_of_all(vocabulary), strict=True)
+            for (id, text), data in zip(
+                entries, spelling.bytes_of_all([text for _, text in entries]), strict=True
+            )
         },
-        inside_words={id for text, id in vocabulary.items() if prefix and text.startswith(prefix)},
+        inside_words={id for id, text in entries if prefix and text.startswith(prefix)},
         kinds=kinds,
     )
+
+
+def entries_of(document: Mapping[str, Any], vocabulary: Mapping[str, int]) -> list[tuple[int, str]]:
+    """Return the ids with their spellings, including ids of a Unigram whose piece is listed again further below.
+
+    Of these, only that of the unknown token comes from texts; all can be decoded.
+    """
+    entries = [(id, text) for text, id in vocabulary.items()]
+    listed = document["model"].get("vocab")
+    if isinstance(listed, list) and len({text for text, _ in listed}) < len(listed):
+        held = set(vocabulary.values())
+        entries += [(id, text) for id, (text, _) in enumerate(listed) if id not in held]
+    return entries

@@ -135,6 +135,8 @@ def test_settings_without_a_sentencepiece_equivalent_are_refused(parts: dict[str
 def test_pieces_without_a_sentencepiece_equivalent_are_refused() -> None:
     with pytest.raises(ConversionError, match="a piece contains one"):
         back(changed(["a▁b", -3.0]))
+    with pytest.raises(ConversionError, match="the piece 'twice' is listed twice"):
+        back(changed(["twice", -3.0], ["twice", -4.0]))
     with pytest.raises(ConversionError, match="lowest score"):
         back(changed(["<s2>", -99.0], added_tokens=[huggingface.added("<s2>", 500)]))
 
