@@ -38,10 +38,24 @@ def test_tokenizer_in_place_of_text_is_refused(run: Callable[..., Done], tmp_pat
     path = write(tmp_path)
     failed = run("lint", path)
     failed.refused(2, "is a tokenizer, and text to check one on is expected here", "name it with --tokenizer")
+    (tmp_path / "words.txt").write_text("[UNK]\n[CLS]\n[SEP]\na\n##b\n")
     run("lint", tmp_path, "--select", "bidi").good()  # a folder of texts may contain a tokenizer
     run("lint", path, "-t", path, "--select", "bidi").good()
-    (tmp_path / "words.txt").write_text("[UNK]\n[CLS]\n[SEP]\na\n##b\n")
     run("lint", tmp_path / "words.txt", "--select", "bidi").good()
+
+
+def test_folder_of_models_in_place_of_text_is_refused(run: Callable[..., Done], tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name)
+        (tmp_path / name / "config.json").write_text("{}")
+    one = run("lint", tmp_path / "first")
+    one.refused(2, "first is the folder of a tokenizer", f"name it with --tokenizer {tmp_path / 'first'}")
+    both = run("lint", tmp_path)
+    both.refused(2, "is a folder of 2 tokenizers", str(tmp_path / "first"), str(tmp_path / "second"))
+    run("lint", tmp_path, "-t", tmp_path / "first", "--select", "bidi").good()
+    (tmp_path / "notes.txt").write_text("A text.")
+    run("lint", tmp_path, "--select", "bidi").good()
 
 
 def test_word_rules_are_skipped_without_an_unknown_token(run: Callable[..., Done], tmp_path: Path) -> None:

@@ -40,23 +40,27 @@ class Disagreement:
     tried: int
 
 
-def disagreement(first: Tokenizer, second: Tokenizer, *, template: bool = True) -> Disagreement | None:
-    """Find a text with different ids under two tokenizers, with special tokens encoded; None if none is found.
+def disagreement(
+    first: Tokenizer, second: Tokenizer, *, template: bool = True, specials: bool = True
+) -> Disagreement | None:
+    """Find a text with different ids under two tokenizers; None if none is found.
 
     Args:
         first: the first tokenizer.
         second: the second tokenizer.
         template: whether to compare the special tokens that are added around a text.
+        specials: whether to try texts of special tokens, and to encode these as such.
     """
+    policy = SpecialPolicy.ENCODE if specials else SpecialPolicy.TEXT
 
     def ids(tokenizer: Tokenizer, text: str) -> tuple[int, ...]:
-        found = input_of(tokenizer, text, special=SpecialPolicy.ENCODE, template=template, limits=False)
+        found = input_of(tokenizer, text, special=policy, template=template, limits=False)
         return tuple(map(int, found.ids))
 
     def differs(text: str) -> bool:
         return ids(first, text) != ids(second, text)
 
-    texts = list(_texts(first, second))
+    texts = list(_texts(first, second, specials=specials))
     found = [text for text in texts if differs(text)]
     if not found:
         return None
@@ -64,8 +68,10 @@ def disagreement(first: Tokenizer, second: Tokenizer, *, template: bool = True) 
     return Disagreement(text, ids(first, text), ids(second, text), len(found), len(texts))
 
 
-def _texts(first: Tokenizer, second: Tokenizer) -> Iterator[str]:
+def _texts(first: Tokenizer, second: Tokenizer, *, specials: bool) -> Iterator[str]:
     yield from PROBES
     yield from (text[:_CHARACTERS] for text in corpus_texts())
-    specials = [*first.info.special_tokens][:_SPECIALS] + [*second.info.special_tokens][:_SPECIALS]
-    yield from special_texts(list(dict.fromkeys(specials)), seed=0)
+    if not specials:
+        return
+    texts = [*first.info.special_tokens][:_SPECIALS] + [*second.info.special_tokens][:_SPECIALS]
+    yield from special_texts(list(dict.fromkeys(texts)), seed=0)

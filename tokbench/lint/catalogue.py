@@ -30,6 +30,7 @@ _MODULES = (
     "role_rules",
     "template_rules",
     "file_rules",
+    "other_tokenizer_rules",
     "reference_rules",
     "speed_rules",
 )

@@ -177,6 +177,12 @@ def _candidates(folder: Path) -> Iterable[list[Path]]:
         yield _matching(folder, [pattern]) or _matching(folder, [pattern + suffix for suffix in SUFFIXES])
 
 
+def tokenizer_files(folder: Path) -> list[Path]:
+    """Return the files of a folder that may each hold a tokenizer, the one that is opened for the folder first."""
+    listed = [path for candidates in _candidates(folder) for path in candidates]
+    return list(dict.fromkeys(listed))
+
+
 def _matching(folder: Path, patterns: Iterable[str]) -> list[Path]:
     found = (path for pattern in patterns for path in folder.glob(pattern))
     return sorted(path for path in found if path.is_file() and not _NOT_A_TOKENIZER.search(path.name))
@@ -374,6 +380,7 @@ _FOLDER_PATTERNS = (
     "*merges*.txt",
     "*.spm",
     "*tokenizer*.json",
+    "*tekken*.json",
     "bpe_simple_vocab_*.txt",
     "*vocab*.txt",
 )

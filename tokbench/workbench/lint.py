@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.progress import no_progress
+from tokbench.core.wording import first_of
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.files.storage.open import place_of
 from tokbench.lint.catalogue import all_rules, chosen_rules, run_rules
@@ -14,11 +16,10 @@ from tokbench.lint.reachability.analysis import analyse
 from tokbench.lint.sarif import sarif_document
 from tokbench.lint.target import LintTarget
 from tokbench.opening.request import OpenRequest
-from tokbench.workbench.open import find_and_open, tokenizers_among
+from tokbench.workbench.open import find_and_open, tokenizer_folders, tokenizers_among
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from tokbench.core.interfaces import TokenizerInfo
     from tokbench.core.progress import Progress
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from tokbench.lint.rules import Outcome, Rule
 
 _MAX_COUNTS_BYTES = 1 << 30
+_SHOWN = 8
 _TABLES = (".parquet", ".tsv")
 """Suffixes of counted words, as opposed to a JSON object of counts."""
 
@@ -80,12 +82,24 @@ def lint_tokenizer(
 
 
 def refuse_tokenizers(paths: Sequence[str]) -> None:
-    """Raise `ConfigError` if one of the paths that should be text is a tokenizer, as `inspect` takes them."""
+    """Raise `ConfigError` if a path that should be text is a tokenizer, or a folder of nothing but files of models."""
     for path in tokenizers_among(paths):
         raise ConfigError(
             f"{path} is a tokenizer, and text to check one on is expected here",
             hint=f"name it with --tokenizer {path}",
         )
+    for name in paths:
+        folders = tokenizer_folders(Path(name))
+        if len(folders) == 1:
+            raise ConfigError(
+                f"{name} is the folder of a tokenizer, and text to check one on is expected here",
+                hint=f"name it with --tokenizer {folders[0]}",
+            )
+        if folders:
+            raise ConfigError(
+                f"{name} is a folder of {len(folders)} tokenizers, and text to check one on is expected here",
+                hint=f"name one of them with --tokenizer: {first_of(list(map(str, folders)), _SHOWN)}",
+            )
 
 
 def lint_target(target: LintTarget, rules: Sequence[Rule], *, progress: Progress = no_progress) -> LintResult:

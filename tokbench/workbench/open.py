@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from dataclasses import asdict, dataclass
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -36,6 +38,13 @@ _MOST_OPEN = 8
 """Number of tokenizers that a worker keeps open between parts."""
 _ENDINGS = {".json", ".model", ".spm", ".tiktoken", ".gguf", ".tokbin", ".bin"}
 _MOST_BYTES = 1 << 28
+_MOST_FILES = 4096
+_OF_A_MODEL = re.compile(
+    r"README.*|LICENSE.*|NOTICE.*|USE_POLICY.*|.*\.(model|model\.v.*|spm|tiktoken|gguf|tokbin|bin|jinja|safetensors|onnx)"
+    r"|.*(token|config|vocab|index|encoder|template|tekken|params).*\.json|(vocab|.*merges)\.txt|vocab\.bpe"
+    r"|(tokenization|modeling|configuration|processing|image_processing)_.*\.py"
+)
+"""The names of files in the folder of a model."""
 """Maximum size of a file that may be a tokenizer where text is expected; larger files are corpora."""
 
 
@@ -206,6 +215,23 @@ def tokenizers_among(paths: Sequence[str]) -> Iterator[Path]:
                 yield path
         except (TokbenchError, OSError, ValueError):
             continue
+
+
+def tokenizer_folders(path: Path) -> list[Path]:
+    """Return the folders of tokenizers in a folder of nothing but files of models; empty for any other path.
+
+    Texts in vocabularies are no documents: a folder with other files is a corpus, even if a tokenizer is among them.
+    """
+    from tokbench.corpus.paths import files_below
+    from tokbench.opening.recognition import tokenizer_files
+
+    if not path.is_dir():
+        return []
+    files = list(islice(files_below(path, hidden=set(), results=set()), _MOST_FILES))
+    if len(files) == _MOST_FILES or not all(_OF_A_MODEL.fullmatch(file.name) for file in files):
+        return []
+    folders = dict.fromkeys(file.parent for file in sorted(files))
+    return [folder for folder in folders if tokenizer_files(folder)]
 
 
 def _is_candidate(path: Path) -> bool:

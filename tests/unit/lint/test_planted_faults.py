@@ -152,6 +152,7 @@ PLANTS: dict[str, Plant] = {
     "class-disagrees": configured(tokenizer_class="BertTokenizer"),
     "settings-disagree": configured(add_prefix_space=True),
     "vocabulary-files-disagree": configured(beside={"vocab.json": swapped()["model"]["vocab"]}),
+    "tokenizers-disagree": configured(beside={"other_tokenizer.json": swapped()}),
     "pattern-as-string": Plant(split({"String": r"\p{L}+|\s+"})),
     "almost-known-pattern": Plant(overwritten()),
     "clean-up-spaces": configured(clean_up_tokenization_spaces=True),

@@ -53,6 +53,11 @@ def write(folder: Path, fields: dict[str, Any], *, name: str = "tekken.json") ->
     return path
 
 
+def test_a_folder_may_have_it_under_a_versioned_name(tmp_path: Path) -> None:
+    write(tmp_path, document(), name="tekken_240911.json")
+    assert opened(tmp_path).source.format is Format.TEKKEN
+
+
 def test_ids_begin_after_the_special_tokens(tmp_path: Path) -> None:
     model = opened(write(tmp_path, document()))
     assert model.source.format is Format.TEKKEN
