@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_MARKS = ("Mn", "Me", "Mc", "Cf", "Cn")
+_ASSIGNED = ((0, 0x40000), (0xE0000, 0xE0200))
+"""The code points whose categories are looked up: Unicode has assigned no others but those for private use."""
+_PRIVATE = ((0xF0000, 0xFFFFE), (0x100000, 0x10FFFE))
+_MARKS = frozenset({"Mn", "Me", "Mc", "Cf", "Cn"})
 _OTHER_MARKS = (0x0E33, 0x0EB3, 0xFF9E, 0xFF9F, *range(0x1F3FB, 0x1F400))
 """Characters that may extend the preceding one: these, marks, format characters and unassigned ones."""
 _JOINED_TO_PREVIOUS = (*range(0x0300, 0x0370), *range(0x0653, 0x0656))
@@ -96,9 +99,12 @@ def joining() -> NDArray[np.uint8]:
     preceding character. Characters of three or more bytes that join each other, such as Hangul, count as standing
     alone.
     """
-    classes = np.array(
-        [unicodedata.category(chr(code)) in _MARKS for code in range(NUM_CODE_POINTS)], np.uint8
-    )
+    classes = np.ones(NUM_CODE_POINTS, np.uint8)
+    for first, after in _ASSIGNED:
+        categories = map(unicodedata.category, map(chr, range(first, after)))
+        classes[first:after] = [category in _MARKS for category in categories]
+    for first, after in _PRIVATE:
+        classes[first:after] = 0
     classes[list(_OTHER_MARKS)] = 1
     classes[list(_JOINED_TO_PREVIOUS)] = 3
     classes[list(_JOINED_TO_NEXT)] = 2

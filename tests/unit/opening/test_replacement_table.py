@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from functools import cache
 
 import pytest
@@ -49,6 +50,15 @@ def test_non_joining_characters_normalize_independently() -> None:
     text = "".join(f"{character}a{character}{character}" for character in alone)
     assert table().covers(text)
     assert table()(text.replace("\r\n", "\n")) == Precompiled(TABLE).normalize_str(text.replace("\r\n", "\n"))
+
+
+def test_marks_format_characters_and_unassigned_ones_do_not_stand_alone() -> None:
+    given_classes = joining()
+    for code in range(0x110000):
+        if unicodedata.category(chr(code)) in ("Mn", "Me", "Mc", "Cf", "Cn"):
+            assert given_classes[code], hex(code)
+    letters = map(ord, "aZé中ה\ue000\U000f0000\U0010fffd😀")
+    assert not any(given_classes[code] for code in letters)
 
 
 def test_surrogates_are_refused() -> None:
