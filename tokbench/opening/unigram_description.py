@@ -30,11 +30,11 @@ class UnigramDescription:
     """A Unigram as our kernel runs it.
 
     Attributes:
-        pieces: piece → (id, score), without special tokens.
-        special_pieces: piece → (id, score) of special tokens; used where special tokens are searched and the normalized
-            text spells one.
+        pieces: piece → id, without special tokens.
+        special_pieces: piece → id of special tokens; used where special tokens are searched and the normalized text
+            spells one.
+        scores: the score of each id.
         unknown: the id of unknown characters.
-        unknown_score: the score of an unknown character.
         byte_ids: the ids of the 256 bytes if the model has byte fallback.
         normalization: the normalization done in Python, before the table.
         charsmap: the table of replacements; empty if there is none.
@@ -45,10 +45,10 @@ class UnigramDescription:
         knows_places: whether spans are known, which depend on the library's treatment of white space around tokens.
     """
 
-    pieces: Mapping[str, tuple[int, float]]
-    special_pieces: Mapping[str, tuple[int, float]]
+    pieces: Mapping[str, int]
+    special_pieces: Mapping[str, int]
+    scores: Sequence[float]
     unknown: int
-    unknown_score: float
     byte_ids: tuple[int, ...] | None
     normalization: TextNormalization
     charsmap: bytes
@@ -57,6 +57,11 @@ class UnigramDescription:
     added: tuple[FoundToken, ...]
     finds_specials: bool
     knows_places: bool
+
+    @property
+    def unknown_score(self) -> float:
+        """The score of an unknown character."""
+        return min(self.scores) - UNKNOWN_PENALTY
 
 
 def unigram_description(
@@ -83,16 +88,18 @@ def unigram_description(
         _check_white_space(charsmap)
     trims_ends = _trims_ends(after, only_spaces=only_spaces)
     normalization = TextNormalization(before)
-    scored = {piece: (id, float(score)) for id, (piece, score) in enumerate(model["vocab"])}
-    ids_alone = {piece: id for piece, (id, _) in scored.items()}
+    pieces = {piece: id for id, (piece, _) in enumerate(model["vocab"])}
+    byte_ids = byte_ids_of_pieces(pieces) if model.get("byte_fallback") else None
+    pieces.pop("", None)
+    special = pieces.keys() & set(special_contents(document))
+    special_pieces = {piece: pieces.pop(piece) for piece in sorted(special, key=pieces.__getitem__)}
     added, finds_specials = _added_tokens(document, ids, normalize=normalize, only_spaces=only_spaces)
-    special = {text for text in special_contents(document) if text}
     return UnigramDescription(
-        pieces={piece: entry for piece, entry in scored.items() if piece and piece not in special},
-        special_pieces={piece: entry for piece, entry in scored.items() if piece in special},
+        pieces=pieces,
+        special_pieces=special_pieces,
+        scores=[float(score) for _, score in model["vocab"]],
         unknown=model["unk_id"],
-        unknown_score=min(float(score) for _, score in model["vocab"]) - UNKNOWN_PENALTY,
-        byte_ids=byte_ids_of_pieces(ids_alone) if model.get("byte_fallback") else None,
+        byte_ids=byte_ids,
         normalization=normalization,
         charsmap=charsmap,
         only_spaces=only_spaces,

@@ -77,7 +77,7 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
         if self.left_because:
             return
         try:
-            self._described = self._description(self._parsed)
+            self._described  # noqa: B018
         except NotNativeError as error:
             self.left_because = str(error)
             return
@@ -259,11 +259,12 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
             joins = joins.copy()
             joins[[ord(character) for character in self._boundaries + SPACE if not character.isascii()]] = 2
         pieces = {**described.pieces, **described.special_pieces} if specials else described.pieces
+        ids = np.fromiter(pieces.values(), np.uint32, len(pieces))
         try:
             return CompiledEncoder(
                 [piece.encode() for piece in pieces],
-                np.array([id for id, _ in pieces.values()], np.uint32),
-                np.array([score for _, score in pieces.values()], np.float64),
+                ids,
+                np.array(described.scores, np.float64)[ids],
                 unknown=described.unknown,
                 unknown_score=described.unknown_score,
                 bytes=None if described.byte_ids is None else np.array(described.byte_ids, np.uint32),
@@ -278,15 +279,14 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
     @cached_property
     def described(self) -> UnigramDescription:
         """The parsed document, with the scores as the library reads them. Raises `NotNativeError`."""
-        model: dict[str, Any] = self._parsed["model"]
-        pieces = (piece for piece, _ in model["vocab"])
-        vocab = [list(entry) for entry in zip(pieces, self.scores_as_read(), strict=True)]
-        return self._description({**self._parsed, "model": {**model, "vocab": vocab}})
+        return replace(self._described, scores=self.scores_as_read())
 
-    def _description(self, document: Mapping[str, Any]) -> UnigramDescription:
+    @cached_property
+    def _described(self) -> UnigramDescription:
+        """The same, with the nearest doubles to the scores as they are written."""
         normalizer = self._engines.plain.normalizer
         return unigram_description(
-            document,
+            self._parsed,
             ids=self._spelled,
             normalize=str if normalizer is None else normalizer.normalize_str,
         )

@@ -55,8 +55,8 @@ def unigram_document_data(tokenizer: Tokenizer) -> dict[str, Any]:
     return {
         "model": "unigram_document",
         "pieces": pieces,
-        "scores": list(map(list, described.pieces.values())),
-        "special_scores": list(map(list, described.special_pieces.values())),
+        "scores": [[id, described.scores[id]] for id in described.pieces.values()],
+        "special_scores": [[id, described.scores[id]] for id in described.special_pieces.values()],
         "unknown": described.unknown,
         "unknown_score": described.unknown_score,
         "reset": None,
