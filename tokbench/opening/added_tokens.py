@@ -43,7 +43,7 @@ def completed(
         vocabulary, added = dict(model_ids(document)), _added(document)
     except (AttributeError, KeyError, TypeError, ValueError):
         return data, document, ()  # opening it will report what is wrong with it
-    missing, problems = _missing(config, vocabulary, added)
+    missing, problems = _missing(config, vocabulary, {token.content: token.id for token in added})
     flags = {token.content: token for token in added}
     flagged = [
         sentence
@@ -92,8 +92,10 @@ def extended(
     Returns:
         The model, byte for byte the same if nothing is missing; and one sentence for each contradiction.
     """
+    if not config.added_tokens and not config.special_texts:
+        return proto, ()
     ids = {piece.text: id for id, piece in enumerate(pieces)}
-    missing, problems = _missing(config, ids, [AddedToken(id=id, content=text) for text, id in ids.items()])
+    missing, problems = _missing(config, ids, ids)
     tokens = {token.content: token for token in (*missing, *config.added_tokens)}
     flagged = [text for text, token in tokens.items() if token.lstrip or token.rstrip or token.single_word]
     if flagged:
@@ -145,10 +147,10 @@ def beside_ranks(
 
 
 def _missing(
-    config: TokenizerConfig, vocabulary: Mapping[str, int], added: Sequence[AddedToken]
+    config: TokenizerConfig, vocabulary: Mapping[str, int], added: Mapping[str, int]
 ) -> tuple[list[AddedToken], tuple[str, ...]]:
     """Return the tokens to add, and one sentence for each that cannot be added."""
-    known = {token.content: token.id for token in added}
+    known = dict(added)
     missing: list[AddedToken] = []
     moved: list[str] = []
     unplaced: list[str] = []

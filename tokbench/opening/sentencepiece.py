@@ -9,7 +9,7 @@ from tokbench.core.post_processing import NOTHING
 from tokbench.core.wording import counted, is_or_are
 from tokbench.errors import ModelFormatError
 from tokbench.formats.llama2c import DOMAIN, model_of_llama2c
-from tokbench.formats.protobuf import fields, length_field, varint_field
+from tokbench.formats.protobuf import length_field, varint_field
 from tokbench.formats.sentencepiece.model import NORMALIZER_FIELDS, ModelType, parse_model, special_tokens_of
 from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.libraries.sentencepiece.models import KernelModel, open_model
@@ -84,7 +84,7 @@ def open_pieces(
     request.takes_nothing("a SentencePiece model")
     given = proto
     tokenizer = open_model(proto, name=source.name, path=source.files[0], engine=request.engine)
-    _check_whole(proto, source.files[0])
+    _check_whole(tokenizer.model, source.files[0])
     engine, reason = _engine(tokenizer, request)
     pieces = tokenizer.model.pieces
     if source.format is Format.SENTENCEPIECE:
@@ -119,7 +119,7 @@ def open_pieces(
             config,
             folder=folder,
             usual={role: tokenizer.model.trainer[f"{role}_piece"] for role in ("bos", "eos")},
-            ids=_symbols_of(parse_model(whole)),
+            ids=_symbols_of(tokenizer.model if whole is proto else parse_model(whole)),
         )
         document = document_of_class(source, tokenizer.model, around=around)
         if document is not None:
@@ -235,9 +235,9 @@ def _contradicted(source: Source, model: SentencePieceFile, *, pieces: Sequence[
         yield from contradicted_model(add_dummy_prefix=add_dummy_prefix, folder=path.parent, name=path.name)
 
 
-def _check_whole(proto: bytes, path: Path) -> None:
+def _check_whole(model: SentencePieceFile, path: Path) -> None:
     """Refuse a model cut off between two pieces: a valid protobuf message, but an incomplete model."""
-    if not {_TRAINER, _NORMALIZER} <= {number for number, _ in fields(proto)}:
+    if not model.is_whole:
         raise ModelFormatError(
             path,
             "a SentencePiece model with its trainer's and normalizer's options",

@@ -61,6 +61,8 @@ def other_ids(source: Source, pieces: Iterable[str]) -> str | None:
     """Return a sentence if a `vocab.json` beside a model gives other ids, which are not used, else None."""
     path = source.files[0]
     vocab = json_beside(path.parent / _NAME)
+    if not vocab:
+        return None
     found = next(((piece, id) for id, piece in enumerate(pieces) if vocab.get(piece, id) != id), None)
     if found is None:
         return None

@@ -50,12 +50,15 @@ class SentencePieceFile:
         trainer: the training options, by their names in `TRAINER_FIELDS`.
         normalizer: the normalization of text, by the names in `NORMALIZER_FIELDS`.
         denormalizer: the normalization of decoded text; its table is empty in nearly every model.
+        is_whole: whether the file has the options of the trainer and of the normalizer, which a file that was cut off
+            between two pieces lacks.
     """
 
     pieces: tuple[ModelPiece, ...]
     trainer: Mapping[str, Any]
     normalizer: Mapping[str, Any]
     denormalizer: Mapping[str, Any]
+    is_whole: bool = True
 
     @property
     def model_type(self) -> ModelType:
@@ -194,7 +197,9 @@ def _parsed(data: bytes) -> SentencePieceFile:
         _NORMALIZER: _defaults(NORMALIZER_FIELDS),
         _DENORMALIZER: _defaults(NORMALIZER_FIELDS),
     }
+    found: set[int] = set()
     for number, value in fields(data, rest):
+        found.add(number)
         if number == _PIECES:
             pieces.append(piece_of(message(value), id=len(pieces)))
         elif number in specs:
@@ -202,7 +207,13 @@ def _parsed(data: bytes) -> SentencePieceFile:
             specs[number] = _spec(message(value), known, into=specs[number])
     if len(pieces) > _MAX_PIECES:
         raise ValueError(f"more than {_MAX_PIECES} pieces")
-    model = SentencePieceFile(tuple(pieces), specs[_TRAINER], specs[_NORMALIZER], specs[_DENORMALIZER])
+    model = SentencePieceFile(
+        tuple(pieces),
+        specs[_TRAINER],
+        specs[_NORMALIZER],
+        specs[_DENORMALIZER],
+        is_whole={_TRAINER, _NORMALIZER} <= found,
+    )
     _check_pieces(model)
     _check_charsmap(model.normalizer["precompiled_charsmap"])
     _check_charsmap(model.denormalizer["precompiled_charsmap"])
@@ -251,11 +262,12 @@ def _check_pieces(model: SentencePieceFile) -> None:
     if not pieces:
         raise ValueError("no piece")
     ModelType(model.trainer["model_type"])
-    ids: dict[str, int] = {}
-    for id, piece in enumerate(pieces):
-        first = ids.setdefault(piece.text, id)
-        if first != id:
-            raise ValueError(f"pieces {first} and {id} are both {piece.text!r}")
+    if len({piece.text for piece in pieces}) != len(pieces):
+        ids: dict[str, int] = {}
+        for id, piece in enumerate(pieces):
+            first = ids.setdefault(piece.text, id)
+            if first != id:
+                raise ValueError(f"pieces {first} and {id} are both {piece.text!r}")
     unknowns = sum(piece.type is PieceType.UNKNOWN for piece in pieces)
     if unknowns != 1:
         raise ValueError(f"{unknowns} unknown pieces, where there is one")

@@ -146,13 +146,6 @@ class SentencePieceTokenizer(EncodesOrdinaryBatches):
         self.identify_text = identify_text
         self._processor = _processor(proto, path=path)
         self._kinds = [_KINDS[piece.type] for piece in model.pieces]
-        surface = model.trainer["unk_surface"]
-        self._surfaces = [piece_bytes(piece, unk_surface=surface) for piece in model.pieces]
-        self._strippable = {
-            id
-            for id, piece in enumerate(model.pieces)
-            if piece.text.startswith(SPACE) and piece.type not in _NEVER_STRIPPED
-        }
         info = TokenizerInfo(
             name=name,
             backend=backend,
@@ -162,6 +155,21 @@ class SentencePieceTokenizer(EncodesOrdinaryBatches):
             kernel=library(),
         )
         super().__init__(info, training=training)
+
+    @cached_property
+    def _surfaces(self) -> list[bytes]:
+        """The bytes of each id."""
+        surface = self.model.trainer["unk_surface"]
+        return [piece_bytes(piece, unk_surface=surface) for piece in self.model.pieces]
+
+    @cached_property
+    def _strippable(self) -> set[int]:
+        """The ids of pieces whose first byte may be a prefix space."""
+        return {
+            id
+            for id, piece in enumerate(self.model.pieces)
+            if piece.text.startswith(SPACE) and piece.type not in _NEVER_STRIPPED
+        }
 
     def own_roles(self) -> Mapping[str, str]:
         """Return the special tokens by role, as the model specifies them."""
