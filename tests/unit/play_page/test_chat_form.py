@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.conversations import hostile_texts
 
 from tokbench.chat.formats import all_formats
-from tokbench.chat.formats.writer import Writer
+from tokbench.chat.formats.format import Writer
 from tokbench.chat.rendered import Rendered
 from tokbench.play_page.chat_form import LETTERS, Domain, Order
 from tokbench.play_page.chat_inference import NoFormError, Talk, infer_form, literals_of, write_talks

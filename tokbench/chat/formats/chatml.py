@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tokbench.chat.conversation import Conversation
-    from tokbench.chat.formats.writer import Writer
+    from tokbench.chat.formats.format import Writer
 
 START = "<|im_start|>"
 END = "<|im_end|>"

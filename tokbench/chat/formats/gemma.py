@@ -14,7 +14,7 @@ from tokbench.chat.formats.format import Format
 
 if TYPE_CHECKING:
     from tokbench.chat.conversation import Conversation
-    from tokbench.chat.formats.writer import Writer
+    from tokbench.chat.formats.format import Writer
 
 BOS = "<bos>"
 START = "<start_of_turn>"

@@ -9,16 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokbench.chat.formats.fields import refuse, variable
-from tokbench.chat.formats.format import Format
+from tokbench.chat.formats.format import Format, write_json
 from tokbench.chat.formats.harmony_messages import CONSTRAIN, Said, said_in, without_old_analysis
 from tokbench.chat.formats.harmony_types import Function, Namespace, Part, functions_of, tools_section
-from tokbench.chat.formats.writer import write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from tokbench.chat.conversation import Conversation
-    from tokbench.chat.formats.writer import Writer
+    from tokbench.chat.formats.format import Writer
 
 
 _NUMBER = {"type": "number", "default": -1}

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tokbench.chat.formats.fields import calls_of, checked, kind_of, refuse, role_of, text_of, variable
-from tokbench.chat.formats.format import Format
-from tokbench.chat.formats.writer import write_json
+from tokbench.chat.formats.format import Format, write_json
 from tokbench.chat.rendered import COMPUTED, ROLES
 
 if TYPE_CHECKING:
     from tokbench.chat.conversation import Conversation
     from tokbench.chat.formats.fields import Call
-    from tokbench.chat.formats.writer import Writer
+    from tokbench.chat.formats.format import Writer
 
 BOS = "<|begin_of_text|>"
 HEADER = "<|start_header_id|>"

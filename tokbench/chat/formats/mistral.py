@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tokbench.chat.formats.fields import refuse
-from tokbench.chat.formats.format import Format
+from tokbench.chat.formats.format import Format, write_json
 from tokbench.chat.formats.mistral_messages import (
     NO_ID,
     ContentPart,
@@ -22,14 +22,13 @@ from tokbench.chat.formats.mistral_messages import (
     tools_of,
     value_of,
 )
-from tokbench.chat.formats.writer import write_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tokbench.chat.conversation import Conversation
     from tokbench.chat.formats.fields import Call
-    from tokbench.chat.formats.writer import Writer
+    from tokbench.chat.formats.format import Writer
 
 BOS, EOS = "<s>", "</s>"
 INST, INST_END = "[INST]", "[/INST]"

@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokbench.chat.formats.chatml import END, START, write, write_message
 from tokbench.chat.formats.fields import calls_of, optional_text, reasoning_of, role_of, text_of, variable
-from tokbench.chat.formats.format import Format
-from tokbench.chat.formats.writer import write_json
+from tokbench.chat.formats.format import Format, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tokbench.chat.conversation import Conversation
     from tokbench.chat.formats.fields import Call
-    from tokbench.chat.formats.writer import Writer
+    from tokbench.chat.formats.format import Writer
 
 THINK, THINK_END = "<think>", "</think>"
 
