@@ -83,7 +83,7 @@ def chat_templates(incomplete: str) -> list[str]:
 
 def groupings(incomplete: str) -> list[str]:
     """The values of --group-by."""
-    from tokbench.corpus.groups import WAYS
+    from tokbench.corpus.document import WAYS
 
     return _beginning(incomplete, [*WAYS, "field:"])
 

@@ -15,19 +15,12 @@ from tokbench.corpus.document import (
     Bound,
     Document,
     DocumentMemory,
-    Side,
     bounded_blocks,
+    no_group,
     sides_of,
 )
 from tokbench.corpus.fingerprint import Fingerprint, Lines
-from tokbench.corpus.groups import (
-    file_group,
-    group_field,
-    is_code_file,
-    is_code_name,
-    is_translation,
-    no_group,
-)
+from tokbench.corpus.groups import file_group, is_code_file, is_code_name, is_translation
 from tokbench.corpus.jsonl import jsonl_records
 from tokbench.corpus.no_document import no_document
 from tokbench.corpus.parquet import parquet_records
@@ -48,7 +41,7 @@ from tokbench.errors import CorpusError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tokbench.corpus.document import CorpusOptions
+    from tokbench.corpus.document import CorpusOptions, Side
     from tokbench.corpus.files import CorpusFile, LeftOut
 
 _T = TypeVar("_T")
@@ -294,7 +287,7 @@ class Corpus:
         is_one = file.kind == "text" and self.options.documents == "file"
         unit = file.name if file.kind == "text" and not is_one else None
         is_code = is_code_file(file)
-        field = group_field(self.options.group_by)
+        field = self.options.group_field
         for number, text, group_of_record, place in self._read(file, problems):
             group = group_of_file if group_of_record is None else group_of_record
             if field is not None and group_of_record is None:
@@ -320,7 +313,7 @@ class Corpus:
 
     def _read_all(self, file: CorpusFile, problems: Problems) -> Iterator[Record]:
         errors, most = self.options.errors, self.options.max_document_bytes
-        fields = RecordFields(self.options.text_fields, group_field(self.options.group_by))
+        fields = RecordFields(self.options.text_fields, self.options.group_field)
         match file.kind:
             case "parquet":
                 yield from parquet_records(

@@ -1,4 +1,4 @@
-"""Documents: the texts of a corpus; the options for dividing files into documents; and the two sides of a split corpus.
+"""Documents: the texts of a corpus; the options for dividing files and grouping; and the sides of a split corpus.
 
 The bytes of a document alone decide whether it is held out.
 """
@@ -11,7 +11,6 @@ from hashlib import blake2b, sha256
 from typing import TYPE_CHECKING, Literal, get_args
 
 from tokbench.core.wording import meant, shortened
-from tokbench.corpus.groups import check_group_by
 from tokbench.errors import ConfigError, CorpusError
 
 if TYPE_CHECKING:
@@ -26,6 +25,11 @@ ErrorPolicy = Literal["strict", "replace", "skip"]
 
 "skip" also skips records without a text and documents that are too long.
 """
+
+WAYS = ("auto", "path", "script", "extension")
+"""The ways of grouping documents, besides a field of their records."""
+
+_FIELD = "field:"
 
 MAX_DOCUMENT_BYTES = 256 << 20
 """The default limit of a document: some commands take several times its size in memory."""
@@ -182,12 +186,44 @@ class CorpusOptions:
         fields = (self.text_field,) if isinstance(self.text_field, str) else self.text_field
         return tuple(dict.fromkeys(fields))
 
+    @property
+    def group_field(self) -> str | None:
+        """The field of a record that contains its group; None where groups do not come from a field."""
+        return group_field(self.group_by)
+
 
 def _check_choice(option: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
         raise ConfigError(
             f"unknown {option} {value!r}", hint=meant(value, choices, otherwise=f"choose {{}} (--{option})")
         )
+
+
+def check_group_by(group_by: str) -> None:
+    """Raise `ConfigError` for an unknown way of grouping."""
+    if group_by not in WAYS and not group_field(group_by):
+        raise ConfigError(
+            f"unknown way of grouping {group_by!r}",
+            hint=meant(group_by, WAYS, otherwise="choose {} or field:NAME (--group-by)"),
+        )
+
+
+def group_field(group_by: str) -> str | None:
+    """Return the field that contains the group, or None where groups do not come from a field.
+
+    >>> group_field("field:lang"), group_field("auto")
+    ('lang', None)
+    """
+    return group_by.removeprefix(_FIELD) if group_by.startswith(_FIELD) else None
+
+
+def no_group(field: str) -> str:
+    """Return the group of documents without the field that determines groups.
+
+    >>> no_group("lang")
+    '(no lang)'
+    """
+    return f"(no {field})"
 
 
 class DocumentMemory:

@@ -1,4 +1,4 @@
-"""The group of a document, from its file or the grouping option, and whether it is program code."""
+"""The group of a file's documents by the grouping option, and whether they are program code."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
-from tokbench.core.wording import meant, printable
+from tokbench.core.wording import printable
+from tokbench.corpus.document import group_field, no_group
 from tokbench.corpus.files import holds_translations
-from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from tokbench.corpus.files import CorpusFile
 
 NO_EXTENSION = "(none)"
-
-_FIELD = "field:"
-WAYS = ("auto", "path", "script", "extension")
-
 
 _EXTENSIONS = frozenset((
     "adb", "ads", "asm", "awk", "bash", "bat", "c", "cc", "cjs", "clj", "cljs", "cmake", "coffee", "cpp", "cr",
@@ -38,33 +34,6 @@ _NAMES = frozenset((
     "scheme", "scss", "shell", "solidity", "sql", "swift", "tcl", "tsx", "typescript", "verilog", "vhdl", "vue",
     "zig", "zsh",
 ))  # fmt: skip
-
-
-def check_group_by(group_by: str) -> None:
-    """Raise `ConfigError` for an unknown way of grouping."""
-    if group_by not in WAYS and not group_field(group_by):
-        raise ConfigError(
-            f"unknown way of grouping {group_by!r}",
-            hint=meant(group_by, WAYS, otherwise="choose {} or field:NAME (--group-by)"),
-        )
-
-
-def group_field(group_by: str) -> str | None:
-    """Return the field that contains the group, or None where groups do not come from a field.
-
-    >>> group_field("field:lang"), group_field("auto")
-    ('lang', None)
-    """
-    return group_by.removeprefix(_FIELD) if group_by.startswith(_FIELD) else None
-
-
-def no_group(field: str) -> str:
-    """Return the group of documents without the field that determines groups.
-
-    >>> no_group("lang")
-    '(no lang)'
-    """
-    return f"(no {field})"
 
 
 def file_group(file: CorpusFile, group_by: str) -> str | None:

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from tokbench.corpus.bytes import looks_binary, require_zstd
 from tokbench.corpus.corpus import Corpus
-from tokbench.corpus.document import MAX_DOCUMENT_BYTES, CorpusOptions
+from tokbench.corpus.document import MAX_DOCUMENT_BYTES, CorpusOptions, group_field
 from tokbench.corpus.files import CorpusFile, find_files
-from tokbench.corpus.groups import group_field
 from tokbench.corpus.parquet import require_pyarrow
 from tokbench.errors import ConfigError, CorpusError
 from tokbench.files.bundled import corpora_directory
