@@ -16,9 +16,14 @@ from tokbench.explain.derivation import Derivation, Step
 from tokbench.explain.pretokens import Aligned, Change, PreToken, changes_of
 from tokbench.explain.traces import LookupTrace
 from tokbench.formats.tokenizer_json import from_byte_level
-from tokbench.libraries.huggingface.engines import RunsDocument, engine_of, engine_with, library_errors
+from tokbench.libraries.huggingface.engines import (
+    RunsDocument,
+    engine_of,
+    engine_with,
+    library_errors,
+    with_unspeakable_specials,
+)
 from tokbench.libraries.huggingface.model_traces import ModelTracer
-from tokbench.libraries.huggingface.runnable_documents import with_unspeakable_specials
 from tokbench.libraries.huggingface.tokenizer_json import steps
 
 if TYPE_CHECKING:

@@ -36,10 +36,9 @@ from tokbench.formats.post_processors import UnknownPostProcessingError, parse_p
 from tokbench.libraries.huggingface import tokenizer_json as reading
 from tokbench.libraries.huggingface.decoding import DecodesDocument
 from tokbench.libraries.huggingface.derivation import ExplainsDocument
-from tokbench.libraries.huggingface.engines import Engines, library_errors, limits_of, text_errors
+from tokbench.libraries.huggingface.engines import Engines, library_errors, limits_of, runnable, text_errors
 from tokbench.libraries.huggingface.offsets import byte_offsets, byte_ranges, own_places, own_spans
 from tokbench.libraries.huggingface.pieces import laid_out
-from tokbench.libraries.huggingface.runnable_documents import runnable
 from tokbench.store.saveable import SaveableTokenizer
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Reading of a `tokenizer.json` as data: its components, special tokens, ids and roles.
 
-`runnable_documents.py` prepares what `engines.py` runs.
+`engines.py` prepares and runs what the library runs.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokbench.libraries.huggingface.runnable_documents import with_unspeakable_specials
+from tokbench.libraries.huggingface.engines import with_unspeakable_specials
 from tokbench.libraries.huggingface.tokenizer_json import is_read_by_python_alone
 
 
