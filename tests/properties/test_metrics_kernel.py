@@ -30,7 +30,7 @@ from support.measuring import (
     worded_documents,
 )
 
-from tokbench.metrics import counts
+from tokbench.metrics.metric import COUNTS, OPERATORS
 
 NUM_GROUPS = 3
 WORD_ARRAYS = ("data", "offsets", "occurrences", "fewest", "most")
@@ -101,8 +101,8 @@ def test_compiled_kernel_has_the_same_counts_and_operators() -> None:
     new_measurer("native")
     from tokbench.native import _metrics
 
-    assert _metrics.COUNTS == counts.COUNTS
-    assert _metrics.OPERATORS == counts.OPERATORS
+    assert _metrics.COUNTS == COUNTS
+    assert _metrics.OPERATORS == OPERATORS
 
 
 @pytest.mark.parametrize("step", [1, 7])
@@ -194,7 +194,7 @@ def test_words_of_another_measurer_can_be_added(
 def test_totals_of_a_group_are_the_sums_of_its_documents(name: str, documents: list[Document]) -> None:
     measurer = new_measurer(name, NUM_GROUPS)
     rows = add(measurer, documents)
-    assert rows.shape == (len(documents), len(counts.COUNTS))
+    assert rows.shape == (len(documents), len(COUNTS))
     for group, total in enumerate(measurer.totals().tolist()):
         of_group = [row for row, each in zip(rows.tolist(), documents, strict=True) if each.group == group]
         assert total == [sum(column) for column in zip(*of_group, strict=True)] or not of_group
@@ -209,7 +209,7 @@ def test_totals_of_a_group_are_the_sums_of_its_documents(name: str, documents: l
 def test_part_counts_do_not_exceed_the_whole(name: str, document: Document) -> None:
     measurer = new_measurer(name)
     add(measurer, [document])
-    found = dict(zip(counts.COUNTS, measurer.totals()[0].tolist(), strict=True))
+    found = dict(zip(COUNTS, measurer.totals()[0].tolist(), strict=True))
     for part, whole in [
         ("covered_chars", "language_chars"), ("language_chars", "chars"),
         ("split_words", "words"), ("unspaced_words", "words"), ("identifiers", "words"), ("words", "chars"),

@@ -15,8 +15,8 @@ from support.measuring import (
     new_measurer,
 )
 
-from tokbench.metrics import counts
-from tokbench.metrics.character_classes import character_classes
+from tokbench.metrics.metric import COUNTS
+from tokbench.metrics.text_runs import character_classes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,7 +35,7 @@ def test_invalid_texts_are_refused_and_nothing_is_counted(name: str, wrong: dict
     good = {name: value for name, value in TILED.items() if name not in ("text", "text_offsets")} | {
         "texts": ("ab", " cd")
     }
-    assert measurer.add_texts(**good).shape == (2, len(counts.COUNTS))
+    assert measurer.add_texts(**good).shape == (2, len(COUNTS))
     assert_refused(measurer, measurer.add_texts, good | wrong)
 
 
@@ -120,7 +120,7 @@ def assert_refused(measurer: Measurer, call: Callable[..., object], arguments: d
 @pytest.mark.parametrize("wrong", WRONG_PLACES.values(), ids=WRONG_PLACES.keys())
 def test_invalid_spans_are_refused_and_nothing_is_counted(name: str, wrong: dict[str, object]) -> None:
     measurer = new_measurer(name, 2)
-    assert measurer.add(**PLACED).shape == (2, len(counts.COUNTS))
+    assert measurer.add(**PLACED).shape == (2, len(COUNTS))
     assert_refused(measurer, measurer.add, PLACED | wrong)
 
 
@@ -128,15 +128,15 @@ def test_invalid_spans_are_refused_and_nothing_is_counted(name: str, wrong: dict
 @pytest.mark.parametrize("wrong", WRONG_TILES.values(), ids=WRONG_TILES.keys())
 def test_invalid_tiles_are_refused_and_nothing_is_counted(name: str, wrong: dict[str, object]) -> None:
     measurer = new_measurer(name, 2, pieces=PIECES)
-    assert measurer.add_tiled(**TILED).shape == (2, len(counts.COUNTS))
+    assert measurer.add_tiled(**TILED).shape == (2, len(COUNTS))
     assert_refused(measurer, measurer.add_tiled, TILED | wrong)
 
 
 @pytest.mark.parametrize("name", KERNEL_NAMES)
 def test_no_documents_and_no_groups_are_allowed(name: str) -> None:
     measurer = new_measurer(name, 0)
-    assert add(measurer, []).shape == add_tiled(measurer, [], []).shape == (0, len(counts.COUNTS))
-    assert measurer.totals().shape == (0, len(counts.COUNTS))
+    assert add(measurer, []).shape == add_tiled(measurer, [], []).shape == (0, len(COUNTS))
+    assert measurer.totals().shape == (0, len(COUNTS))
     assert measurer.numbers_by_length().shape == (0, 17, 2)
     assert measurer.word_types().shape == (0, 2)
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import tokbench
 from tokbench.backends.baseline.byte import ByteTokenizer
 from tokbench.corpus import Document
-from tokbench.evaluation.alignment import NO_TRANSLATIONS, align, lines_of
 from tokbench.evaluation.candidates import Candidate
 from tokbench.evaluation.comparison import compare_candidates
+from tokbench.evaluation.units import NO_TRANSLATIONS, align, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from support.kernels import chosen
 from support.texts import texts
-from tokbench.metrics.character_classes import character_classes
-from tokbench.metrics.counts import COUNTS, OPERATORS
 from tokbench.metrics.kernel import current_kernel, has_native_kernel
+from tokbench.metrics.metric import COUNTS, OPERATORS
+from tokbench.metrics.text_runs import character_classes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokbench.metrics.catalogue import METRICS
-from tokbench.metrics.counts import MEANINGS
 from tokbench.metrics.explanations import BESIDE
+from tokbench.metrics.metric import MEANINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

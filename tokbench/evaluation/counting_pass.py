@@ -19,12 +19,18 @@ from tokbench.core.token_arrays import PieceTable, TiledSpans, encode_spans
 from tokbench.errors import TextError
 from tokbench.evaluation.counting_workers import Batch, CountingWorker, count_on_workers
 from tokbench.evaluation.fidelity import FAILURES_KEPT, Stability
-from tokbench.evaluation.token_frequencies import GroupFrequencies, SetFrequencies
 from tokbench.evaluation.units import UnitKeys
-from tokbench.metrics.character_classes import character_classes
 from tokbench.metrics.kernel import current_kernel
 from tokbench.metrics.metric import DOCUMENT_COUNTS, Tally, pooled
-from tokbench.metrics.unit_counts import MOST_UNITS, NUM_MEAN_COLUMNS, UnitSums, mean_columns
+from tokbench.metrics.text_runs import character_classes
+from tokbench.metrics.unit_counts import (
+    MOST_UNITS,
+    NUM_MEAN_COLUMNS,
+    GroupFrequencies,
+    SetFrequencies,
+    UnitSums,
+    mean_columns,
+)
 from tokbench.metrics.vocabulary import vocabulary_of
 
 if TYPE_CHECKING:

@@ -17,9 +17,16 @@ from tokbench.core.token_arrays import TiledSpans
 from tokbench.core.tokens import Encoded, EncodedSpans
 from tokbench.evaluation.fidelity import all_kept, fidelity_of
 from tokbench.evaluation.lost_characters import CAUSES, error_count
-from tokbench.metrics.counts import COUNTS, LONGEST_NUMBER
 from tokbench.metrics.kernel import current_kernel
-from tokbench.metrics.metric import FIDELITY, NUM_COUNTS, TOKEN_COUNTS, Tally, position_of
+from tokbench.metrics.metric import (
+    COUNTS,
+    FIDELITY,
+    LONGEST_NUMBER,
+    NUM_COUNTS,
+    TOKEN_COUNTS,
+    Tally,
+    position_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokbench.evaluation.alignment import Alignment
     from tokbench.evaluation.counting_pass import Evaluation
+    from tokbench.evaluation.units import Alignment
     from tokbench.metrics.bootstrap import Interval
 
 _TOKENS = DOCUMENT_COUNTS.index("tokens")

@@ -10,11 +10,9 @@ from tokbench.core.progress import no_progress, watched
 from tokbench.corpus import Corpus, CorpusFile, CorpusOptions, LeftOut
 from tokbench.corpus.document import DocumentMemory
 from tokbench.errors import CorpusError
-from tokbench.evaluation.alignment import Alignment, align, lines_of
 from tokbench.evaluation.figures import listed, percent
-from tokbench.evaluation.holdout_choice import choose
-from tokbench.evaluation.holdout_plan import CUT, Plan, same_number
-from tokbench.evaluation.units import record_unit
+from tokbench.evaluation.holdout_plan import CUT, Plan, choose, same_number
+from tokbench.evaluation.units import Alignment, align, lines_of, record_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

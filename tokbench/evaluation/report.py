@@ -17,9 +17,8 @@ from tokbench.corpus.scripts import COMMON, script_of_letter
 from tokbench.evaluation.comparison_json import comparison_document
 from tokbench.evaluation.costs import cost_document
 from tokbench.evaluation.sweep import nested_merges
-from tokbench.metrics.counts import LONGEST_NUMBER
 from tokbench.metrics.distribution import frequency_deciles, length_histogram
-from tokbench.metrics.metric import ratio
+from tokbench.metrics.metric import LONGEST_NUMBER, ratio
 from tokbench.metrics.robustness import edit_distance, rewritings
 from tokbench.metrics.vocabulary import intermediate_tokens
 

@@ -12,15 +12,14 @@ from tokbench.core.descriptions import ByteLevelBpe, DescribesItself, NestsVocab
 from tokbench.core.progress import no_progress
 from tokbench.core.tokens import ShownInNotebooks
 from tokbench.errors import ConfigError
-from tokbench.evaluation.alignment import AlignedLines
 from tokbench.evaluation.comparison_json import figure_document, mix_document
 from tokbench.evaluation.costs import Model, cost_document, cost_of
 from tokbench.evaluation.counting_pass import evaluate
+from tokbench.evaluation.evaluated_tokenizer import group_interval_gaps, interval_gap
 from tokbench.evaluation.figures import Aggregate, counted_parts, figures_of, group_figures_of
 from tokbench.evaluation.mix import Alternative, cheapest, mixed, mixed_beside
-from tokbench.evaluation.recommendation import METHOD, knee_of, recommend
-from tokbench.evaluation.summary import group_interval_gaps, interval_gap
-from tokbench.evaluation.sweep_point import SweepPoint, SweptText
+from tokbench.evaluation.sweep_point import METHOD, SweepPoint, SweptText, knee_of, recommend
+from tokbench.evaluation.units import AlignedLines
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.metric import ratio
 from tokbench.registry import get_backend
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from tokbench.core.progress import Progress
     from tokbench.evaluation.holdout import Holdout
     from tokbench.evaluation.mix import Mix
-    from tokbench.evaluation.recommendation import Recommendation
+    from tokbench.evaluation.sweep_point import Recommendation
     from tokbench.metrics.bootstrap import Resampled
 
 _BASE = 256

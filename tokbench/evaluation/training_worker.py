@@ -1,6 +1,6 @@
 """A process that trains one tokenizer, saves it, and reports its time and peak memory.
 
-It reads JSON from stdin, as written by `training_process.py`, and writes a line of JSON to stdout for each progress
+It reads JSON from stdin, as written by `candidates.py`, and writes a line of JSON to stdout for each progress
 report and for the result or the error. Other lines are output of a library.
 """
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from tokbench.core.tokens import Span, TokenKind
 from tokbench.metrics import reference
-from tokbench.metrics.character_classes import NUM_CODE_POINTS, CharacterClass
-from tokbench.metrics.counts import COUNTS, LONGEST_NUMBER
+from tokbench.metrics.metric import COUNTS, LONGEST_NUMBER
+from tokbench.metrics.text_runs import NUM_CODE_POINTS, CharacterClass
 
 if TYPE_CHECKING:
     from typing import Any

@@ -1,7 +1,7 @@
 """The reference of counting: the definition that the compiled kernel must match.
 
 Each run of a document (`text_runs.py`) is compared with the tokens that touch it, and counted as defined in
-`counts.py`. The code is meant to be simple, not fast.
+`metric.py`. The code is meant to be simple, not fast.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokbench.core.tokens import Span
-from tokbench.metrics.character_classes import CharacterClass
-from tokbench.metrics.counts import COUNTS
+from tokbench.metrics.metric import COUNTS
 from tokbench.metrics.text_runs import (
     IDENTIFIER,
     LANGUAGE,
     Character,
+    CharacterClass,
     characters,
     digit_boundaries,
     identifier_boundaries,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ import numpy as np
 from tokbench.errors import UnknownIdError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -111,3 +112,15 @@ def intermediate_tokens(
     result = feeds & ~used
     result[:base] = False
     return result
+
+
+def vocabulary_hash(vocabulary: Vocabulary, special_tokens: Mapping[str, int]) -> str:
+    """Return the SHA-256 of all tokens, each preceded by its length, and of the special tokens with their ids."""
+    digest = hashlib.sha256()
+    for piece in vocabulary.pieces:
+        size = -1 if piece is None else len(piece)
+        digest.update(size.to_bytes(8, "little", signed=True) + (piece or b""))
+    for text, id in sorted(special_tokens.items()):
+        encoded = text.encode()
+        digest.update(len(encoded).to_bytes(8, "little") + encoded + id.to_bytes(8, "little"))
+    return digest.hexdigest()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.core.wording import counted, first_of
 from tokbench.evaluation.figures import significant
-from tokbench.evaluation.recommendation import described
+from tokbench.evaluation.sweep_point import described
 from tokbench.metrics.bootstrap import FEWEST_UNITS, change_digits
 from tokbench.render.glyphs import visible
 from tokbench.render.table import NONE, Column, known_columns, value_column

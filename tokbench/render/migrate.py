@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from tokbench.core.wording import counted
-from tokbench.evaluation.summary import losses
+from tokbench.evaluation.evaluated_tokenizer import losses
 from tokbench.metrics.catalogue import metrics_named
 from tokbench.render.comparison.tables import legend_lines, summary_table
 from tokbench.render.figures import with_interval

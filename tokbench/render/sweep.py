@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from tokbench.evaluation.holdout import gaps_of
-from tokbench.evaluation.recommendation import METHOD
 from tokbench.evaluation.sweep import SWEPT, sweep_document
+from tokbench.evaluation.sweep_point import METHOD
 from tokbench.metrics.catalogue import METRICS
 from tokbench.render.comparison.tables import price_column, tokens_per_byte_column
 from tokbench.render.exports import result_forms

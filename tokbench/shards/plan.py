@@ -16,9 +16,8 @@ from tokbench.core.special_tokens import check_policy
 from tokbench.core.wording import printable
 from tokbench.corpus.paths import unreadable
 from tokbench.errors import ConfigError
-from tokbench.evaluation.provenance import vocabulary_hash
 from tokbench.files.storage.open import place_of
-from tokbench.metrics.vocabulary import vocabulary_of
+from tokbench.metrics.vocabulary import vocabulary_hash, vocabulary_of
 from tokbench.shards.layout import (
     TOKEN_BYTES,
     ChatOptions,

@@ -12,13 +12,13 @@ from tokbench.core.truncation import check_number
 from tokbench.corpus.groups import folder_groups
 from tokbench.corpus.opening import corpus_of
 from tokbench.errors import ConfigError
-from tokbench.evaluation.alignment import align, lines_of
 from tokbench.evaluation.candidates import BACKENDS, Candidate, train_candidates
 from tokbench.evaluation.comparison import compare_candidates, training_setup_of
 from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.figures import AGGREGATIONS
 from tokbench.evaluation.holdout import Documents, hold_out
 from tokbench.evaluation.mix import mix_among
+from tokbench.evaluation.units import align, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from tokbench.core.argument_types import GivenTokenizer
     from tokbench.core.progress import Progress
     from tokbench.corpus import Corpus
-    from tokbench.evaluation.alignment import Alignment
     from tokbench.evaluation.comparison import Comparison
     from tokbench.evaluation.costs import Model
     from tokbench.evaluation.mix import Mix
+    from tokbench.evaluation.units import Alignment
     from tokbench.metrics.metric import Aggregation
     from tokbench.workbench.evaluation_parts import EvaluationWork
 

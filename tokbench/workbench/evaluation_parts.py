@@ -15,10 +15,10 @@ from tokbench.distributed.corpus_plan import PART_BYTES, plan_of
 from tokbench.distributed.plan_folder import begin, resume_reported
 from tokbench.distributed.tasks import Slice, results_in_order
 from tokbench.errors import ConfigError, ModelFormatError
-from tokbench.evaluation.alignment import align
-from tokbench.evaluation.corpus_notes import all_problems, documents_in, joined_notes, num_checked, read_notes
+from tokbench.evaluation.comparison import knows_training_text
+from tokbench.evaluation.corpus_scan import all_problems, documents_in, joined_notes, num_checked, read_notes
 from tokbench.evaluation.evaluated_tokenizer import CountedCandidate
-from tokbench.evaluation.provenance import knows_training_text
+from tokbench.evaluation.units import align
 from tokbench.files.storage.folder_lock import locked
 from tokbench.files.storage.open import place_of
 from tokbench.shards.plan import identity_of
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from tokbench.distributed.corpus_plan import CorpusPlan
     from tokbench.distributed.plan_folder import Share
     from tokbench.distributed.tasks import Engine
-    from tokbench.evaluation.alignment import Alignment
     from tokbench.evaluation.candidates import Candidate
-    from tokbench.evaluation.corpus_notes import KnownCorpus, PartNotes
+    from tokbench.evaluation.corpus_scan import KnownCorpus, PartNotes
     from tokbench.evaluation.fidelity import Failure
+    from tokbench.evaluation.units import Alignment
     from tokbench.files.storage.place import Place
     from tokbench.workbench.open import NamedTokenizer
 

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench.distributed.plan_folder import open_plan
-from tokbench.evaluation.alignment import AlignedLines, Alignment
-from tokbench.evaluation.corpus_notes import documents_in, notes_from, notes_of
-from tokbench.evaluation.corpus_scan import CorpusScan
+from tokbench.evaluation.corpus_scan import CorpusScan, documents_in, notes_from, notes_of
 from tokbench.evaluation.counting_pass import Counting, batches
 from tokbench.evaluation.counting_state_file import dump_states
+from tokbench.evaluation.units import AlignedLines, Alignment
 from tokbench.workbench.evaluation_sums import Range, add_up
 from tokbench.workbench.open import opened_alike
 

@@ -16,9 +16,9 @@ from support.toys import Toy, documents_of, parallel_documents
 
 from tokbench.core.wording import unique_names
 from tokbench.errors import ConfigError
-from tokbench.evaluation.alignment import NO_TRANSLATIONS, Alignment, align, lines_of
 from tokbench.evaluation.comparison_json import comparison_document
 from tokbench.evaluation.fairness import gini
+from tokbench.evaluation.units import NO_TRANSLATIONS, Alignment, align, lines_of
 from tokbench.metrics.catalogue import METRICS, metrics_named
 from tokbench.render.comparison.output import comparison_forms, render_comparison
 from tokbench.render.figures import shown

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tokbench.corpus import Document, Fingerprint
 from tokbench.evaluation import corpus_scan as reading_module
-from tokbench.evaluation.corpus_scan import CorpusScan
+from tokbench.evaluation import fidelity
+from tokbench.evaluation.corpus_scan import CorpusScan, num_checked
+from tokbench.evaluation.fidelity import Stability
+from tokbench.evaluation.units import AlignedLines, Alignment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import pytest
 
 documents = st.lists(
     st.builds(
@@ -78,3 +81,39 @@ def test_beginnings_and_lines_are_truncated(monkeypatch: pytest.MonkeyPatch) -> 
     scan = CorpusScan(Counted("abcdefg\n\n  \nhi", "jk\nlm\nno"))
     assert scan.beginning == ("abcde",)
     assert scan.lines == {"x": ("abcd", "hi", "jk")}
+
+
+LINES = Alignment(("de", "en"), 3)
+DOCUMENTS = [
+    Document(f"{language}\n\nzwei\n", language, f"{language}-{number}")
+    for number in range(4)
+    for language in ("de", "en", "code")
+]
+
+
+@pytest.mark.parametrize("alignment", [None, LINES])
+@pytest.mark.parametrize("most", [1, 7, 20, 31, 60, 1_000])
+@pytest.mark.parametrize("size", [1, 2, 5, 12])
+def test_parts_check_as_many_documents_as_one_pass(
+    monkeypatch: pytest.MonkeyPatch, size: int, most: int, alignment: Alignment | None
+) -> None:
+    monkeypatch.setattr(fidelity, "_CHECKED_FOR_STABILITY", most)
+    parts = [DOCUMENTS[start : start + size] for start in range(0, len(DOCUMENTS), size)]
+    whole = DOCUMENTS if alignment is None else list(AlignedLines(DOCUMENTS, alignment))
+    chosen = Stability().chosen(whole).tolist()
+    wanted = []
+    for part in parts:
+        number = len(part if alignment is None else list(AlignedLines(part, alignment)))
+        wanted.append(sum(chosen[:number]))
+        chosen = chosen[number:]
+    assert list(num_checked(parts, alignment)) == wanted
+
+
+def test_parts_after_the_first_megabytes_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fidelity, "_CHECKED_FOR_STABILITY", 1)
+
+    class Unread:
+        def __iter__(self) -> None:
+            raise AssertionError("there is no need to read this")
+
+    assert list(num_checked([DOCUMENTS, Unread()], None)) == [1, 0]  # type: ignore[list-item]

@@ -19,13 +19,12 @@ from tokbench.backends.baseline import ByteBackend
 from tokbench.core.token_arrays import KIND_NUMBERS
 from tokbench.corpus import Document
 from tokbench.errors import ConfigError, TextError
-from tokbench.evaluation import counting_pass, fidelity, token_frequencies
+from tokbench.evaluation import counting_pass, fidelity
 from tokbench.evaluation.counting_pass import Evaluation, evaluate
 from tokbench.evaluation.fidelity import Failure, failure_of, indentation_lost
-from tokbench.metrics import reference
+from tokbench.metrics import reference, unit_counts
 from tokbench.metrics.catalogue import METRICS
-from tokbench.metrics.counts import COUNTS
-from tokbench.metrics.metric import DOCUMENT_COUNTS
+from tokbench.metrics.metric import COUNTS, DOCUMENT_COUNTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -189,7 +188,7 @@ def test_documents_without_tokens_are_counted_but_excluded_from_ratios() -> None
 def test_frequencies_by_group_are_dropped_beyond_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     tokenizer = Toy("a", "b")
     documents = [document for group in "xyz" for document in documents_of("ab", group=group)]
-    monkeypatch.setattr(token_frequencies, "_MOST_FREQUENCIES", 2 * tokenizer.info.vocab_size)
+    monkeypatch.setattr(unit_counts, "_MOST_FREQUENCIES", 2 * tokenizer.info.vocab_size)
     evaluation = evaluate(tokenizer, documents)
     assert [tally.frequencies for tally in evaluation.groups.values()] == [None, None, None]
     assert evaluation.frequencies.tolist() == [0, 3, 3]

@@ -16,10 +16,10 @@ from support.toys import Toy
 
 from tokbench.corpus import Document
 from tokbench.errors import ModelFormatError
-from tokbench.evaluation import token_frequencies
 from tokbench.evaluation.counting_pass import Counting, CountingState, Evaluation, evaluate
 from tokbench.evaluation.counting_state_file import dump_states, read_facts, read_states
 from tokbench.evaluation.counting_workers import GroupState
+from tokbench.metrics import unit_counts
 from tokbench.metrics.metric import Tally
 from tokbench.metrics.unit_counts import MOST_UNITS, UnitCounts
 
@@ -126,7 +126,7 @@ def test_state_size_does_not_grow_with_the_documents() -> None:
 
 
 def test_parts_with_more_groups_than_the_limit_equal_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(token_frequencies, "_MOST_FREQUENCIES", 2 * len(PIECES) + 2)
+    monkeypatch.setattr(unit_counts, "_MOST_FREQUENCIES", 2 * len(PIECES) + 2)
     documents = [document(number, "the", f"group {number}", None) for number in range(5)]
     whole = evaluate(TOYS["unknown"], documents, threads=1)
     assert whole.groups["group 0"].frequencies is None

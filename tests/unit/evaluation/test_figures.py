@@ -11,10 +11,9 @@ from support.toys import Toy, documents_of, parallel_documents
 from support.units import with_places
 
 from tokbench.corpus import Document
-from tokbench.evaluation.alignment import AlignedLines, Alignment
 from tokbench.evaluation.counting_pass import evaluate
 from tokbench.evaluation.figures import AGGREGATIONS, Aggregate, Aggregation, group_figures_of
-from tokbench.evaluation.units import UnitKeys
+from tokbench.evaluation.units import AlignedLines, Alignment, UnitKeys
 from tokbench.metrics.bootstrap import RESAMPLES, resamples
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.metric import DOCUMENT_COUNTS

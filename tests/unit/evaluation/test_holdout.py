@@ -17,11 +17,11 @@ from support.toys import Toy
 
 from tokbench.corpus import bundled_corpus, open_corpus
 from tokbench.errors import CorpusError
-from tokbench.evaluation import holdout_choice
-from tokbench.evaluation.alignment import NO_TRANSLATIONS, Alignment
+from tokbench.evaluation import holdout_plan
 from tokbench.evaluation.counting_pass import evaluate
 from tokbench.evaluation.holdout import Side, gaps_of, hold_out
-from tokbench.evaluation.holdout_choice import Counts, choose
+from tokbench.evaluation.holdout_plan import Counts, choose
+from tokbench.evaluation.units import NO_TRANSLATIONS, Alignment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -108,7 +108,7 @@ def test_split_equals_the_plan_applied_to_each_text(
     files: list[tuple[str, list[str]]], unit: Any, seed: int, most_bytes: int
 ) -> None:
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(holdout_choice, "_MOST_BYTES", most_bytes)
+        patch.setattr(holdout_plan, "_MOST_BYTES", most_bytes)
         names = {f"code/{group}/{number}.txt": lines for number, (group, lines) in enumerate(files)}
         corpus = open_corpus(
             write(Path(folder), {name: "\n".join(lines) for name, lines in names.items()}), documents=unit

@@ -14,12 +14,12 @@ from support.comparisons import compare
 from support.toys import Toy, documents_of, parallel_documents
 
 from tokbench.errors import ConfigError
-from tokbench.evaluation.alignment import AlignedLines, Alignment
 from tokbench.evaluation.comparison_json import comparison_document
 from tokbench.evaluation.costs import Model
 from tokbench.evaluation.counting_pass import evaluate
 from tokbench.evaluation.figures import AGGREGATIONS, Aggregate
 from tokbench.evaluation.mix import Mix, Part, mix_among, mixed, parse_mix
+from tokbench.evaluation.units import AlignedLines, Alignment
 from tokbench.metrics.bootstrap import FEWEST_UNITS, resamples
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.metric import DOCUMENT_COUNTS

@@ -18,14 +18,13 @@ from support.units import one_document_units
 
 from tokbench.corpus import Document
 from tokbench.errors import ConfigError
-from tokbench.evaluation.alignment import AlignedLines, Alignment
 from tokbench.evaluation.candidates import Candidate
 from tokbench.evaluation.comparison import Comparison, compare_candidates
 from tokbench.evaluation.counting_pass import evaluate
 from tokbench.evaluation.evaluated_tokenizer import best_of, in_order
 from tokbench.evaluation.fairness import fairness_of, gini
 from tokbench.evaluation.figures import AGGREGATIONS, Aggregation
-from tokbench.evaluation.units import UnitKeys, aligned_unit
+from tokbench.evaluation.units import AlignedLines, Alignment, UnitKeys, aligned_unit
 from tokbench.metrics.bootstrap import resamples
 from tokbench.metrics.catalogue import METRICS
 from tokbench.render.comparison.group_tables import groups_table

@@ -15,8 +15,8 @@ from tokbench.corpus import Corpus, open_corpus
 from tokbench.errors import ConfigError, TrainingError
 from tokbench.evaluation.costs import Model
 from tokbench.evaluation.holdout import Holdout, hold_out
-from tokbench.evaluation.recommendation import knee_of, recommend
 from tokbench.evaluation.sweep import SWEPT, SweepPoint, nested_merges, sweep_document, sweep_sizes
+from tokbench.evaluation.sweep_point import knee_of, recommend
 from tokbench.files.bundled import corpora_directory
 from tokbench.registry import get_backend
 from tokbench.render.sweep import sweep_forms

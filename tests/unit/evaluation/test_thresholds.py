@@ -11,7 +11,6 @@ from support.comparisons import compare
 from support.toys import Toy, documents_of, parallel_documents
 
 from tokbench.errors import ConfigError
-from tokbench.evaluation.alignment import align, lines_of
 from tokbench.evaluation.baseline import parse_policy, read_saved
 from tokbench.evaluation.comparison_json import comparison_document
 from tokbench.evaluation.thresholds import (
@@ -23,6 +22,7 @@ from tokbench.evaluation.thresholds import (
     parse_number,
     parse_threshold,
 )
+from tokbench.evaluation.units import align, lines_of
 from tokbench.metrics.catalogue import METRICS, metrics_named
 from tokbench.render.check import as_junit
 

@@ -16,7 +16,6 @@ from tokbench.evaluation.costs import Model
 from tokbench.evaluation.counting_pass import evaluate
 from tokbench.evaluation.fairness import gini, premiums
 from tokbench.metrics.catalogue import METRICS, metric_named, metrics_named
-from tokbench.metrics.counts import COUNTS
 from tokbench.metrics.distribution import (
     average_rank,
     frequency_deciles,
@@ -25,7 +24,16 @@ from tokbench.metrics.distribution import (
     shannon_efficiency,
     utilization,
 )
-from tokbench.metrics.metric import FIDELITY, NUM_COUNTS, TOKEN_COUNTS, Tally, pooled, position_of, ratio
+from tokbench.metrics.metric import (
+    COUNTS,
+    FIDELITY,
+    NUM_COUNTS,
+    TOKEN_COUNTS,
+    Tally,
+    pooled,
+    position_of,
+    ratio,
+)
 from tokbench.metrics.robustness import edit_distance, rewritings, with_typos
 from tokbench.metrics.vocabulary import vocabulary_from, vocabulary_of
 

@@ -9,7 +9,7 @@ from support.kernels import KERNEL_NAMES
 from support.measuring import Document, add, new_measurer, tokens_of
 
 from tokbench.core.tokens import TokenKind
-from tokbench.metrics.counts import COUNTS, OPERATORS
+from tokbench.metrics.metric import COUNTS, OPERATORS
 
 if TYPE_CHECKING:
     from tokbench.metrics.kernel import Measurer

@@ -19,10 +19,9 @@ from tokbench.core.tokens import Segmentation, TokenKind
 from tokbench.corpus import bundled_corpus
 from tokbench.evaluation.costs import Model
 from tokbench.evaluation.figures import Figure
-from tokbench.evaluation.recommendation import Recommendation
 from tokbench.evaluation.samples import Sample, draw_samples, samples_of
 from tokbench.evaluation.sweep import Sweep
-from tokbench.evaluation.sweep_point import SweepPoint
+from tokbench.evaluation.sweep_point import Recommendation, SweepPoint
 from tokbench.metrics.catalogue import METRICS, metrics_named
 from tokbench.render.comparison.group_tables import groups_table, premiums_table
 from tokbench.render.comparison.tables import summary_table

@@ -1,4 +1,4 @@
-// The counts in the order of tokbench/metrics/counts.py, which defines them.
+// The counts in the order of tokbench/metrics/metric.py, which defines them.
 #pragma once
 
 #include <array>

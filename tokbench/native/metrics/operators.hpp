@@ -1,4 +1,4 @@
-// The operators of two characters or more, in the order of tokbench/metrics/counts.py (??= would be a trigraph).
+// The operators of two characters or more, in the order of tokbench/metrics/metric.py (??= would be a trigraph).
 #pragma once
 
 #include <algorithm>

@@ -7,9 +7,8 @@ import pytest
 import regex
 from support.texts import all_characters
 
-from tokbench.metrics.character_classes import CharacterClass, character_classes
-from tokbench.metrics.counts import COUNTS, MEANINGS, OPERATORS
-from tokbench.metrics.metric import DOCUMENT_COUNTS
+from tokbench.metrics.metric import COUNTS, DOCUMENT_COUNTS, MEANINGS, OPERATORS
+from tokbench.metrics.text_runs import CharacterClass, character_classes
 
 
 def of_classes(kind: CharacterClass) -> set[str]:
