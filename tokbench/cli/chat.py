@@ -239,7 +239,7 @@ def _write_files(results: list[ChatResult], *, html: Path | None, npz: Path | No
         np.savez(stream, **results[0].arrays())
         write_file(npz, stream.getvalue())
     if html is not None:
-        from tokbench.render.chat_html import chat_page
+        from tokbench.render.chat import chat_page
 
         write_file(html, chat_page(results))
 

@@ -83,7 +83,7 @@ def compare(
     progress: ProgressOption = "bar",
 ) -> None:
     """Compare tokenizers on text: compression, coverage, fidelity, fairness, with intervals and a summary."""
-    from tokbench.render.comparison.output import comparison_forms, render_comparison
+    from tokbench.render.comparison import comparison_forms, render_comparison
     from tokbench.workbench.compare import compare as compare_tokenizers
 
     if tells_metrics(metrics, form):

@@ -63,7 +63,7 @@ def explain(
     progress: ProgressOption = "bar",
 ) -> None:
     """Explain why a text is split where it is: each step of the algorithm, and the cause of each boundary."""
-    from tokbench.render.explain.answers import render_merges, render_words
+    from tokbench.render.explain import render_merges, render_words
     from tokbench.workbench.explain import explain_merges, explain_text, explain_words
 
     refuse_combined(
@@ -103,7 +103,7 @@ def _show_splits(
     form: ResultChoices,
     progress: ProgressChoice,
 ) -> None:
-    from tokbench.render.explain.answers import render_splits
+    from tokbench.render.explain import render_splits
     from tokbench.workbench.explain import find_split_words
 
     documents = DocumentChoices(
@@ -120,7 +120,7 @@ def _show_splits(
 
 
 def _show(result: ExplainResult, *, play: bool, color: ColorChoice) -> None:
-    from tokbench.render.explain.explanation import play_explanation, render_explanation
+    from tokbench.render.explain import play_explanation, render_explanation
 
     console = make_console(color=color)
     if play:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tokbench.evaluation.sweep import Sweep
     from tokbench.metrics.metric import Metric
     from tokbench.render.charts.layout import Spec
-    from tokbench.render.exports import Form, Forms
+    from tokbench.render.table import Form, Forms
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
 ColorOption = Annotated[

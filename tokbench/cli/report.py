@@ -44,7 +44,7 @@ def report(
 
     Several tokenizers get a report each; `tokbench compare` compares them.
     """
-    from tokbench.render.report.output import render_reports, reports_forms
+    from tokbench.render.report import render_reports, reports_forms
     from tokbench.workbench.report import report as report_on
 
     if tells_metrics(metrics, form):

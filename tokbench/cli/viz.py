@@ -89,11 +89,11 @@ def _write_files(
     shown: list[ShownText], *, html: Path | None, svg: Path | None, ids: bool, layout: Layout
 ) -> None:
     if html is not None:
-        from tokbench.render.viz_html import viz_page
+        from tokbench.render.viz_files import viz_page
 
         write_file(html, viz_page(shown, ids=ids, beside=layout == "side-by-side"))
     if svg is not None:
-        from tokbench.render.viz_svg import viz_picture
+        from tokbench.render.viz_files import viz_picture
 
         columns = os.environ.get("COLUMNS", "")
         width = int(columns) if columns.isdecimal() else _COLUMNS

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tokbench.errors import ConfigError
-from tokbench.render.explain.painter import Painter
-from tokbench.render.explain.traces import step_frames
+from tokbench.render.explain_traces import Painter, step_frames
 from tokbench.render.terminal import folded_to
 from tokbench.workbench.explain import explain_text
 

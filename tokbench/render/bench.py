@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tokbench.core.wording import counted
-from tokbench.render.exports import result_forms
 from tokbench.render.glyphs import visible
-from tokbench.render.table import BEST, NONE, Cell, Column, Table, text_cell
+from tokbench.render.table import BEST, NONE, Cell, Column, Table, result_forms, text_cell
 from tokbench.render.terminal import print_lines, write_table
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from tokbench.bench.results import Bench, Entry, Figure, Measure
-    from tokbench.render.exports import Forms
+    from tokbench.render.table import Forms
 
 CSV_COLUMNS = (
     *("name", "tokenizer", "peer", "measure", "median", "low", "high", "runs"),

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from tokbench.core.wording import counted
 from tokbench.metrics.catalogue import metrics_named
-from tokbench.render.comparison.output import render_comparison
+from tokbench.render.comparison import render_comparison
 from tokbench.render.glyphs import spelled, text_of, visible
 from tokbench.render.terminal import print_notes, print_rows
 from tokbench.workbench.prune import FIGURES

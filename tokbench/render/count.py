@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from tokbench.core.wording import counted
-from tokbench.render.exports import result_forms
 from tokbench.render.glyphs import visible
 from tokbench.render.table import (
     Column,
     Table,
     count_column,
+    result_forms,
     table_of_rows,
     text_cell,
     text_column,
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from tokbench.render.exports import Forms
+    from tokbench.render.table import Forms
     from tokbench.workbench.count import CountResult
     from tokbench.workbench.limit import LimitedText, LimitResult
 

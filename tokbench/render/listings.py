@@ -12,13 +12,13 @@ from tokbench.core.wording import counted
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.explanations import BESIDE, EXPLAINED
 from tokbench.render.console import amount
-from tokbench.render.exports import result_forms
 from tokbench.render.glyphs import visible
 from tokbench.render.table import (
     Cell,
     Column,
     Table,
     count_cell,
+    result_forms,
     table_of_rows,
     text_cell,
     text_column,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from tokbench.metrics.explanations import Explained
     from tokbench.metrics.metric import Metric
-    from tokbench.render.exports import Forms
+    from tokbench.render.table import Forms
     from tokbench.workbench.backends import BackendsResult
     from tokbench.workbench.corpus import CorpusResult
     from tokbench.workbench.doctor import DoctorResult

@@ -10,7 +10,7 @@ from rich.text import Text
 from tokbench.core.wording import counted
 from tokbench.evaluation.evaluated_tokenizer import losses
 from tokbench.metrics.catalogue import metrics_named
-from tokbench.render.comparison.tables import legend_lines, summary_table
+from tokbench.render.comparison_tables import legend_lines, summary_table
 from tokbench.render.figures import with_interval
 from tokbench.render.glyphs import spelled, text_of, visible
 from tokbench.render.table import BEST, NONE, Table, count_column, known_columns, text_column, value_column

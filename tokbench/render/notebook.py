@@ -13,12 +13,12 @@ from tokbench.errors import ConfigError
 from tokbench.evaluation.comparison import Comparison
 from tokbench.evaluation.report import Report
 from tokbench.evaluation.sweep import Sweep
-from tokbench.render.comparison.output import comparison_parts
+from tokbench.render.comparison import comparison_parts
 from tokbench.render.glyphs import visible
-from tokbench.render.report.output import report_parts
+from tokbench.render.report import report_parts
 from tokbench.render.sweep import sweep_parts
 from tokbench.render.table import BEST, Table
-from tokbench.render.viz_html import TOKEN_STYLE, shown_result, token_list
+from tokbench.render.viz_files import TOKEN_STYLE, shown_result, token_list
 from tokbench.workbench.viz import VizResult
 
 if TYPE_CHECKING:

@@ -9,10 +9,9 @@ from rich.text import Text
 from tokbench.evaluation.holdout import gaps_of
 from tokbench.evaluation.superword_sweep import superword_sweep_document
 from tokbench.metrics.catalogue import METRICS
-from tokbench.render.exports import result_forms
 from tokbench.render.figures import cost_columns, figure_fields, model_of, shown_change
 from tokbench.render.sweep import compression_by_group, figure_column, intervals_of
-from tokbench.render.table import Cell, Column, Table, count_column, text_column
+from tokbench.render.table import Cell, Column, Table, count_column, result_forms, text_column
 from tokbench.render.terminal import print_lines, write_table
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from tokbench.evaluation.superword_sweep import SuperwordSweep
     from tokbench.evaluation.sweep_point import SweepPoint
-    from tokbench.render.exports import Forms
+    from tokbench.render.table import Forms
 
 CSV_COLUMNS = (
     *("superwords", "vocab_size", "group", "bytes_per_token", "low", "high"),

@@ -11,8 +11,7 @@ from tokbench.evaluation.holdout import gaps_of
 from tokbench.evaluation.sweep import SWEPT, sweep_document
 from tokbench.evaluation.sweep_point import METHOD
 from tokbench.metrics.catalogue import METRICS
-from tokbench.render.comparison.tables import price_column, tokens_per_byte_column
-from tokbench.render.exports import result_forms
+from tokbench.render.comparison_tables import price_column, tokens_per_byte_column
 from tokbench.render.figures import (
     cost_columns,
     drawn_from,
@@ -25,7 +24,7 @@ from tokbench.render.figures import (
     shown_figure,
 )
 from tokbench.render.glyphs import visible
-from tokbench.render.table import NONE, Cell, Column, Table, count_column, text_column
+from tokbench.render.table import NONE, Cell, Column, Table, count_column, result_forms, text_column
 from tokbench.render.terminal import print_lines, write_table
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from tokbench.evaluation.sweep import Sweep
     from tokbench.evaluation.sweep_point import SweepPoint, SweptText
     from tokbench.metrics.metric import Metric
-    from tokbench.render.exports import Forms
+    from tokbench.render.table import Forms
 
 CSV_COLUMNS = (
     *("vocab_size", "group", "bytes_per_token", "low", "high", "gain", "gain_low", "gain_high", "tokens"),

@@ -94,7 +94,7 @@ def _render_steps(views: Sequence[VizTokenizer], *, console: Console) -> None:
     """Print the steps of each tokenizer that has them, below all tokens."""
     explained = [(view, view.explanation) for view in views if view.explanation is not None]
     if explained:
-        from tokbench.render.viz_steps import render_steps
+        from tokbench.render.explain_traces import render_steps
 
         for view, explanation in explained:
             render_steps(explanation, name=view.info.name, console=console)

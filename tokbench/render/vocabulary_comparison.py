@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from tokbench.core.wording import counted
-from tokbench.render.exports import result_forms
 from tokbench.render.glyphs import spelled, text_of, visible
-from tokbench.render.table import NONE, Cell, Column, Table, count_cell, table_of_rows, text_cell, text_column
+from tokbench.render.table import (
+    NONE,
+    Cell,
+    Column,
+    Table,
+    count_cell,
+    result_forms,
+    table_of_rows,
+    text_cell,
+    text_column,
+)
 from tokbench.render.terminal import write_table
 
 if TYPE_CHECKING:
@@ -19,7 +28,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from tokbench.render.exports import Forms
+    from tokbench.render.table import Forms
     from tokbench.workbench.compare_vocabularies import VocabularyComparison
 
 _LONGEST_VALUE = 120

@@ -20,7 +20,7 @@ from tokbench.evaluation.comparison_json import comparison_document
 from tokbench.evaluation.fairness import gini
 from tokbench.evaluation.units import NO_TRANSLATIONS, Alignment, align, lines_of
 from tokbench.metrics.catalogue import METRICS, metrics_named
-from tokbench.render.comparison.output import comparison_forms, render_comparison
+from tokbench.render.comparison import comparison_forms, render_comparison
 from tokbench.render.figures import shown
 from tokbench.render.terminal import bar
 

@@ -23,7 +23,7 @@ from tokbench.evaluation.units import AlignedLines, Alignment
 from tokbench.metrics.bootstrap import FEWEST_UNITS, resamples
 from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.metric import DOCUMENT_COUNTS
-from tokbench.render.comparison.output import comparison_forms
+from tokbench.render.comparison import comparison_forms
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -27,10 +27,9 @@ from tokbench.evaluation.figures import AGGREGATIONS, Aggregation
 from tokbench.evaluation.units import AlignedLines, Alignment, UnitKeys, aligned_unit
 from tokbench.metrics.bootstrap import resamples
 from tokbench.metrics.catalogue import METRICS
-from tokbench.render.comparison.group_tables import groups_table
-from tokbench.render.comparison.output import comparison_forms, render_comparison
-from tokbench.render.comparison.tables import summary_table
-from tokbench.render.html.tables import figures_table
+from tokbench.render.comparison import comparison_forms, groups_table, render_comparison
+from tokbench.render.comparison_tables import summary_table
+from tokbench.render.html.report import figures_table
 
 TOKENS = METRICS["bytes_per_token"]
 LETTERS = Toy("a", "b", " ", name="letters")

@@ -24,7 +24,7 @@ from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.vocabulary import vocabulary_from
 from tokbench.registry import get_backend
 from tokbench.render.html.report import html_report
-from tokbench.render.report.output import render_report, reports_forms
+from tokbench.render.report import render_report, reports_forms
 from tokbench.workbench.report import report
 
 if TYPE_CHECKING:

@@ -23,10 +23,10 @@ from tokbench.evaluation.samples import Sample, draw_samples, samples_of
 from tokbench.evaluation.sweep import Sweep
 from tokbench.evaluation.sweep_point import Recommendation, SweepPoint
 from tokbench.metrics.catalogue import METRICS, metrics_named
-from tokbench.render.comparison.group_tables import groups_table, premiums_table
-from tokbench.render.comparison.tables import summary_table
+from tokbench.render.comparison import groups_table, premiums_table
+from tokbench.render.comparison_tables import summary_table
 from tokbench.render.glyphs import glyphs_of, text_of
-from tokbench.render.html import tables
+from tokbench.render.html import report as tables
 from tokbench.render.html.report import html_report
 from tokbench.render.html.samples import UNCOVERED, samples_document
 from tokbench.workbench.compare import compare

@@ -11,7 +11,6 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from tokbench.render.exports import latex_table, markdown_table, result_forms
 from tokbench.render.table import (
     NONE,
     Cell,
@@ -20,6 +19,9 @@ from tokbench.render.table import (
     count_cell,
     count_column,
     known_columns,
+    latex_table,
+    markdown_table,
+    result_forms,
     table_of_rows,
     text_cell,
     text_column,

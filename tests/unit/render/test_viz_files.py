@@ -14,8 +14,7 @@ from support.segmentations import cut_at, in_words, odd_segmentations, token, vi
 
 from tokbench.core.tokens import Segmentation, TokenKind
 from tokbench.render.viz import ShownText
-from tokbench.render.viz_html import viz_page
-from tokbench.render.viz_svg import viz_picture
+from tokbench.render.viz_files import viz_page, viz_picture
 from tokbench.workbench.viz import VizResult
 
 HOSTILE = "<script>alert(1)</script> & \"'\0\x1b[31m\u202e\ufffe\uffff\x85\U0001f642]]>"

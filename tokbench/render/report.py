@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from tokbench.evaluation.report import report_document
-from tokbench.render.comparison.output import CSV_COLUMNS, csv_rows, notes_of
-from tokbench.render.exports import result_forms
+from tokbench.render import report_tables as tables
+from tokbench.render.comparison import CSV_COLUMNS, csv_rows, notes_of
 from tokbench.render.figures import model_of, names_of
 from tokbench.render.glyphs import spelled, text_of
-from tokbench.render.report import tables
+from tokbench.render.table import result_forms
 from tokbench.render.terminal import print_lines, print_rows, write_condensed, write_grid, write_table
 
 if TYPE_CHECKING:
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from tokbench.evaluation.report import Report
     from tokbench.metrics.metric import Metric
-    from tokbench.render.exports import Forms
-    from tokbench.render.table import Table
+    from tokbench.render.table import Forms, Table
 
 
 def render_reports(

@@ -1,4 +1,4 @@
-"""Comparisons for the terminal, with a summary in words, and as JSON, CSV, Markdown and LaTeX."""
+"""Comparisons for the terminal with a summary, as JSON, CSV, Markdown and LaTeX, and their tables by group."""
 
 from __future__ import annotations
 
@@ -10,26 +10,143 @@ from rich.text import Text
 from tokbench.core.wording import counted
 from tokbench.evaluation.candidates import BASELINES
 from tokbench.evaluation.comparison_json import comparison_document
+from tokbench.evaluation.evaluated_tokenizer import groups_in_order
 from tokbench.evaluation.figures import Figure, counted_parts
 from tokbench.evaluation.holdout import gaps_of
 from tokbench.metrics.catalogue import METRICS
-from tokbench.render.comparison.group_tables import groups_table, premiums_table
-from tokbench.render.comparison.tables import PEAK, headline_of, legend_lines, mix_table, summary_table
-from tokbench.render.exports import result_forms
-from tokbench.render.figures import LOSSY, MEANING_OF_LOSSY, cost_columns, figure_fields, text_cost_columns
-from tokbench.render.table import BEST
+from tokbench.render.comparison_tables import (
+    PEAK,
+    baseline_of,
+    by_premium,
+    fair_tokenizers,
+    headline_of,
+    initial_order,
+    legend_lines,
+    mix_table,
+    summary_table,
+)
+from tokbench.render.figures import (
+    LOSSY,
+    MEANING_OF_LOSSY,
+    cost_columns,
+    figure_fields,
+    loses_text,
+    shown_figure,
+    shown_gini,
+    shown_premium,
+    text_cost_columns,
+)
+from tokbench.render.glyphs import visible
+from tokbench.render.table import (
+    BEST,
+    Cell,
+    Column,
+    Table,
+    count_column,
+    result_forms,
+    text_cell,
+    text_column,
+)
 from tokbench.render.terminal import print_lines, write_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from rich.console import Console
 
     from tokbench.evaluation.comparison import Comparison, TrainingSetup
     from tokbench.evaluation.evaluated_tokenizer import EvaluatedTokenizer
     from tokbench.metrics.metric import Metric
-    from tokbench.render.exports import Forms
-    from tokbench.render.table import Table
+    from tokbench.render.table import Forms
+
+
+def groups_table(comparison: Comparison, metric: Metric, groups: Iterable[str] | None = None) -> Table:
+    """Return a table with a row per group: its size, and a metric of each tokenizer, with bars of the baseline.
+
+    Args:
+        comparison: the comparison.
+        metric: the metric to show.
+        groups: by default all.
+    """
+    base = baseline_of(comparison)
+    names = groups_in_order(base, base.groups if groups is None else groups, metric)
+    sizes = comparison.tokenizers[0].evaluation.groups
+    columns = [
+        tuple(_figure_cell(tokenizer, name, metric) for name in names) for tokenizer in comparison.tokenizers
+    ]
+    is_marked = any(LOSSY in cell.text for column in columns for cell in column)
+    return Table(
+        f"{metric.title} by group{f'; {LOSSY}: {MEANING_OF_LOSSY}' if is_marked else ''}",
+        (
+            text_column("group", names),
+            count_column(
+                "bytes",
+                (sizes[name]["bytes"] for name in names),
+                meaning="UTF-8 bytes of its text",
+                is_detail=True,
+            ),
+            *(
+                Column(visible(tokenizer.name), cells, first=initial_order(metric))
+                for tokenizer, cells in zip(comparison.tokenizers, columns, strict=True)
+            ),
+        ),
+        corner=metric.title,
+        bars=tuple(base.groups[name][metric.name].value for name in names),
+        bars_title=_bars_title(comparison),
+    )
+
+
+def premiums_table(comparison: Comparison) -> Table | None:
+    """Return a table with a row per language, the highest premium first: tokens relative to the reference, with bars.
+
+    None without aligned lines.
+    """
+    base = baseline_of(comparison).fairness
+    if base is None:
+        return None
+    languages = by_premium(base)
+    reference = visible(base.reference)
+    heads = (*map(text_cell, languages), Cell("Gini", style="dim"))
+    return Table(
+        f"Tokens over those of {reference} on the same lines; {LOSSY}: {MEANING_OF_LOSSY}; Gini: how unequal they are",
+        (
+            Column("language", heads, first="ascending", align="left"),
+            *(
+                Column(
+                    visible(tokenizer.name),
+                    (
+                        *(_premium_cell(tokenizer, language) for language in languages),
+                        _lossy_cell(shown_gini(tokenizer), fairness.gini),
+                    ),
+                )
+                for tokenizer, fairness in fair_tokenizers(comparison)
+            ),
+        ),
+        corner=f"tokens over {reference}",
+        bars=(*(base.premiums[language] for language in languages), None),
+        bars_title=_bars_title(comparison),
+    )
+
+
+def _bars_title(comparison: Comparison) -> str:
+    return visible(comparison.baseline) if len(comparison.tokenizers) > 1 else ""
+
+
+def _figure_cell(tokenizer: EvaluatedTokenizer, group: str, metric: Metric) -> Cell:
+    """Format a figure of a group; one that is not a share is marked where lost text makes it look better than it is."""
+    figure = tokenizer.groups[group][metric.name]
+    mark = LOSSY if not metric.share and loses_text(tokenizer, group) else ""
+    return _lossy_cell(shown_figure(figure, metric, mark=mark), figure.value)
+
+
+def _premium_cell(tokenizer: EvaluatedTokenizer, language: str) -> Cell:
+    value = None if tokenizer.fairness is None else tokenizer.fairness.premiums.get(language)
+    return _lossy_cell(shown_premium(tokenizer, language), value)
+
+
+def _lossy_cell(text: str, value: float | None) -> Cell:
+    return Cell(text, value, style="dim" if LOSSY in text else "")
+
 
 AGGREGATED = {"pooled": "on", "macro": "means over the groups of", "per_document": "means over"}
 """How documents were aggregated, as the words before their number."""

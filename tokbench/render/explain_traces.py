@@ -1,27 +1,92 @@
-"""The steps of an algorithm on a pre-token, as frames: groups of lines that appear together."""
+"""The steps of an algorithm on a pre-token as frames (groups of lines), and all steps of a text, for viz --steps."""
 
 from __future__ import annotations
 
+from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
+from rich.console import Console
 from rich.style import Style
+from rich.terminal_theme import DEFAULT_TERMINAL_THEME
 from rich.text import Text
 
+from tokbench.core.tokens import TokenKind
 from tokbench.explain.sentences import alternative_in_words, cause_in_words, percent, rank_of
 from tokbench.explain.traces import LatticeTrace, LongestMatchTrace, LookupTrace, MergeTrace
-from tokbench.render.explain.painter import shortened, symbol_text
-from tokbench.render.glyphs import glyphs_of, text_of
-from tokbench.render.palette import FAINT
-from tokbench.render.terminal import Line
+from tokbench.render.glyphs import glyphs_of, text_of, visible
+from tokbench.render.palette import CUBE, FAINT, palette_for, rule_with_title
+from tokbench.render.terminal import Line, print_folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tokbench.explain.derivation import ExplainedStep
+    from tokbench.explain.derivation import ExplainedStep, Explanation
     from tokbench.explain.symbols import Symbol
-    from tokbench.render.explain.painter import Painter
+    from tokbench.render.palette import Palette
+
+_SEPARATOR = "│"
+LABEL = 11
+"""Columns of the labels on the left."""
+
+
+class Painter:
+    """Renders tokens side by side: with backgrounds, or with separators if there is no colour."""
+
+    def __init__(self, palette: Palette | None, width: int) -> None:
+        self.palette = palette
+        self.width = width
+
+    def cells(
+        self, tokens: Sequence[bytes], *, room: int | None = None, focus: int = 0, first: int = 0
+    ) -> Text:
+        """Return tokens in one row; with `room`, only those around the focus that fit."""
+        shown = [text_of(glyphs_of(token)) or "⟨empty⟩" for token in tokens]
+        start, stop = (0, len(shown)) if room is None else self._window(shown, room, focus)
+        drawn = Text().append("…" if start else "", FAINT)
+        for number in range(start, stop):
+            if self.palette is None:
+                drawn.append(_SEPARATOR if number > start else "")
+                drawn.append(shown[number])
+            else:
+                look = self.palette.look(TokenKind.NORMAL, turn=first + number)
+                drawn.append(shown[number], look.text)
+        drawn.append("…" if stop < len(shown) else "", FAINT)
+        return drawn
+
+    def _window(self, shown: Sequence[str], room: int, focus: int) -> tuple[int, int]:
+        between = 1 if self.palette is None else 0
+        if not shown:
+            return 0, 0
+        start, stop = focus, focus + 1
+        used = cell_len(shown[focus]) + 2
+        while True:
+            right = used + between + cell_len(shown[stop]) if stop < len(shown) else None
+            left = used + between + cell_len(shown[start - 1]) if start else None
+            if right is not None and right <= room:
+                used, stop = right, stop + 1
+            elif left is not None and left <= room:
+                used, start = left, start - 1
+            else:
+                return start, stop
+
+
+def labelled(label: str, text: Text) -> Line:
+    """Return a line with a label on its left."""
+    return Line(Text.assemble((f"{label:<{LABEL}}", FAINT), text), label=LABEL)
+
+
+def shortened(text: str) -> str:
+    """Return a text as it is displayed, truncated if it is long."""
+    shown = text_of(glyphs_of(text.encode()))
+    return shown if len(shown) <= 200 else shown[:199] + "…"
+
+
+def symbol_text(symbol: Symbol) -> str:
+    """Return the displayed text of a symbol."""
+    return text_of(glyphs_of(symbol.data))
+
 
 _BOLD = Style(bold=True)
 _NARROW = 20
@@ -179,3 +244,60 @@ def _line(*parts: str | Text | tuple[str, Style]) -> Line:
 
 def _padded(text: str, width: int) -> str:
     return text + " " * max(width - cell_len(text), 0)
+
+
+_PAGE_WIDTH = 110
+"""Columns of the page; longer rows scroll."""
+
+
+def render_steps(explanation: Explanation, *, name: str, console: Console) -> None:
+    """Print how each word became tokens; repeated words are shown only once.
+
+    Args:
+        explanation: the explanation of the text.
+        name: name of the tokenizer.
+        console: the console to print to; it determines width and colours.
+    """
+    title = rule_with_title(f"steps of {visible(name)}", explanation.algorithm, width=console.width)
+    console.print()
+    console.print(title, soft_wrap=True)
+    print_folded(_lines(explanation, Painter(palette_for(console), console.width)), console=console)
+
+
+def steps_html(explanation: Explanation) -> str:
+    """Return the same as a part of a page that can be collapsed."""
+    console = Console(color_system="256", force_terminal=True, width=_PAGE_WIDTH)
+    lines = _lines(explanation, Painter(CUBE, _PAGE_WIDTH))
+    rows = "\n".join("".join(_drawn(line.text, indent=line.indent, console=console)) for line in lines)
+    return f"<details open><summary>Steps: {escape(explanation.algorithm)}</summary><pre>{rows}</pre></details>\n"
+
+
+def _lines(explanation: Explanation, painter: Painter) -> Iterator[Line]:
+    shown: set[int] = set()
+    for number, step in enumerate(explanation.steps, 1):
+        if id(step.trace) not in shown:
+            shown.add(id(step.trace))
+            for frame in step_frames(step, painter, number=number, again=number, causes=False):
+                yield from frame
+
+
+def _drawn(text: Text, *, indent: int, console: Console) -> Iterator[str]:
+    """Yield a line with the colours of the terminal."""
+    yield " " * indent
+    for segment in text.render(console, end=""):
+        declared = _declared(segment.style or Style())
+        words = escape(segment.text)
+        yield f'<span style="{declared}">{words}</span>' if declared else words
+
+
+def _declared(style: Style) -> str:
+    rules = []
+    if style.color is not None:
+        rules.append(f"color:{style.color.get_truecolor(DEFAULT_TERMINAL_THEME).hex}")
+    if style.bgcolor is not None:
+        rules.append(f"background:{style.bgcolor.get_truecolor(DEFAULT_TERMINAL_THEME).hex}")
+    if style.bold:
+        rules.append("font-weight:700")
+    if style.dim:
+        rules.append("opacity:.75")
+    return ";".join(rules)
