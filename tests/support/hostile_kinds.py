@@ -128,7 +128,7 @@ def of_journal(folder: Path, _: Path) -> None:
 
 
 def of_ids(_: Path, file: Path) -> None:
-    from tokbench.cli.id_lists import parse_ids
+    from tokbench.cli.decode import parse_ids
 
     ids = parse_ids(file.read_bytes().decode(errors="replace"))
     tokbench.train([TEXT], vocab_size=260).decode(ids)

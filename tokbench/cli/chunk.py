@@ -6,9 +6,9 @@ from typing import Annotated, Literal
 
 import typer
 
+from tokbench.cli.corpus_options import TextChoices, TextsArgument
 from tokbench.cli.options import taking_groups, tokens_option
 from tokbench.cli.output_options import ProgressOption
-from tokbench.cli.text_options import TextChoices, TextsArgument
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, SpecialPolicyOption, TokenizerOption
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.render.console import print_json, showing_progress

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from tokbench.cli.corpus_options import TextChoices, TextsArgument
 from tokbench.cli.options import taking_groups, tokens_option
 from tokbench.cli.output_options import OutputChoices, ProgressOption
-from tokbench.cli.text_options import TextChoices, TextsArgument
 from tokbench.cli.tokenizer_options import OpeningChoices, SpecialPolicyOption, TokenizersOption
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tokbench.cli.corpus_options import DocumentChoices, tell_problems
+from tokbench.cli.corpus_options import DocumentChoices, TextChoices, TextsArgument, tell_problems
 from tokbench.cli.options import refuse_combined, taking_groups
 from tokbench.cli.output_options import ProgressOption, ResultChoices
-from tokbench.cli.text_options import TextChoices, TextsArgument
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, SpecialPolicyOption, TokenizerOption
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError

@@ -12,11 +12,10 @@ import typer
 
 from tokbench.cli import completion
 from tokbench.cli.chat_options import TemplateInputs
-from tokbench.cli.corpus_options import DocumentChoices, tell_problems
+from tokbench.cli.corpus_options import DecodeErrorsOption, DocumentChoices, tell_problems
 from tokbench.cli.engine_options import PartChoices, PartedOpeningChoices
 from tokbench.cli.options import ThreadsOption, first_given, name_option, taking_groups, tokens_option
 from tokbench.cli.output_options import JsonFlag, ProgressOption, ResultChoices
-from tokbench.cli.text_options import DecodeErrorsOption
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, SpecialPolicyOption, TokenizerOption
 from tokbench.core.argument_types import MAX_THREADS
 from tokbench.core.tokens import SpecialPolicy

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
+from tokbench.cli.corpus_options import TextChoices
 from tokbench.cli.options import taking_groups
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption, refuse_folder
-from tokbench.cli.text_options import TextChoices
 from tokbench.cli.tokenizer_options import (
     DropoutOption,
     OpeningChoices,
