@@ -6,7 +6,7 @@ import statistics
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, TypeVar
 
-from tokbench.bench.machine import this_machine
+from tokbench.bench.results import this_machine
 from tokbench.core.time_and_memory import seconds_of
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ import pytest
 from support.texts import bundled_texts
 
 import tokbench
-from tokbench.bench.equality import Expected
-from tokbench.bench.measurements import sample_of
+from tokbench.bench.measurements import Expected, sample_of
 from tokbench.bench.peers import PEERS
 from tokbench.bench.runner import runner_of
 from tokbench.convert.conversion import Source

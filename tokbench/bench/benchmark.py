@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 from tokbench.bench import measurements
 from tokbench.bench.entrants import entrant_of, first_line, is_of_library, peer_of
-from tokbench.bench.equality import Expected
-from tokbench.bench.machine import this_machine
-from tokbench.bench.results import MEASURES, PARTS, Bench, Entry, Figure, LeftOut, leader_of
+from tokbench.bench.measurements import Expected
+from tokbench.bench.results import MEASURES, PARTS, Bench, Entry, Figure, LeftOut, leader_of, this_machine
 from tokbench.core.progress import no_progress
 from tokbench.core.time_and_memory import Spread, module_environment, ratios
 from tokbench.distributed.engines.open import usable_processors

@@ -1,15 +1,56 @@
-"""The results of a benchmark: frozen dataclasses that serialize to JSON."""
+"""The results of a benchmark, with the machine that it ran on: frozen dataclasses that serialize to JSON."""
 
 from __future__ import annotations
 
+import datetime
+import platform
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+from tokbench.distributed.engines.open import usable_processors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tokbench.bench.machine import Machine
     from tokbench.core.time_and_memory import Spread
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The machine on which a benchmark ran."""
+
+    cpu: str
+    processors: int
+    system: str
+    python: str
+    tokbench: str
+    date: str
+
+
+def this_machine() -> Machine:
+    """Return a description of this machine."""
+    from tokbench import __version__
+
+    return Machine(
+        cpu=_cpu(),
+        processors=usable_processors(),
+        system=f"{platform.system()} {platform.machine()}",
+        python=f"{platform.python_implementation()} {platform.python_version()}",
+        tokbench=__version__,
+        date=datetime.datetime.now(tz=datetime.UTC).date().isoformat(),
+    )
+
+
+def _cpu() -> str:
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() == "model name":
+                return value.strip()
+    return platform.processor() or platform.machine() or "unknown"
+
 
 SCHEMA = "tokbench.bench/1"
 PARTS = ("encode", "batch", "latency", "lookup", "load", "memory")

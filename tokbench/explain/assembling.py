@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 from tokbench.core.capabilities import SupportsExplanation
 from tokbench.core.tokens import Span, SpecialPolicy, TokenKind
 from tokbench.errors import ConfigError
-from tokbench.explain.causes import BesideAddedToken, ByDefinition, LowerScore, NewPreToken
-from tokbench.explain.derivation import Boundary, Derivation, ExplainedStep, Explanation, Step
+from tokbench.explain.causes import BesideAddedToken, ByDefinition, LowerScore, NewPreToken, Symbol
+from tokbench.explain.derivation import Boundary, Derivation, ExplainedStep, Explanation, LookupTrace, Step
 from tokbench.explain.pretokens import PreToken
-from tokbench.explain.symbols import Symbol
-from tokbench.explain.traces import LookupTrace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

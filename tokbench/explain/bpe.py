@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
-from tokbench.explain.causes import EarlierMerge, NoMerge
-from tokbench.explain.symbols import MergeRule
-from tokbench.explain.traces import MergeStep, MergeTrace
+from tokbench.explain.causes import EarlierMerge, MergeRule, NoMerge
+from tokbench.explain.derivation import MergeStep, MergeTrace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from tokbench.explain.causes import Cause
-    from tokbench.explain.symbols import Symbol
+    from tokbench.explain.causes import Cause, Symbol
 
 Key = TypeVar("Key")
 

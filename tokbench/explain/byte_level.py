@@ -10,11 +10,10 @@ from tokbench.core.token_table import MergeTable, TokenTable
 from tokbench.core.tokens import Span
 from tokbench.explain.alternatives import alternatives_of
 from tokbench.explain.bpe import ListedMerges, RankedTokens, trace_merges
-from tokbench.explain.derivation import Derivation, Step
+from tokbench.explain.causes import Symbol
+from tokbench.explain.derivation import Derivation, MergeTrace, Step
 from tokbench.explain.pretokens import PreToken
 from tokbench.explain.records import record_of
-from tokbench.explain.symbols import Symbol
-from tokbench.explain.traces import MergeTrace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,13 +1,43 @@
-"""Causes of token boundaries, with a class for each kind."""
+"""Symbols (the units that algorithms work on), merges of two of them, and the causes of token boundaries."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from tokbench.explain.pretokens import Alternative
-    from tokbench.explain.symbols import MergeRule, Symbol
+
+
+class Symbol(NamedTuple):
+    """A unit that an algorithm works on: a byte, a character or a token.
+
+    Attributes:
+        id: its id; None if it is not in the vocabulary.
+        data: its display form: the bytes of a token, or the UTF-8 of a piece as its file spells it.
+    """
+
+    id: int | None
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class MergeRule:
+    """A merge of a vocabulary.
+
+    Attributes:
+        rank: its rank, the lowest first; for a SentencePiece model, the negated score of the result.
+        left: the left part.
+        right: the right part.
+        merged: the result.
+        by_score: whether the rank is a negated score.
+    """
+
+    rank: float
+    left: Symbol
+    right: Symbol
+    merged: Symbol
+    by_score: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tokbench.explain.symbols import Symbol
+    from tokbench.explain.causes import Symbol
 
 _USES_KEPT = 8
 

@@ -19,9 +19,8 @@ from tokbench.explain.causes import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tokbench.explain.causes import Cause
+    from tokbench.explain.causes import Cause, MergeRule, Symbol
     from tokbench.explain.pretokens import Alternative
-    from tokbench.explain.symbols import MergeRule, Symbol
 
 
 def listed(symbols: Sequence[Symbol]) -> str:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.progress import Progress
+    from tokbench.explain.causes import Symbol
     from tokbench.explain.derivation import Boundary, Explanation
-    from tokbench.explain.symbols import Symbol
 
 INSIDE_CHARACTER = "inside-character"
 _WORDS = r" ?[\p{L}\p{M}\p{N}]+"

@@ -11,14 +11,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokbench.explain.causes import LowerScore
-from tokbench.explain.traces import Edge, LatticeTrace, Path
+from tokbench.explain.derivation import Edge, LatticeTrace, Path
 from tokbench.formats.sentencepiece.model import SPACE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from tokbench.explain.causes import Cause
-    from tokbench.explain.symbols import Symbol
+    from tokbench.explain.causes import Cause, Symbol
 
     TokensOf = Callable[[Sequence[Edge]], tuple[tuple[Symbol, ...], tuple[Cause | int, ...]]]
 
@@ -156,7 +155,7 @@ class Sums(NamedTuple):
 def sums(lattice: Lattice) -> Sums:
     """Compute the forward and backward sums of a lattice.
 
-    >>> from tokbench.explain.symbols import Symbol
+    >>> from tokbench.explain.causes import Symbol
     >>> a, b, ab = (Symbol(id, text) for id, text in enumerate([b"a", b"b", b"ab"]))
     >>> half = math.log(0.5)
     >>> found = sums(Lattice(2, (Edge(0, 1, a, half), Edge(0, 2, ab, half), Edge(1, 2, b, half))))
@@ -257,7 +256,7 @@ def cut_points(text: str, lattice: Lattice) -> list[int]:
 
     There is no cut between two characters that are not pieces, since a run of these may become one token.
 
-    >>> from tokbench.explain.symbols import Symbol
+    >>> from tokbench.explain.causes import Symbol
     >>> pieces = [("▁a", 0), ("▁", 0), ("a", 1), ("▁b", 2), ("▁", 2), ("b", 3)]
     >>> edges = [Edge(at, at + len(piece), Symbol(0, piece.encode()), -1.0) for piece, at in pieces]
     >>> cut_points("▁a▁b", Lattice(4, tuple(edges)))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokbench.explain.causes import ByDefinition, NoLongerPiece
-from tokbench.explain.symbols import Symbol
-from tokbench.explain.traces import LongestMatch, LongestMatchTrace
+from tokbench.explain.causes import ByDefinition, NoLongerPiece, Symbol
+from tokbench.explain.derivation import LongestMatch, LongestMatchTrace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

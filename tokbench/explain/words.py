@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from tokbench.core.tokens import TokenKind
 from tokbench.core.wording import counted, quoted
+from tokbench.explain.derivation import LatticeTrace, LongestMatchTrace, LookupTrace, MergeTrace
 from tokbench.explain.sentences import cause_in_words, listed, rank_of, tokens_in_words
-from tokbench.explain.traces import LatticeTrace, LongestMatchTrace, LookupTrace, MergeTrace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from tokbench.explain.causes import Symbol
     from tokbench.explain.derivation import ExplainedStep, Explanation
-    from tokbench.explain.symbols import Symbol
 
 _MOST_LISTED = 3
 _MERGES_LISTED = 4

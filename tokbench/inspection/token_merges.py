@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from tokbench.errors import ModelFormatError
 from tokbench.explain.bpe import ListedMerges, RankedTokens, trace_merges
-from tokbench.explain.symbols import MergeRule, Symbol
-from tokbench.explain.traces import MergeTrace
+from tokbench.explain.causes import MergeRule, Symbol
+from tokbench.explain.derivation import MergeTrace
 from tokbench.formats.merges import last_pair
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from tokbench.core.wording import counted, quoted
-from tokbench.inspection.differences import compare_merges, compare_tokens
+from tokbench.inspection.contents import compare_merges, compare_tokens
 from tokbench.inspection.settings import differing_settings
 from tokbench.inspection.vocabulary_tokens import VocabularyTokens
 from tokbench.lint.agreement import disagreement
@@ -16,7 +16,7 @@ from tokbench.lint.rules import DoesNotApplyError, rules_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tokbench.inspection.differences import Merge, TokenDifferences
+    from tokbench.inspection.contents import Merge, TokenDifferences
     from tokbench.lint.agreement import Disagreement
     from tokbench.lint.target import LintTarget
 

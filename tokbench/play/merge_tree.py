@@ -12,7 +12,7 @@ from tokbench.render.glyphs import glyphs_of, spelled, text_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tokbench.explain.traces import MergeStep, MergeTrace
+    from tokbench.explain.derivation import MergeStep, MergeTrace
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ def merge_tree(trace: MergeTrace, *, width: int) -> list[str] | None:
     Returns:
         The rows, beginning with the initial symbols; None if they do not fit the width.
 
-    >>> from tokbench.explain.symbols import MergeRule, Symbol
-    >>> from tokbench.explain.traces import MergeStep, MergeTrace
+    >>> from tokbench.explain.causes import MergeRule, Symbol
+    >>> from tokbench.explain.derivation import MergeStep, MergeTrace
     >>> a, b, ab, aab = Symbol(0, b"a"), Symbol(1, b"b"), Symbol(2, b"ab"), Symbol(3, b"aab")
     >>> steps = (MergeStep(MergeRule(7, a, b, ab), 1, 2, 3), MergeStep(MergeRule(12, a, ab, aab), 0, 1, 3))
     >>> print(*merge_tree(MergeTrace((a, a, b), steps, (aab,), (0, 3), ()), width=40), sep="\n")

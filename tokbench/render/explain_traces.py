@@ -13,8 +13,8 @@ from rich.terminal_theme import DEFAULT_TERMINAL_THEME
 from rich.text import Text
 
 from tokbench.core.tokens import TokenKind
+from tokbench.explain.derivation import LatticeTrace, LongestMatchTrace, LookupTrace, MergeTrace
 from tokbench.explain.sentences import alternative_in_words, cause_in_words, percent, rank_of
-from tokbench.explain.traces import LatticeTrace, LongestMatchTrace, LookupTrace, MergeTrace
 from tokbench.render.glyphs import glyphs_of, text_of, visible
 from tokbench.render.palette import CUBE, FAINT, palette_for, rule_with_title
 from tokbench.render.terminal import Line, print_folded
@@ -22,8 +22,8 @@ from tokbench.render.terminal import Line, print_folded
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from tokbench.explain.causes import Symbol
     from tokbench.explain.derivation import ExplainedStep, Explanation
-    from tokbench.explain.symbols import Symbol
     from tokbench.render.palette import Palette
 
 _SEPARATOR = "│"

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from tokbench.explain.symbols import MergeRule, Symbol
-    from tokbench.explain.traces import MergeTrace
+    from tokbench.explain.causes import MergeRule, Symbol
+    from tokbench.explain.derivation import MergeTrace
     from tokbench.inspection.vocabulary_tokens import VocabularyToken
     from tokbench.render.table import Forms, Table
     from tokbench.workbench.inspect import InspectResult

@@ -6,15 +6,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.result_json import tokenizer_fields
-from tokbench.inspection.contents import TokenizerContents
-from tokbench.inspection.differences import MergeDifferences, TokenDifferences, compare_merges, compare_tokens
+from tokbench.inspection.contents import (
+    MergeDifferences,
+    TokenDifferences,
+    TokenizerContents,
+    compare_merges,
+    compare_tokens,
+)
 from tokbench.workbench.inspect import inspect_opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tokbench.core.interfaces import TokenizerInfo
-    from tokbench.inspection.differences import Merge
+    from tokbench.inspection.contents import Merge
     from tokbench.opening.request import Opened
 
 SCHEMA = "tokbench.inspect.comparison/1"

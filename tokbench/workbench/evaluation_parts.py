@@ -22,8 +22,16 @@ from tokbench.evaluation.units import align
 from tokbench.files.storage.folder_lock import locked
 from tokbench.files.storage.open import place_of
 from tokbench.shards.plan import identity_of
-from tokbench.workbench.evaluation_sums import Range, add_up, has_counts, missing_sums, size_of, whole
-from tokbench.workbench.evaluation_tasks import SCHEMA, notes_name
+from tokbench.workbench.evaluation_tasks import (
+    SCHEMA,
+    Range,
+    add_up,
+    has_counts,
+    missing_sums,
+    notes_name,
+    size_of,
+    whole,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -6,18 +6,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.result_json import token_fields
+from tokbench.explain.derivation import LatticeTrace, LongestMatchTrace, LookupTrace, MergeTrace
 from tokbench.explain.sentences import cause_in_words, cause_name
-from tokbench.explain.traces import LatticeTrace, LongestMatchTrace, LookupTrace, MergeTrace
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tokbench.core.tokens import Token
-    from tokbench.explain.causes import Cause
-    from tokbench.explain.derivation import Boundary, ExplainedStep, Explanation
+    from tokbench.explain.causes import Cause, Symbol
+    from tokbench.explain.derivation import Boundary, Edge, ExplainedStep, Explanation, Trace
     from tokbench.explain.pretokens import Alternative
-    from tokbench.explain.symbols import Symbol
-    from tokbench.explain.traces import Edge, Trace
 
 
 def explanation_fields(

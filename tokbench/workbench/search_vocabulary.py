@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tokbench.core.interfaces import TokenizerInfo
-    from tokbench.explain.symbols import MergeRule
-    from tokbench.explain.traces import MergeTrace
+    from tokbench.explain.causes import MergeRule
+    from tokbench.explain.derivation import MergeTrace
     from tokbench.inspection.vocabulary_tokens import VocabularyToken
     from tokbench.lint.corpus_counts import CorpusCounts
 

@@ -8,8 +8,7 @@ from support.toys import Toy
 
 from tokbench.bench import benchmark, entrants, measurements
 from tokbench.bench.entrants import Subject, subjects_of
-from tokbench.bench.equality import Expected
-from tokbench.bench.measurements import Sample, sample_of
+from tokbench.bench.measurements import Expected, Sample, sample_of
 from tokbench.bench.peers import PEERS, Peer, peers_named
 from tokbench.bench.results import MEASURES, PARTS, Bench, leader_of
 from tokbench.bench.runner import Runner, runner_of

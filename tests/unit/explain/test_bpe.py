@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from tokbench.backends.bpe import reference
 from tokbench.explain.bpe import ListedMerges, RankedTokens, merge, trace_merges, why_kept
-from tokbench.explain.causes import EarlierMerge, NoMerge
-from tokbench.explain.symbols import Symbol
+from tokbench.explain.causes import EarlierMerge, NoMerge, Symbol
 
 # The merges a b, b c, ab c: "abc" is a token, and "bc" never wins over "ab".
 MERGES = {(97, 98): (0, 256), (98, 99): (1, 257), (256, 99): (2, 258)}

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tokbench.explain.causes import LowerScore
-from tokbench.explain.symbols import Symbol
-from tokbench.explain.traces import Edge
+from tokbench.explain.causes import LowerScore, Symbol
+from tokbench.explain.derivation import Edge
 from tokbench.explain.unigram import (
     Lattice,
     best_paths,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from support.lint import byte_level, target_of
 
-from tokbench.explain.symbols import Symbol
+from tokbench.explain.causes import Symbol
 from tokbench.inspection.token_merges import MergesOfList, MergesOfRanks, NoTokenMerges, token_merges
 from tokbench.inspection.vocabulary_tokens import (
     VocabularyToken,
@@ -19,7 +19,7 @@ from tokbench.inspection.vocabulary_tokens import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tokbench.explain.traces import MergeTrace
+    from tokbench.explain.derivation import MergeTrace
 
 TOKENS = (b"a", b"b", b"ab", b"ba", b"aba", b"abab")
 

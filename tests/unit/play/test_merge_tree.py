@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tokbench.explain.symbols import MergeRule, Symbol
-from tokbench.explain.traces import MergeStep, MergeTrace
+from tokbench.explain.causes import MergeRule, Symbol
+from tokbench.explain.derivation import MergeStep, MergeTrace
 from tokbench.play.merge_tree import merge_tree
 from tokbench.workbench.explain import explain_text
 

@@ -23,7 +23,7 @@ from tokbench.files.bundled import corpora_directory
 from tokbench.files.storage.folder_lock import locked
 from tokbench.files.storage.open import place_of
 from tokbench.opening.request import OpenRequest
-from tokbench.workbench import evaluation_sums
+from tokbench.workbench import evaluation_tasks
 from tokbench.workbench.compare import compare
 from tokbench.workbench.evaluation_parts import EvaluationWork, evaluate_share
 from tokbench.workbench.open import NamedTokenizer
@@ -120,7 +120,7 @@ def test_each_aggregation_equals_a_single_run(case: Case, options: dict[str, Any
 @pytest.mark.slow
 def test_many_parts_are_summed_in_a_tree(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each sum reads at most three files here; missing and damaged sums are written again with the same bytes."""
-    monkeypatch.setattr(evaluation_sums, "MOST_FILES", 3)
+    monkeypatch.setattr(evaluation_tasks, "MOST_FILES", 3)
     options: dict[str, Any] = {"aggregation": "per_document", "reading": {"documents": "lines"}}
     work = case.work(folder=case.parts, part_bytes=1_000, engine=HereEngine())
     figures = case.figures(work, **options)

@@ -78,11 +78,9 @@ class ByteTokenizer(SaveableTokenizer):
 
     def derivation(self, text: str) -> Derivation:
         """Return the single step from a text to its ids: the lookup of every byte. Raises `TextError`."""
-        from tokbench.explain.causes import ByDefinition
-        from tokbench.explain.derivation import Derivation, Step
+        from tokbench.explain.causes import ByDefinition, Symbol
+        from tokbench.explain.derivation import Derivation, LookupTrace, Step
         from tokbench.explain.pretokens import PreToken
-        from tokbench.explain.symbols import Symbol
-        from tokbench.explain.traces import LookupTrace
 
         data, rule = utf8(text), "every byte is a token"
         tokens = tuple(Symbol(byte, bytes([byte])) for byte in data)

@@ -163,10 +163,9 @@ class FrequentTokenizer(SaveableTokenizer):
 
     def derivation(self, text: str) -> Derivation:
         """Return the steps from a text to its ids: it is split, and each part is looked up. Raises `TextError`."""
-        from tokbench.explain.derivation import Derivation, Step
+        from tokbench.explain.causes import Symbol
+        from tokbench.explain.derivation import Derivation, LookupTrace, Step
         from tokbench.explain.pretokens import PreToken
-        from tokbench.explain.symbols import Symbol
-        from tokbench.explain.traces import LookupTrace
 
         utf8(text)
         rule = f"every {self.backend} is looked up"

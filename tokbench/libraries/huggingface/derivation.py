@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tokbench.core.base import utf8
 from tokbench.core.tokens import Span
 from tokbench.explain.alternatives import alternatives_of
-from tokbench.explain.derivation import Derivation, Step
+from tokbench.explain.derivation import Derivation, LookupTrace, Step
 from tokbench.explain.pretokens import Aligned, Change, PreToken, changes_of
-from tokbench.explain.traces import LookupTrace
 from tokbench.formats.tokenizer_json import from_byte_level
 from tokbench.libraries.huggingface.engines import (
     RunsDocument,
@@ -31,9 +30,9 @@ if TYPE_CHECKING:
 
     import tokenizers
 
+    from tokbench.explain.derivation import Trace
     from tokbench.explain.pretokens import Alternative
     from tokbench.explain.records import MergeRecord
-    from tokbench.explain.traces import Trace
 
 _GPT2 = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 

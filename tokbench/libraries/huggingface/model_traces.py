@@ -6,10 +6,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tokbench.explain.bpe import ListedMerges, trace_merges
-from tokbench.explain.causes import Fallback
+from tokbench.explain.causes import Fallback, Symbol
+from tokbench.explain.derivation import Edge, LookupTrace, MergeTrace
 from tokbench.explain.records import record_of
-from tokbench.explain.symbols import Symbol
-from tokbench.explain.traces import Edge, LookupTrace, MergeTrace
 from tokbench.explain.unigram import Lattice, trace_lattice
 from tokbench.explain.wordpiece import trace_longest_matches
 from tokbench.formats.sentencepiece.pieces import BYTE_PIECES
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
     import tokenizers
 
     from tokbench.explain.causes import Cause
+    from tokbench.explain.derivation import Trace
     from tokbench.explain.records import MergeRecord
-    from tokbench.explain.traces import Trace
 
 _MOST_CHARACTERS = 100
 _ALGORITHMS = {"BPE": "BPE", "WordPiece": "WordPiece", "Unigram": "Unigram", "WordLevel": "whole words"}

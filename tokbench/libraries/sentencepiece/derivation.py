@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tokbench.core.tokens import Span
 from tokbench.explain.bpe import RankedTokens, trace_merges
-from tokbench.explain.causes import ByDefinition, Fallback
-from tokbench.explain.derivation import Derivation, Step
+from tokbench.explain.causes import ByDefinition, Fallback, Symbol
+from tokbench.explain.derivation import Derivation, Edge, LatticeTrace, LookupTrace, MergeTrace, Step
 from tokbench.explain.pretokens import Aligned, PreToken, changes_of
-from tokbench.explain.symbols import Symbol
-from tokbench.explain.traces import Edge, LatticeTrace, LookupTrace, MergeTrace
 from tokbench.explain.unigram import Lattice, trace_parts
 from tokbench.formats.sentencepiece.model import SPACE, ModelType, crosses_words
 from tokbench.formats.sentencepiece.pieces import BYTE_PIECES
@@ -24,8 +22,8 @@ if TYPE_CHECKING:
     from sentencepiece import SentencePieceProcessor
 
     from tokbench.explain.causes import Cause
+    from tokbench.explain.derivation import Trace
     from tokbench.explain.pretokens import Change
-    from tokbench.explain.traces import Trace
     from tokbench.formats.sentencepiece.model import SentencePieceFile
     from tokbench.libraries.sentencepiece.sampling import Lexicon
 
