@@ -20,14 +20,14 @@ from tokbench.evaluation.fairness import gini, premiums
 from tokbench.evaluation.fidelity import indentation_lost
 from tokbench.metrics.bootstrap import interval_of, resamples
 from tokbench.metrics.catalogue import METRICS
-from tokbench.metrics.distribution import (
+from tokbench.metrics.metric import (
     average_rank,
     frequency_deciles,
     length_histogram,
+    pooled,
     renyi_efficiency,
     utilization,
 )
-from tokbench.metrics.metric import pooled
 from tokbench.metrics.robustness import edit_distance
 from tokbench.metrics.vocabulary import intermediate_tokens
 

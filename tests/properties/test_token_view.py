@@ -16,8 +16,7 @@ from rich.console import Console
 from support.segmentations import odd_segmentations, tilings, view
 
 from tokbench.core.graphemes import cut_clusters
-from tokbench.render.palette import CUBE, SIXTEEN, Palette
-from tokbench.render.token_view import Line, plain, separators_for, token_lines
+from tokbench.render.token_view import CUBE, SIXTEEN, Line, Palette, plain, separators_for, token_lines
 from tokbench.render.viz import render_viz
 from tokbench.workbench.viz import VizResult
 

@@ -22,7 +22,6 @@ import typer.main
 from typer.core import TyperCommand, TyperGroup
 
 from tokbench.cli.error_messages import errors_as_messages
-from tokbench.cli.written_files import refuse_lost_files, refuse_unwritable_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -377,6 +376,8 @@ def _guarded(function: Callable[..., None]) -> Callable[..., None]:
     @wraps(function)
     def guarded(*args: Any, **options: Any) -> None:
         with errors_as_messages():
+            from tokbench.cli.output_options import refuse_lost_files, refuse_unwritable_files
+
             refuse_lost_files(options)
             refuse_unwritable_files(options)
             function(*args, **options)

@@ -17,8 +17,7 @@ from tokbench.corpus.scripts import COMMON, script_of_letter
 from tokbench.evaluation.comparison_json import comparison_document
 from tokbench.evaluation.costs import cost_document
 from tokbench.evaluation.sweep import nested_merges
-from tokbench.metrics.distribution import frequency_deciles, length_histogram
-from tokbench.metrics.metric import LONGEST_NUMBER, ratio
+from tokbench.metrics.metric import LONGEST_NUMBER, frequency_deciles, length_histogram, ratio
 from tokbench.metrics.robustness import edit_distance, rewritings
 from tokbench.metrics.vocabulary import intermediate_tokens
 

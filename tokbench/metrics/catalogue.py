@@ -10,8 +10,14 @@ from typing import TYPE_CHECKING
 
 from tokbench.core.wording import near_names
 from tokbench.errors import ConfigError
-from tokbench.metrics.distribution import average_rank, renyi_efficiency, shannon_efficiency, utilization
-from tokbench.metrics.metric import Metric, ratio
+from tokbench.metrics.metric import (
+    Metric,
+    average_rank,
+    ratio,
+    renyi_efficiency,
+    shannon_efficiency,
+    utilization,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

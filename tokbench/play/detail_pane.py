@@ -11,7 +11,7 @@ from textual.widgets import Static
 
 from tokbench.play.surroundings import frames_of
 from tokbench.play.token_details import detail_lines
-from tokbench.render.palette import palette_for
+from tokbench.render.token_view import palette_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tokbench.explain.causes import Cause
     from tokbench.explain.derivation import ExplainedStep
     from tokbench.play.columns import Column
-    from tokbench.render.palette import Palette
+    from tokbench.render.token_view import Palette
     from tokbench.workbench.explain import ExplainResult
 
 REACHES = (400, 4_000, 40_000)

@@ -15,8 +15,8 @@ from tokbench.inspection.search import TokenQuery
 from tokbench.play.merge_tree import merge_tree
 from tokbench.play.surroundings import explain_token
 from tokbench.render.glyphs import glyphs_of, text_of, visible
-from tokbench.render.palette import FAINT
 from tokbench.render.terminal import Line, folded_to
+from tokbench.render.token_view import FAINT
 from tokbench.workbench.search_vocabulary import search_vocabulary
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokbench.core.tokens import Segmentation, TokenKind
-from tokbench.render.token_view import separators_for, visible_tokens
+from tokbench.render.glyphs import visible_tokens
+from tokbench.render.token_view import separators_for
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

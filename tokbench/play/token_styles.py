@@ -9,14 +9,14 @@ from rich.color import Color
 from rich.style import Style
 
 from tokbench.core.tokens import TokenKind
-from tokbench.render.palette import SIXTEEN, palette_for
+from tokbench.render.token_view import SIXTEEN, palette_for
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from tokbench.play.token_rows import Cell
     from tokbench.render.glyphs import Glyph
-    from tokbench.render.palette import Palette
+    from tokbench.render.token_view import Palette
 
 _CUT = Style(underline=True)
 _NO_COLOUR_DIFFERS = Style(bold=True)

@@ -11,10 +11,9 @@ from rich.text import Text
 
 from tokbench.core.tokens import Segmentation, Span, Token, TokenKind
 from tokbench.core.wording import counted
-from tokbench.render.glyphs import visible
-from tokbench.render.palette import FAINT, palette_for, rule_with_title
+from tokbench.render.glyphs import visible, visible_tokens
 from tokbench.render.terminal import print_rows
-from tokbench.render.token_view import Separators, separators_for, visible_tokens
+from tokbench.render.token_view import FAINT, Separators, palette_for, rule_with_title, separators_for
 from tokbench.render.viz_files import escaped, inert_page
 
 if TYPE_CHECKING:

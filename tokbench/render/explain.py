@@ -12,8 +12,8 @@ from tokbench.core.wording import counted, is_or_are
 from tokbench.explain.sentences import percent
 from tokbench.render.explain_traces import LABEL, Painter, labelled, shortened, step_frames, symbol_text
 from tokbench.render.glyphs import visible
-from tokbench.render.palette import FAINT, palette_for, rule_with_title
 from tokbench.render.terminal import Line, folded, print_folded
+from tokbench.render.token_view import FAINT, palette_for, rule_with_title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

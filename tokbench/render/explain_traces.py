@@ -16,15 +16,15 @@ from tokbench.core.tokens import TokenKind
 from tokbench.explain.derivation import LatticeTrace, LongestMatchTrace, LookupTrace, MergeTrace
 from tokbench.explain.sentences import alternative_in_words, cause_in_words, percent, rank_of
 from tokbench.render.glyphs import glyphs_of, text_of, visible
-from tokbench.render.palette import CUBE, FAINT, palette_for, rule_with_title
 from tokbench.render.terminal import Line, print_folded
+from tokbench.render.token_view import CUBE, FAINT, palette_for, rule_with_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tokbench.explain.causes import Symbol
     from tokbench.explain.derivation import ExplainedStep, Explanation
-    from tokbench.render.palette import Palette
+    from tokbench.render.token_view import Palette
 
 _SEPARATOR = "│"
 LABEL = 11

@@ -3,32 +3,154 @@
 With a palette, tokens are distinguished by their backgrounds; without one by separators. A character
 that tokens cut is underlined as a whole, and its boundaries are `╎` instead of `│`. Text that no
 token covers has no background, or is enclosed in `⟦⟧`. Everything streams, in time linear in the text.
+
+Adjacent tokens always differ, also for colour-blind readers. The backgrounds are fixed entries of the 256-colour cube
+with their own text colour, so they look the same in dark and light terminals. They were found by search: under normal
+sight, protanopia, deuteranopia and tritanopia, colours next to each other in the cycle are at least ΔE 35 apart (CIE
+1976).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from rich.color import Color
 from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
 
-from tokbench.core.graphemes import cut_clusters
 from tokbench.core.tokens import TokenKind
-from tokbench.render.glyphs import Glyph, Strip, byte_glyphs, cut_glyphs, sign, strip
-from tokbench.render.palette import FAINT
+from tokbench.render.glyphs import Glyph, Strip, VisibleToken, enclosed, strip, visible_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from tokbench.core.tokens import Segmentation, Span, Token
-    from tokbench.render.palette import Look, Palette
+    from rich.console import Console
+
+    from tokbench.core.tokens import Segmentation
+
+FAINT = Style(dim=True)
+"""The style of ids, rules and notes."""
+_NO_ATTRIBUTES = Style()
+
+
+def rule_with_title(name: str, about: str, *, width: int) -> Text:
+    """Return a rule that begins with a name and what follows it, cut to a width."""
+    title = Text.assemble(("── ", FAINT), (name, "bold"), f" · {about} ")
+    title.truncate(width, overflow="ellipsis")
+    return title.append("─" * (width - title.cell_len), FAINT)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The styles of one token's cell.
+
+    Attributes:
+        text: style of characters that stand for themselves, and of padding.
+        stand_in: style of stand-ins (`·`, `⟨ZWSP⟩`).
+        cut: like `text`, inside a character that a token boundary cuts.
+        cut_stand_in: like `stand_in`, inside such a character.
+    """
+
+    text: Style
+    stand_in: Style
+    cut: Style
+    cut_stand_in: Style
+
+    def style(self, *, stand_in: bool, cut: bool) -> Style:
+        """Return the style of a run of glyphs."""
+        if stand_in:
+            return self.cut_stand_in if cut else self.stand_in
+        return self.cut if cut else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Palette:
+    """The looks of all tokens; neighbours in a tuple, which is cyclic, have different backgrounds.
+
+    Attributes:
+        tokens: the cycle of looks of each kind; ordinary and byte-fallback tokens share their backgrounds.
+        absent: the same cycle for tokens that cover no text.
+        uncovered: the look of text that no token covers.
+    """
+
+    tokens: Mapping[TokenKind, tuple[Look, ...]]
+    absent: tuple[Look, ...]
+    uncovered: Look
+
+    def look(self, kind: TokenKind, *, turn: int, absent: bool = False) -> Look:
+        """Return the look of the token at position `turn`, whose background differs from those of its neighbours."""
+        cycle = self.absent if absent and kind is TokenKind.NORMAL else self.tokens[kind]
+        return cycle[turn % len(cycle)]
+
+
+def palette_for(console: Console) -> Palette | None:
+    """Return the palette that a console can show; None if it shows no colour."""
+    if console.no_color or console.color_system is None:
+        return None
+    return SIXTEEN if console.color_system in ("standard", "windows") else CUBE
+
+
+def _palette(
+    *,
+    cycle: Sequence[int],
+    text: int,
+    stand_in: int,
+    special: Sequence[int],
+    unknown: Sequence[int],
+    bright: int,
+    bright_stand_in: int,
+) -> Palette:
+    """Build a palette from colour numbers: dark text on the cycle, bright bold text on special and unknown tokens."""
+    ordinary = tuple(_look(ground, text, stand_in) for ground in cycle)
+    marked = {
+        kind: tuple(_look(ground, bright, bright_stand_in, Style(bold=True)) for ground in grounds)
+        for kind, grounds in ((TokenKind.SPECIAL, special), (TokenKind.UNKNOWN, unknown))
+    }
+    byte = tuple(_look(ground, text, stand_in, Style(italic=True)) for ground in cycle)
+    return Palette(
+        tokens={TokenKind.NORMAL: ordinary, TokenKind.BYTE: byte, **marked},
+        absent=tuple(_look(ground, text, stand_in, FAINT) for ground in cycle),
+        uncovered=Look(text=FAINT, stand_in=FAINT, cut=_underlined(FAINT), cut_stand_in=_underlined(FAINT)),
+    )
+
+
+def _look(ground: int, text: int, stand_in: int, attributes: Style = _NO_ATTRIBUTES) -> Look:
+    plain = Style(color=Color.from_ansi(text), bgcolor=Color.from_ansi(ground)) + attributes
+    muted = Style(color=Color.from_ansi(stand_in), bgcolor=Color.from_ansi(ground)) + attributes
+    return Look(text=plain, stand_in=muted, cut=_underlined(plain), cut_stand_in=_underlined(muted))
+
+
+def _underlined(style: Style) -> Style:
+    return style + Style(underline=True)
+
+
+CUBE = _palette(
+    cycle=(216, 153, 185, 79, 147),  # apricot, sky, olive, mint, lavender
+    text=16,
+    stand_in=19,
+    special=(18, 60),
+    unknown=(88, 89),
+    bright=231,
+    bright_stand_in=229,
+)
+"""The palette for terminals with 256 colours or more."""
+
+SIXTEEN = _palette(
+    cycle=(7, 6, 3),  # white, cyan, yellow
+    text=0,
+    stand_in=0,
+    special=(4, 8),
+    unknown=(1, 5),
+    bright=15,
+    bright_stand_in=15,
+)
+"""The palette for terminals with sixteen colours, which users may change: only pairs that most themes keep readable."""
+
 
 MIN_WIDTH = 20
 """The minimum width: it holds the longest stand-in name, and a 32-bit id."""
-UNKNOWN_MARK = "⟨?⟩"
-EMPTY_MARK = "⟨empty⟩"
-_LONGEST_KEPT = 64
 
 
 class Separators(NamedTuple):
@@ -225,82 +347,3 @@ def _label_row(blocks: list[_Block]) -> Row:
 
 
 # --- the tokens made visible ------------------------------------------------------------------
-
-
-class VisibleToken(NamedTuple):
-    """A token, or text that no token covers.
-
-    Attributes:
-        token: the token; None for text that no token covers.
-        turn: index of the token, or of the token after the uncovered text.
-        start: offset of its first byte in the text.
-        stop: offset after its last byte.
-        strip: its glyphs; a token that covers no text is shown by its bytes.
-        cuts_after: whether it ends inside a grapheme cluster.
-        covers_text: whether it covers some of the text.
-    """
-
-    token: Token | None
-    turn: int
-    start: int
-    stop: int
-    strip: Strip
-    cuts_after: bool
-    covers_text: bool = True
-
-
-def visible_tokens(segmentation: Segmentation) -> Iterator[VisibleToken]:
-    """Yield all tokens of a segmentation, and the text between them; spans may be empty, overlap or leave gaps."""
-    data = segmentation.text.encode()
-    cuts = {edge: cut.span for cut in cut_clusters(segmentation) for edge in cut.boundaries}
-    covered = 0
-    for turn, token in enumerate(segmentation.tokens):
-        start, stop = min(token.span.start, len(data)), token.span.stop
-        if start > covered:
-            yield _uncovered(data, cuts, turn, covered, start)
-        covered = max(covered, start, stop)
-        shown = data[token.span.start : stop]
-        head, tail = _cut_ends(cuts, *token.span) if shown else (0, 0)
-        looks = _looks(token.kind, shown or token.piece, head, tail)
-        yield VisibleToken(token, turn, token.span.start, stop, looks, stop in cuts, bool(shown))
-    if covered < len(data):
-        yield _uncovered(data, cuts, len(segmentation.tokens), covered, len(data))
-
-
-def enclosed(opening: str, glyphs: tuple[Glyph, ...], closing: str) -> Strip:
-    """Enclose glyphs in brackets; the closing bracket stays on the line of the last glyph."""
-    last = glyphs[-1]
-    return strip(
-        (sign(opening), *glyphs[:-1], last._replace(ends_line=False), sign(closing, ends_line=last.ends_line))
-    )
-
-
-def _uncovered(data: bytes, cuts: Mapping[int, Span], turn: int, start: int, stop: int) -> VisibleToken:
-    head, tail = _cut_ends(cuts, start, stop)
-    looks = strip(cut_glyphs(data[start:stop], head=head, tail=tail))
-    return VisibleToken(None, turn, start, stop, looks, stop in cuts)
-
-
-def _cut_ends(cuts: Mapping[int, Span], start: int, stop: int) -> tuple[int, int]:
-    """Return how many bytes at the head and the tail belong to clusters that the two edges cut."""
-    head = min(cuts[start].stop, stop) - start if start in cuts else 0
-    tail = stop - max(cuts[stop].start, start) if stop in cuts else 0
-    return head, min(tail, stop - start - head)
-
-
-def _looks(kind: TokenKind, shown: bytes, head: int, tail: int) -> Strip:
-    make = _token_strip if len(shown) <= _LONGEST_KEPT else _token_strip.__wrapped__
-    return make(kind, shown, head, tail)
-
-
-@lru_cache(maxsize=1 << 16)
-def _token_strip(kind: TokenKind, shown: bytes, head: int, tail: int) -> Strip:
-    if kind is TokenKind.BYTE and shown:
-        is_cut = head + tail > 0
-        return strip(glyph._replace(cut=is_cut) for glyph in byte_glyphs(shown))
-    glyphs = cut_glyphs(shown, head=head, tail=tail) or (sign(EMPTY_MARK),)
-    if kind is TokenKind.SPECIAL:
-        return enclosed("⟪", glyphs, "⟫")
-    if kind is TokenKind.UNKNOWN:
-        return strip((sign(UNKNOWN_MARK), *glyphs))
-    return strip(glyphs)

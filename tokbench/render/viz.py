@@ -13,8 +13,7 @@ from rich.text import Text
 
 from tokbench.core.wording import counted, is_or_are
 from tokbench.render.glyphs import glyphs_of, spelled, visible
-from tokbench.render.palette import FAINT, palette_for, rule_with_title
-from tokbench.render.token_view import MIN_WIDTH, Line, Row, token_lines
+from tokbench.render.token_view import FAINT, MIN_WIDTH, Line, Row, palette_for, rule_with_title, token_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -14,9 +14,8 @@ from rich.text import Text
 
 from tokbench.core.tokens import TokenKind
 from tokbench.render.console import as_text
-from tokbench.render.glyphs import visible
-from tokbench.render.palette import CUBE
-from tokbench.render.token_view import visible_tokens
+from tokbench.render.glyphs import visible, visible_tokens
+from tokbench.render.token_view import CUBE
 from tokbench.render.viz import (
     ShownText,
     comparison_of,
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tokbench.core.tokens import Segmentation
-    from tokbench.render.token_view import VisibleToken
+    from tokbench.render.glyphs import VisibleToken
     from tokbench.render.viz import Layout
     from tokbench.workbench.viz import VizResult, VizTokenizer
 

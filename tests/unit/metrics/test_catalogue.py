@@ -16,23 +16,21 @@ from tokbench.evaluation.costs import Model
 from tokbench.evaluation.counting_pass import evaluate
 from tokbench.evaluation.fairness import gini, premiums
 from tokbench.metrics.catalogue import METRICS, metric_named, metrics_named
-from tokbench.metrics.distribution import (
-    average_rank,
-    frequency_deciles,
-    length_histogram,
-    renyi_efficiency,
-    shannon_efficiency,
-    utilization,
-)
 from tokbench.metrics.metric import (
     COUNTS,
     FIDELITY,
     NUM_COUNTS,
     TOKEN_COUNTS,
     Tally,
+    average_rank,
+    frequency_deciles,
+    length_histogram,
     pooled,
     position_of,
     ratio,
+    renyi_efficiency,
+    shannon_efficiency,
+    utilization,
 )
 from tokbench.metrics.robustness import edit_distance, rewritings, with_typos
 from tokbench.metrics.vocabulary import vocabulary_from, vocabulary_of

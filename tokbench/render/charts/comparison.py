@@ -9,7 +9,7 @@ import numpy as np
 from tokbench.core.wording import counted
 from tokbench.evaluation.evaluated_tokenizer import groups_in_order
 from tokbench.metrics.catalogue import METRICS
-from tokbench.metrics.distribution import length_histogram
+from tokbench.metrics.metric import length_histogram
 from tokbench.render.charts.layout import Frame, Spec, curves, dots, framed
 from tokbench.render.comparison_tables import baseline_of, by_premium, fair_tokenizers
 from tokbench.render.figures import loses_text

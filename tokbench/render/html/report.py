@@ -26,7 +26,6 @@ from tokbench.render.comparison_tables import headline_of, legend_lines, mix_tab
 from tokbench.render.figures import shown
 from tokbench.render.glyphs import visible
 from tokbench.render.html.samples import samples_document
-from tokbench.render.palette import CUBE
 from tokbench.render.report_tables import depth_tables
 from tokbench.render.sweep import (
     curve_of,
@@ -37,6 +36,7 @@ from tokbench.render.sweep import (
     subtitle_of,
 )
 from tokbench.render.table import Cell, Column, Table, count_column, text_column, value_column
+from tokbench.render.token_view import CUBE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

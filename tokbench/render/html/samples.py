@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokbench.evaluation.candidates import BASELINES
-from tokbench.render.glyphs import visible
-from tokbench.render.token_view import visible_tokens
+from tokbench.render.glyphs import visible, visible_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
