@@ -161,7 +161,7 @@ def _search(
     from tokbench.inspection.contents import TokenizerContents
     from tokbench.inspection.search import TokenQuery
     from tokbench.inspection.vocabulary_tokens import VocabularyTokens
-    from tokbench.lint.corpus_counts import count_corpus
+    from tokbench.lint.target import count_corpus
     from tokbench.render.inspection import forms_of_tokens, render_tokens
     from tokbench.workbench.search_vocabulary import (
         check_name,

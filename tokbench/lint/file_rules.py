@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.wording import counted, quoted
 from tokbench.errors import ConfigError, ModelFormatError, TokbenchError
 from tokbench.libraries.huggingface.tokenizer_json import steps
+from tokbench.lint.agreement import near_pattern
 from tokbench.lint.class_pipeline import (
     BYTE_LEVEL,
     SENTENCEPIECE_BPE,
@@ -17,7 +18,6 @@ from tokbench.lint.class_pipeline import (
 )
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.llama_cpp_names import converter_hash, names_of_hash
-from tokbench.lint.near_patterns import near_pattern
 from tokbench.lint.rules import DoesNotApplyError, rules_of
 from tokbench.opening.config_files import CONFIG
 from tokbench.opening.contradictions import contradictions

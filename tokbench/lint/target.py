@@ -1,23 +1,68 @@
-"""The target of lint: an opened tokenizer, the files in its folder, and its reference."""
+"""The target of lint: an opened tokenizer, the files in its folder, its reference, and its token counts of a corpus."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+
+from tokbench.core.progress import no_progress
 from tokbench.core.tokens import TokenKind
+from tokbench.core.training import batches
 from tokbench.core.wording import quoted
 from tokbench.errors import StoreError
 from tokbench.inspection.contents import TokenizerContents
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
+    from tokbench.core.interfaces import Tokenizer
     from tokbench.corpus import Corpus
-    from tokbench.lint.corpus_counts import CorpusCounts
     from tokbench.opening.request import Opened
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CorpusCounts:
+    """The token counts of a corpus.
+
+    Attributes:
+        frequencies: int64[V], token occurrences of each id.
+        documents: number of documents.
+        num_bytes: UTF-8 bytes of the documents.
+    """
+
+    frequencies: NDArray[np.int64]
+    documents: int
+    num_bytes: int
+
+    @property
+    def tokens(self) -> int:
+        """Number of all token occurrences."""
+        return int(self.frequencies.sum())
+
+
+def count_corpus(tokenizer: Tokenizer, texts: Iterable[str], *, threads: int | None = None) -> CorpusCounts:
+    """Encode texts and count ids, special tokens as ordinary text.
+
+    Raises:
+        TextError: a text cannot be encoded.
+        CorpusError: a text cannot be read.
+    """
+    frequencies = np.zeros(tokenizer.info.vocab_size, np.int64)
+    documents = num_bytes = 0
+    for batch in batches(texts, progress=no_progress):
+        ids = tokenizer.encode_batch(batch, threads=threads).ids
+        frequencies += np.bincount(ids, minlength=len(frequencies))
+        documents += len(batch)
+        num_bytes += sum(len(text.encode()) for text in batch)
+    return CorpusCounts(frequencies, documents, num_bytes)
+
 
 _T = TypeVar("_T")
 _MAX_JSON_BYTES = 64 << 20
@@ -146,7 +191,5 @@ class LintTarget(TokenizerContents):
     @cached_property
     def counts(self) -> CorpusCounts:
         """Token counts on the corpus, which is required and read once."""
-        from tokbench.lint.corpus_counts import count_corpus
-
         assert self.corpus is not None
         return count_corpus(self.tokenizer, self.corpus, threads=self.threads)

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.wording import counted, quoted
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.rules import DoesNotApplyError, rules_of
-from tokbench.lint.training.replay import replay
-from tokbench.lint.training.words import trained_bpe, training_words
+from tokbench.lint.training import replay, trained_bpe, training_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from tokbench.lint.target import LintTarget
-    from tokbench.lint.training.replay import Turn
+    from tokbench.lint.training import Turn
 
 _TRIED = 200
 """Number of merges after which to decide whether the text is the training text at all."""

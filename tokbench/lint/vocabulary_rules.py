@@ -13,7 +13,7 @@ from tokbench.inspection.vocabulary_tokens import text_of_bytes
 from tokbench.lint.findings import Found, Severity, findings_on_tokens
 from tokbench.lint.reachability.models import model_of
 from tokbench.lint.rules import DoesNotApplyError, rules_of
-from tokbench.lint.training.words import merges_of
+from tokbench.lint.training import merges_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

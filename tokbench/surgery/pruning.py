@@ -13,7 +13,7 @@ from tokbench.core.progress import no_progress
 from tokbench.core.training import batches
 from tokbench.errors import SurgeryError
 from tokbench.formats.sentencepiece.model import parse_model
-from tokbench.lint.corpus_counts import count_corpus
+from tokbench.lint.target import count_corpus
 from tokbench.surgery import matched_pieces
 from tokbench.surgery.bpe_document import read_bpe
 from tokbench.surgery.character_merges import check_merges, merges_of_document, merges_of_model

@@ -14,7 +14,7 @@ from tokbench.core.truncation import check_number
 from tokbench.core.wording import counted
 from tokbench.corpus import bundled_corpus
 from tokbench.errors import ConfigError
-from tokbench.lint.corpus_counts import count_corpus
+from tokbench.lint.target import count_corpus
 from tokbench.opening.request import OpenRequest
 from tokbench.surgery.extending import extension_of
 from tokbench.surgery.model_files import check_place

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tokbench.explain.causes import MergeRule
     from tokbench.explain.derivation import MergeTrace
     from tokbench.inspection.vocabulary_tokens import VocabularyToken
-    from tokbench.lint.corpus_counts import CorpusCounts
+    from tokbench.lint.target import CorpusCounts
 
 SCHEMA = "tokbench.inspect.tokens/1"
 

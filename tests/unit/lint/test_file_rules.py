@@ -12,9 +12,9 @@ from support.lint import GPT2_SPLIT, NO_SPLIT, byte_level, findings_of, outcome_
 from support.places import SHARED
 
 from tokbench.backends.bpe.split_patterns import resolve_pattern, split
+from tokbench.lint.agreement import near_pattern
 from tokbench.lint.findings import Severity
 from tokbench.lint.llama_cpp_names import HASHES, converter_hash, names_of_hash
-from tokbench.lint.near_patterns import near_pattern
 from tokbench.opening.patterns import pattern_names
 
 if TYPE_CHECKING:

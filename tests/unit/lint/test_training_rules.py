@@ -17,8 +17,7 @@ from support.texts import bundled_texts
 from tokbench.backends.bpe.reference import count_pairs, merge_pair, train
 from tokbench.corpus.opening import open_corpus
 from tokbench.errors import ConfigError
-from tokbench.lint.training.replay import Turn, replay
-from tokbench.lint.training.words import merges_of
+from tokbench.lint.training import Turn, merges_of, replay
 from tokbench.workbench.lint import read_word_counts
 from tokbench.workbench.train import train_and_save
 

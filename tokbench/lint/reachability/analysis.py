@@ -9,11 +9,10 @@ from tokbench.core.normal_forms import nfc
 from tokbench.core.wording import quoted
 from tokbench.inspection.vocabulary_tokens import text_of_bytes
 from tokbench.lint.reachability.models import BpeModel, model_of
-from tokbench.lint.reachability.neighbours import Neighbours
 from tokbench.lint.reachability.pattern_automaton import automaton_of, pretokens
 from tokbench.lint.reachability.steps import DocumentSteps
 from tokbench.lint.reachability.verdicts import Cause, Reachability, Unreachable
-from tokbench.lint.reachability.witnesses import WitnessSearch, completions
+from tokbench.lint.reachability.witnesses import Neighbours, WitnessSearch, completions
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
