@@ -12,8 +12,7 @@ from support.texts import texts, words
 
 from tokbench.backends.bpe import reference
 from tokbench.core.progress import no_progress
-from tokbench.surgery.counted_pretokens import CountedPretokens
-from tokbench.surgery.growth import Vocabulary, grow, made_of, unchanged_words
+from tokbench.surgery.growth import CountedPretokens, Vocabulary, grow, made_of, unchanged_words
 
 if TYPE_CHECKING:
     from tokbench.backends.bpe.kernel import Kernel

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokbench.surgery import reference
-from tokbench.surgery.leaves import Leaves
-from tokbench.surgery.merge_parts import merge_parts, merged
+from tokbench.surgery.leaves import Leaves, merge_parts, merged
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from tokbench.libraries.sentencepiece.unigram_fallback import ScoredPieces as Scored
 from tokbench.libraries.sentencepiece.unigram_fallback import best_cuts
 from tokbench.surgery import reference
-from tokbench.surgery.piece_losses import PieceLosses, best_spelling
-from tokbench.surgery.scored_pieces import ScoredPieces
+from tokbench.surgery.scored_pieces import PieceLosses, ScoredPieces, best_spelling
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

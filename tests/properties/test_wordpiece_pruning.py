@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tokbench.surgery import reference
-from tokbench.surgery.match_losses import MatchLosses
-from tokbench.surgery.matched_pieces import MatchedPieces, pieces_of_document
+from tokbench.surgery.matched_pieces import MatchedPieces, MatchLosses, pieces_of_document
 
 LETTERS = "abc"
 TEXTS = st.text(LETTERS, min_size=2, max_size=4)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 from tokbench.errors import SurgeryError
 from tokbench.formats.tokenizer_json import from_byte_level, is_byte_level
 from tokbench.opening.native_bpe import merge_pairs
-from tokbench.surgery.merge_parts import merge_parts, merged
+from tokbench.surgery.leaves import merge_parts, merged
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from pathlib import Path
 
-    from tokbench.surgery.merge_parts import MergeParts
+    from tokbench.surgery.leaves import MergeParts
 
 _AFFIXES = ("continuing_subword_prefix", "end_of_word_suffix")
 

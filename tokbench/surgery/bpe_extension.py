@@ -9,12 +9,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tokbench.errors import ConfigError
 from tokbench.formats.tokenizer_json import check_no_pretoken, to_byte_level
 from tokbench.surgery.bpe_document import read_bpe
-from tokbench.surgery.counted_pretokens import CountedPretokens, count_pretokens, pretoken_bytes, split_of
 from tokbench.surgery.documents import added_outside, extended_document
 from tokbench.surgery.extended_tokenizer import Extension
-from tokbench.surgery.extension_proofs import Coarser
-from tokbench.surgery.growth import Vocabulary, grow, made_of, unchanged_words
-from tokbench.surgery.proofs import SegmentationProof, wrong
+from tokbench.surgery.growth import (
+    CountedPretokens,
+    Vocabulary,
+    count_pretokens,
+    grow,
+    made_of,
+    pretoken_bytes,
+    split_of,
+    unchanged_words,
+)
+from tokbench.surgery.proofs import Coarser, SegmentationProof, wrong
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

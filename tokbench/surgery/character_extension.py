@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.opening.native_bpe import merge_pairs
 from tokbench.surgery.character_merges import merged_texts
-from tokbench.surgery.documents import extended_document
-from tokbench.surgery.extension_proofs import Coarser
+from tokbench.surgery.documents import extended_document, scores_below
 from tokbench.surgery.growing_pieces import MergedPieces, by_pair, by_text
-from tokbench.surgery.models import scores_below
 from tokbench.surgery.piece_extension import PieceExtension
 from tokbench.surgery.piece_learning import PieceLearner
 from tokbench.surgery.piece_words import normalizer_of, words_of_document, words_of_model
+from tokbench.surgery.proofs import Coarser
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

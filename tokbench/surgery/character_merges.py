@@ -10,7 +10,7 @@ from tokbench.formats.merges import last_pair
 from tokbench.formats.sentencepiece.model import SPACE
 from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.opening.native_bpe import merge_pairs
-from tokbench.surgery.merge_parts import MergeParts, last_merge
+from tokbench.surgery.leaves import MergeParts, last_merge
 from tokbench.surgery.proofs import wrong
 
 if TYPE_CHECKING:

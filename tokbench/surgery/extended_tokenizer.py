@@ -6,10 +6,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tokbench.surgery.configuration import reopened
 from tokbench.surgery.contents import Contents
 from tokbench.surgery.id_map import IdMap, InitialRows
-from tokbench.surgery.library_proofs import prove_in_libraries
+from tokbench.surgery.library_proofs import prove_in_libraries, reopened
 from tokbench.surgery.proofs import check_texts, wrong
 from tokbench.surgery.shared_tokens import tokens_of
 

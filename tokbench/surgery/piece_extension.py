@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from tokbench.errors import ConfigError
 from tokbench.formats.sentencepiece.model import SPACE, parse_model
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
+from tokbench.surgery.documents import extended_model
 from tokbench.surgery.extended_tokenizer import Extension
-from tokbench.surgery.models import extended_model
 from tokbench.surgery.piece_learning import UNKNOWN, PieceLearner
 from tokbench.surgery.proofs import wrong
 

@@ -17,17 +17,13 @@ from tokbench.lint.target import count_corpus
 from tokbench.surgery import matched_pieces
 from tokbench.surgery.bpe_document import read_bpe
 from tokbench.surgery.character_merges import check_merges, merges_of_document, merges_of_model
-from tokbench.surgery.configuration import reopened
 from tokbench.surgery.contents import contents_of
-from tokbench.surgery.documents import pruned_document
+from tokbench.surgery.documents import pruned_document, pruned_model
 from tokbench.surgery.leaves import Leaves
-from tokbench.surgery.library_proofs import prove_in_libraries
-from tokbench.surgery.match_losses import MatchLosses
-from tokbench.surgery.matched_pieces import check_pieces, notes_of_characters
-from tokbench.surgery.models import pruned_model
-from tokbench.surgery.piece_losses import PieceLosses
+from tokbench.surgery.library_proofs import prove_in_libraries, reopened
+from tokbench.surgery.matched_pieces import MatchLosses, check_pieces, notes_of_characters
 from tokbench.surgery.proofs import check_reachable, check_segmentations, check_tokens, check_words
-from tokbench.surgery.scored_pieces import check_scores, pieces_of_document, pieces_of_model
+from tokbench.surgery.scored_pieces import PieceLosses, check_scores, pieces_of_document, pieces_of_model
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

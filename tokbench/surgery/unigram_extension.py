@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tokbench.errors import SurgeryError
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.surgery.documents import added_outside, extended_document
-from tokbench.surgery.extension_proofs import LikelierByNewPieces, OnlyByNewPieces
 from tokbench.surgery.growing_pieces import ScoredGrowing
 from tokbench.surgery.piece_extension import PieceExtension
 from tokbench.surgery.piece_learning import UNKNOWN
 from tokbench.surgery.piece_words import normalizer_of, words_of_document, words_of_model
+from tokbench.surgery.proofs import LikelierByNewPieces, OnlyByNewPieces
 from tokbench.surgery.scored_pieces import pieces_of_document, pieces_of_model
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tokbench.errors import ConfigError, SurgeryError
 from tokbench.surgery.documents import added_outside, extended_document
-from tokbench.surgery.extension_proofs import OnlyByNewPieces
 from tokbench.surgery.growing_pieces import MatchedGrowing
 from tokbench.surgery.matched_pieces import notes_of_characters, pieces_of_document
 from tokbench.surgery.piece_extension import PieceExtension
 from tokbench.surgery.piece_learning import UNKNOWN
 from tokbench.surgery.piece_words import MatchedWords
+from tokbench.surgery.proofs import OnlyByNewPieces
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

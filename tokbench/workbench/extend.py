@@ -13,11 +13,15 @@ from tokbench.core.special_tokens import check_special_tokens
 from tokbench.core.truncation import check_number
 from tokbench.core.wording import counted
 from tokbench.corpus import bundled_corpus
-from tokbench.errors import ConfigError
+from tokbench.errors import ConfigError, SurgeryError
 from tokbench.lint.target import count_corpus
 from tokbench.opening.request import OpenRequest
-from tokbench.surgery.extending import extension_of
+from tokbench.surgery.bpe_extension import BpeExtension
+from tokbench.surgery.character_extension import CharacterExtension
+from tokbench.surgery.contents import contents_of
 from tokbench.surgery.model_files import check_place
+from tokbench.surgery.unigram_extension import UnigramExtension
+from tokbench.surgery.wordpiece_extension import WordPieceExtension
 from tokbench.workbench.changed_vocabulary import MOST_PARTS, Clock, samples, write_changed
 from tokbench.workbench.open import find_and_open
 
@@ -30,7 +34,7 @@ if TYPE_CHECKING:
     from tokbench.corpus import Corpus
     from tokbench.opening.request import Opened
     from tokbench.surgery.contents import Algorithm
-    from tokbench.surgery.extended_tokenizer import ExtendedTokenizer, ExtensionProofs
+    from tokbench.surgery.extended_tokenizer import ExtendedTokenizer, Extension, ExtensionProofs
     from tokbench.workbench.changed_vocabulary import ChangedVocabulary
 
 _LEARNED_SHOWN = 12
@@ -320,3 +324,17 @@ def _num_to_learn(additions: Additions, *, first_id: int, taken: int) -> int:
             hint="--tokens N says how many are learned",
         )
     return additions.size - num_taken
+
+
+_EXTENSIONS: dict[Algorithm, type[Extension]] = {
+    extension.algorithm: extension
+    for extension in (BpeExtension, CharacterExtension, UnigramExtension, WordPieceExtension)
+}
+
+
+def extension_of(opened: Opened) -> Extension:
+    """Return the `Extension` for a tokenizer. Raises `SurgeryError` for an unsupported algorithm."""
+    found = contents_of(opened)
+    if found.algorithm is None:
+        raise SurgeryError(f"a {found.kind} cannot learn more pieces")
+    return _EXTENSIONS[found.algorithm](opened, found.content)

@@ -6,8 +6,7 @@ import pytest
 
 from tokbench.errors import ConfigError
 from tokbench.surgery import reference
-from tokbench.surgery.leaves import Leaves
-from tokbench.surgery.merge_parts import MergeParts, merge_parts
+from tokbench.surgery.leaves import Leaves, MergeParts, merge_parts
 
 VOCAB = {piece: id for id, piece in enumerate(["a", "b", "c", "ab", "abc", "bc", "abab"])}
 MERGES = [("a", "b"), ("ab", "c"), ("b", "c"), ("ab", "ab")]

@@ -12,8 +12,8 @@ from tokbench.formats.protobuf import fields, length_field
 from tokbench.formats.sentencepiece.model import parse_model
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.libraries.sentencepiece.models import open_model
+from tokbench.surgery.documents import pruned_model
 from tokbench.surgery.id_map import IdMap
-from tokbench.surgery.models import pruned_model
 from tokbench.surgery.proofs import check_words
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import pytest
 
 from tokbench.errors import ConfigError, ConversionError
 from tokbench.surgery.id_map import IdMap
-from tokbench.surgery.match_losses import MatchLosses
 from tokbench.surgery.matched_pieces import (
     MatchedPieces,
+    MatchLosses,
     characters_without_piece,
     check_pieces,
     pieces_of_document,

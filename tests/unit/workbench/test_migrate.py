@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from support.lint import byte_level, target_of
 
 from tokbench.corpus import Document
-from tokbench.surgery.losing_texts import FEWEST_TOKENS, losing_texts
+from tokbench.workbench.migrate import FEWEST_TOKENS, losing_texts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,5 +33,5 @@ def test_texts_that_grow_most_come_first(tmp_path: Path, monkeypatch: pytest.Mon
         ("half", FEWEST_TOKENS, 12),
     ]
     assert [text.ratio for text in losing] == [2.0, 1.5]
-    monkeypatch.setattr("tokbench.surgery.losing_texts._MOST", 1)
+    monkeypatch.setattr("tokbench.workbench.migrate._MOST", 1)
     assert [text.source for text in losing_texts(old, new, documents)] == ["twice"]

@@ -6,8 +6,7 @@ import pytest
 
 from tokbench.errors import ConfigError, ConversionError
 from tokbench.surgery.id_map import IdMap
-from tokbench.surgery.piece_losses import PieceLosses
-from tokbench.surgery.scored_pieces import ScoredPieces, check_scores, pieces_of_document
+from tokbench.surgery.scored_pieces import PieceLosses, ScoredPieces, check_scores, pieces_of_document
 
 VOCAB = [["<unk>", 0.0], ["a", -4.0], ["b", -4.0], ["c", -9.0], ["ab", -4.0], ["abc", -6.0], ["bc", -5.0]]
 
