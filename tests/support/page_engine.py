@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tokbench.play_page.engine import encoder_source
+from tokbench.play_page.check import encoder_source
 
 CALLS = """
 const made = new Map();

@@ -20,15 +20,14 @@ from tokbench.play.cases import add_case
 from tokbench.play.chat_screen import ChatScreen
 from tokbench.play.columns import encode_columns
 from tokbench.play.detail_pane import DetailPane
-from tokbench.play.dialogs import OpenDialog, SaveDialog
+from tokbench.play.dialogs import HelpScreen, OpenDialog, SaveDialog
 from tokbench.play.editor import Editor
-from tokbench.play.help_screen import HelpScreen
 from tokbench.play.rule import Rule
 from tokbench.play.search_dialog import SearchDialog
 from tokbench.play.text_rows import LONG, part_round
 from tokbench.play.token_details import ask_about
 from tokbench.play.token_pane import TokenPane
-from tokbench.play.token_styles import looks_for
+from tokbench.play.token_rows import looks_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -9,8 +9,7 @@ from textual.binding import Binding
 from textual.containers import VerticalScroll
 from textual.widgets import Static
 
-from tokbench.play.surroundings import frames_of
-from tokbench.play.token_details import detail_lines
+from tokbench.play.token_details import detail_lines, frames_of
 from tokbench.render.token_view import palette_for
 
 if TYPE_CHECKING:

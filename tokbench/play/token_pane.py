@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from textual.binding import BindingType
 
     from tokbench.play.columns import Column
-    from tokbench.play.token_rows import Cell, TokenRow
-    from tokbench.play.token_styles import Looks
+    from tokbench.play.token_rows import Cell, Looks, TokenRow
 
 
 _SHORTEST_NAME = 8

@@ -14,7 +14,7 @@ from tokbench.core.wording import quoted
 from tokbench.play_page.chat_data import ChatData, NoChat
 from tokbench.play_page.chat_form import LETTERS, Domain
 from tokbench.play_page.chat_inference import Talk
-from tokbench.play_page.engine import PageEncoder
+from tokbench.play_page.check import PageEncoder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tokbench import __version__
 from tokbench.play_page.chat_data import ChatData
-from tokbench.play_page.engine import encoder_source, packaged
+from tokbench.play_page.check import encoder_source, packaged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,18 +1,50 @@
 r"""Translate split patterns to JavaScript regular expressions that mean the same in every browser.
 
 Browsers differ in their Unicode version, and thus in `\p{L}`. So each character class is written out as its code
-points according to the `regex` package, which defines the patterns here. Possessive repetition, which JavaScript
-lacks, is replaced by an equivalent: a capturing lookahead, and a reference to what it captured.
+points according to the `regex` package, which defines the patterns here; sets of them have a short form on the page.
+Possessive repetition, which JavaScript lacks, is replaced by an equivalent: a capturing lookahead, and a reference to
+what it captured.
 """
 
 from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import chain
+from typing import TYPE_CHECKING
 
 from tokbench.errors import PageError
 from tokbench.formats.set_operations import without_set_operations
-from tokbench.play_page.code_points import code_points
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+def code_points() -> Iterable[int]:
+    """Return all code points that a text can contain, in order."""
+    return chain(range(0xD800), range(0xE000, 0x110000))
+
+
+def ranges(codes: Iterable[int]) -> list[int]:
+    """Return the first and last of each range of ascending code points, flattened.
+
+    >>> ranges([1, 2, 3, 7])
+    [1, 3, 7, 7]
+    """
+    return list(chain.from_iterable(_each_range(codes)))
+
+
+def _each_range(codes: Iterable[int]) -> Iterator[tuple[int, int]]:
+    first = last = -1
+    for code in codes:
+        if code != last + 1 or first < 0:
+            if first >= 0:
+                yield first, last
+            first = code
+        last = code
+    if first >= 0:
+        yield first, last
+
 
 _NAMED_CLASS = re.compile(r"\\(?:[pP]\{\^?[\w\s=&-]+\}|[pP][A-Z]|[sSdDwWhv])")
 _CODE_POINT = re.compile(r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|x\{[0-9a-fA-F]{1,6}\})")

@@ -13,7 +13,7 @@ from tokbench.errors import PageError
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
 from tokbench.opening.unigram_document import UnigramDocument
 from tokbench.play_page.added_tokens import added_fields, cannot_run
-from tokbench.play_page.code_points import code_points, ranges
+from tokbench.play_page.regexes import code_points, ranges
 
 if TYPE_CHECKING:
     from collections.abc import Callable

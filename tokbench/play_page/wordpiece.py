@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.opening.kernel_document import described_wordpiece
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
 from tokbench.play_page.added_tokens import added_fields, cannot_run
-from tokbench.play_page.code_points import code_points, ranges
+from tokbench.play_page.regexes import code_points, ranges
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

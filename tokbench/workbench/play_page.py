@@ -13,8 +13,7 @@ from tokbench.errors import ConfigError
 from tokbench.files.atomic import write_file
 from tokbench.play_page.chat_check import check_chat
 from tokbench.play_page.chat_data import ChatData, NoChat, chat_data
-from tokbench.play_page.check import Check, check_page
-from tokbench.play_page.engine import require_engine
+from tokbench.play_page.check import Check, check_page, require_engine
 from tokbench.play_page.page import play_page
 from tokbench.play_page.tokenizer_data import TokenizerData, tokenizer_data
 

@@ -8,7 +8,7 @@ import pytest
 from support.play_sessions import screen_of, session, settled
 from textual.events import Key, Paste
 
-from tokbench.play.help_screen import HelpScreen
+from tokbench.play.dialogs import HelpScreen
 
 if TYPE_CHECKING:
     from textual.pilot import Pilot

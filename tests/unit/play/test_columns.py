@@ -10,9 +10,9 @@ from support.texts import texts
 
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError
-from tokbench.play import surroundings
+from tokbench.play import token_details
 from tokbench.play.columns import LONGEST_BLOCK, Column, OpenTokenizer, encode_columns
-from tokbench.play.surroundings import explain_token
+from tokbench.play.token_details import explain_token
 from tokbench.play.token_rows import Place, TokenLayout
 
 TEXT = SpecialPolicy.TEXT
@@ -95,7 +95,7 @@ def test_rows_end_at_line_ends(lower: OpenTokenizer) -> None:
 def test_token_of_a_long_text_is_explained_by_an_excerpt(
     lower: OpenTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(surroundings, "REACHES", (40, 80))
+    monkeypatch.setattr(token_details, "REACHES", (40, 80))
     whole = column_of(lower, "low lower newer " * 200)
     index = len(whole) // 2
     explained = explain_token(whole, index, special=TEXT)
@@ -108,7 +108,7 @@ def test_excerpt_with_other_tokens_is_not_explained(
     lower: OpenTokenizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With one byte of context on either side the excerpt cuts words, so that its tokens differ."""
-    monkeypatch.setattr(surroundings, "REACHES", (1,))
+    monkeypatch.setattr(token_details, "REACHES", (1,))
     column = column_of(lower, "low lower newer low")
     with pytest.raises(ConfigError, match="different tokens when it is encoded alone"):
         explain_token(column, 2, special=TEXT)

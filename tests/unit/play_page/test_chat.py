@@ -14,8 +14,7 @@ from tokbench.errors import TemplateError
 from tokbench.play_page.chat_check import ChatCheck, check_chat
 from tokbench.play_page.chat_data import ChatData, NoChat, chat_data
 from tokbench.play_page.chat_form import Content
-from tokbench.play_page.check import Check
-from tokbench.play_page.engine import PageEncoder
+from tokbench.play_page.check import Check, PageEncoder
 from tokbench.play_page.tokenizer_data import tokenizer_data
 from tokbench.workbench import play_page as workbench
 from tokbench.workbench.play_page import write_play_page
