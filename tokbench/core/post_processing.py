@@ -179,6 +179,17 @@ def templates_of(
     return NOTHING if template.single == (TemplatePart(0),) else PostProcessing(template=template)
 
 
+def lines_of_ends(*, begins: bool, ends: bool) -> tuple[str, str]:
+    """Return the lines for one text and for two that put bos in front of each text, or eos after it.
+
+    >>> lines_of_ends(begins=True, ends=False)
+    ('bos A', 'bos A bos:1 B:1')
+    """
+    begin, end = "bos " * begins, " eos" * ends
+    first, second = f"{begin}A{end}", f"{begin}B{end}"
+    return first, " ".join([first, *(f"{part}:1" for part in second.split())])
+
+
 def roles_in(line: str) -> set[str]:
     """Return the roles in a line.
 

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from tokbench.core.descriptions import PostProcessing
     from tokbench.core.interfaces import Tokenizer
     from tokbench.formats.sentencepiece.model import SentencePieceFile
     from tokbench.formats.sentencepiece.pieces import ModelPiece
@@ -67,7 +68,12 @@ def open_llama2c(source: Source, request: OpenRequest) -> Opened:
 
 
 def open_pieces(
-    proto: bytes, *, source: Source, request: OpenRequest, warnings: tuple[str, ...] = ()
+    proto: bytes,
+    *,
+    source: Source,
+    request: OpenRequest,
+    warnings: tuple[str, ...] = (),
+    around: PostProcessing = NOTHING,
 ) -> Opened:
     """Open the tokenizer of a serialized `ModelProto`.
 
@@ -76,6 +82,7 @@ def open_pieces(
         source: the file that the model comes from.
         request: what the user asks for.
         warnings: warnings already found.
+        around: the template of a file that is no `.model`; that of a `.model` depends on the files beside it.
 
     Raises:
         ModelFormatError: the model is damaged.
@@ -125,8 +132,6 @@ def open_pieces(
         if document is not None:
             warnings = (*warnings, *versions_differ(source, pieces))
             return open_tokenizer_json(document, source=source, request=request, warnings=warnings)
-    else:
-        around = NOTHING
     if whole is not proto or around != NOTHING:
         tokenizer = open_model(
             whole, name=source.name, path=source.files[0], post_processing=around, engine=request.engine

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.post_processing import NOTHING, templates_of
+from tokbench.core.post_processing import NOTHING, lines_of_ends, templates_of
 from tokbench.opening.class_tokens import CHATGLM, FIRST_CHATGLM
 from tokbench.opening.piece_classes import class_of_pieces
 from tokbench.opening.tokenizer_classes import json_beside
@@ -293,9 +293,7 @@ def _templates(name: str, config: TokenizerConfig, folder: Path) -> tuple[str, s
         return _LANGUAGE_LAST
     if name in _TEMPLATES and not (name == CHATGLM and (folder / FIRST_CHATGLM).is_file()):
         return _TEMPLATES[name]
-    begin, end = "bos " * bool(config.add_bos_token), " eos" * bool(config.add_eos_token)
-    first, second = f"{begin}A{end}", f"{begin}B{end}"
-    return first, " ".join([first, *(f"{part}:1" for part in second.split())])
+    return lines_of_ends(begins=bool(config.add_bos_token), ends=bool(config.add_eos_token))
 
 
 def _language(name: str, folder: Path) -> str:

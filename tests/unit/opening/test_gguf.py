@@ -168,6 +168,71 @@ def test_gguf_of_qwen2_has_no_normalizer(tmp_path: Path) -> None:
     assert tokbench.load(tmp_path / "mine.tokbin").encode("e\u0301 low") == [0x65, 0xCC, 0x81, 258]
 
 
+@pytest.mark.parametrize(
+    ("changes", "around"),
+    [
+        ({}, (True, False)),
+        ({"add_bos_token": False}, (False, False)),
+        ({"add_bos_token": False, "add_eos_token": True}, (False, True)),
+        ({"pre": b"qwen2"}, (False, False)),
+        ({"pre": b"qwen2", "add_bos_token": True, "add_eos_token": True}, (True, True)),
+        ({"pre": b"tekken", "bos_token_id": 900}, (False, False)),
+    ],
+)
+def test_gguf_of_bpe_puts_bos_and_eos_around_a_text_as_llama_cpp(
+    tmp_path: Path, changes: dict[str, Any], around: tuple[bool, bool]
+) -> None:
+    model = opened(gguf(tmp_path, gguf_bpe(bos_token_id=0, eos_token_id=259) | changes))
+    tokenizer: Any = model.tokenizer
+    begin, end = [0] * around[0], [259] * around[1]
+    assert model.engine == "native"
+    assert tokenizer.encode("low") == [257]
+    assert tokenizer.with_template("low") == [*begin, 257, *end]
+    convert(tokenizer, to="tokenizers", out=tmp_path / "tokenizer.json")
+    assert tokbench.load(tmp_path / "tokenizer.json").with_template("low") == [*begin, 257, *end]
+
+
+@pytest.mark.parametrize(
+    ("model", "changes", "expected"),
+    [
+        ("llama", {}, [1, 259]),
+        ("llama", {"add_eos_token": True}, [1, 259, 2]),
+        ("llama", {"add_bos_token": False}, [259]),
+        ("t5", {}, [259, 2]),
+        ("t5", {"add_eos_token": False, "add_bos_token": True}, [1, 259]),
+    ],
+)
+def test_gguf_of_pieces_puts_bos_and_eos_around_a_text_as_llama_cpp(
+    tmp_path: Path, model: str, changes: dict[str, Any], expected: list[int]
+) -> None:
+    pieces = [*PIECES, "▁a"]
+    fields = {
+        "model": model.encode(),
+        "tokens": [piece.encode() for piece in pieces],
+        "scores": [0.0] * 259 + [-1.0],
+        "token_type": [2, 3, 3, *[6] * 256, 1],
+        "bos_token_id": 1,
+        "eos_token_id": 2,
+    }
+    tokenizer: Any = tokbench.load(gguf(tmp_path, fields | changes))
+    assert tokenizer.encode("a") == [259]
+    assert tokenizer.with_template("a") == expected
+
+
+def test_gguf_of_gemma_4_always_begins_with_bos(tmp_path: Path) -> None:
+    pieces = ["<unk>", "<bos>", *BYTE_PIECES, "▁", "a", "b", "ab"]
+    fields = {
+        "model": b"gemma4",
+        "tokens": [piece.encode() for piece in pieces],
+        "token_type": [2, 3, *[6] * 256, *[1] * 4],
+        "merges": [b"a b"],
+        "bos_token_id": 1,
+        "add_bos_token": False,
+    }
+    tokenizer: Any = tokbench.load(gguf(tmp_path, fields))
+    assert tokenizer.with_template("ab") == [1, 261]
+
+
 def test_gguf_with_an_unknown_pre_tokenizer_requires_a_pattern(tmp_path: Path) -> None:
     path = gguf(tmp_path, gguf_bpe(pre=b"something-new"))
     with pytest.raises(ConfigError, match="unknown pre-tokenizer 'something-new'"):

@@ -6,13 +6,15 @@ import struct
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from tokbench.core.post_processing import NOTHING
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.files.untrusted import first_repeated
 from tokbench.formats.gguf import read_metadata
+from tokbench.formats.post_processors import dump_post_processing
 from tokbench.formats.protobuf import float_field, length_field, varint_field
 from tokbench.formats.sentencepiece.model import ModelType, dump_model
 from tokbench.formats.sentencepiece.pieces import PieceType
-from tokbench.opening.gguf.config import gguf_config
+from tokbench.opening.gguf.config import around_text, gguf_config
 from tokbench.opening.gguf.pretokenizers import known_names, pre_tokenizer_named
 from tokbench.opening.known_ranks import TAKES_PATTERN
 from tokbench.opening.patterns import checked_pattern
@@ -30,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from tokbench.core.descriptions import PostProcessing
+    from tokbench.formats.tokenizer_config.fields import TokenizerConfig
     from tokbench.opening.recognition import Source
     from tokbench.opening.request import Opened
 
@@ -81,11 +85,14 @@ def open_gguf(source: Source, request: OpenRequest) -> Opened:
         raise ModelFormatError(path, f"a tokenizer of the model {', '.join(openers)}", repr(model))
     is_of_characters = model == "gpt2" and fields.get("pre") in _CHARACTER_PRE_TOKENIZERS
     opener = _open_character_bpe if is_of_characters else openers[model]
-    opened = opener(fields, source=source, request=request)
-    return replace(opened, source=replace(opened.source, config=gguf_config(metadata)))
+    config = gguf_config(metadata)
+    opened = opener(fields, source=source, request=request, config=config)
+    return replace(opened, source=replace(opened.source, config=config))
 
 
-def _open_bpe(fields: Mapping[str, Any], *, source: Source, request: OpenRequest) -> Opened:
+def _open_bpe(
+    fields: Mapping[str, Any], *, source: Source, request: OpenRequest, config: TokenizerConfig
+) -> Opened:
     path = source.files[0]
     pieces = _pieces(fields, path)
     types = _token_types(fields, path)
@@ -104,14 +111,16 @@ def _open_bpe(fields: Mapping[str, Any], *, source: Source, request: OpenRequest
         whole_tokens_first=whole_tokens_first,
     )
     return open_tokenizer_json(
-        dumped(document),
+        dumped(_with_template(document, around_text(config, vocab))),
         source=source,
         request=OpenRequest(engine=request.engine),
         warnings=() if request.pattern or "pre" in fields else (_UNNAMED,),
     )
 
 
-def _open_character_bpe(fields: Mapping[str, Any], *, source: Source, request: OpenRequest) -> Opened:
+def _open_character_bpe(
+    fields: Mapping[str, Any], *, source: Source, request: OpenRequest, config: TokenizerConfig
+) -> Opened:
     """Open a BPE over characters such as Gemma 4's and Sarvam's: spaces are "▁", unknown characters become bytes.
 
     llama.cpp splits a text at line ends first, and a run of line ends that is a piece becomes that piece. No merge
@@ -122,14 +131,20 @@ def _open_character_bpe(fields: Mapping[str, Any], *, source: Source, request: O
     pieces = _pieces(fields, path)
     types = _token_types(fields, path)
     unknown = fields.get("unknown_token_id")
+    vocab = {piece: id for id, piece in enumerate(pieces)}
     document = character_tokenizer_json(
-        {piece: id for id, piece in enumerate(pieces)},
+        vocab,
         [_merge(merge, number, path) for number, merge in enumerate(_strings(fields, "merges", path))],
         specials=[pieces[id] for id, kind in enumerate(types) if kind == PieceType.CONTROL],
         others=[pieces[id] for id, kind in enumerate(types) if kind == PieceType.USER_DEFINED],
         unknown=pieces[unknown] if isinstance(unknown, int) and 0 <= unknown < len(pieces) else None,
     )
+    document = _with_template(document, around_text(config, vocab))
     return open_tokenizer_json(dumped(document), source=source, request=request)
+
+
+def _with_template(document: dict[str, Any], around: PostProcessing) -> dict[str, Any]:
+    return document if around == NOTHING else document | dump_post_processing(around)
 
 
 def _splitting(fields: Mapping[str, Any], path: Path, *, asked: str | None) -> tuple[tuple[str, ...], bool]:
@@ -146,8 +161,11 @@ def _splitting(fields: Mapping[str, Any], path: Path, *, asked: str | None) -> t
     return known.expressions, known.whole_tokens_first
 
 
-def _open_word_piece(fields: Mapping[str, Any], *, source: Source, request: OpenRequest) -> Opened:
+def _open_word_piece(
+    fields: Mapping[str, Any], *, source: Source, request: OpenRequest, config: TokenizerConfig
+) -> Opened:
     """Open BERT's vocabulary, which GGUF spells with "▁" at the beginning of words instead of "##" inside them."""
+    del config  # llama.cpp always puts [CLS] and [SEP] around a text, as BERT's template does
     path = source.files[0]
     types = _token_types(fields, path)
     vocab: dict[str, int] = {}
@@ -167,7 +185,9 @@ def _open_word_piece(fields: Mapping[str, Any], *, source: Source, request: Open
     return open_tokenizer_json(dumped(document), source=source, request=request)
 
 
-def _open_sentencepiece(fields: Mapping[str, Any], *, source: Source, request: OpenRequest) -> Opened:
+def _open_sentencepiece(
+    fields: Mapping[str, Any], *, source: Source, request: OpenRequest, config: TokenizerConfig
+) -> Opened:
     """Open a SentencePiece model, rebuilt from its pieces, scores and types."""
     path = source.files[0]
     pieces = _strings(fields, "tokens", path)
@@ -187,7 +207,12 @@ def _open_sentencepiece(fields: Mapping[str, Any], *, source: Source, request: O
         [], trainer=_trainer(fields, types, is_unigram=is_unigram), normalizer=_normalizer(fields, path)
     )
     proto = b"".join(length_field(1, message) for message in messages) + options
-    return open_pieces(proto, source=source, request=request)
+    symbols = {
+        piece.decode(errors="replace"): id
+        for id, (piece, kind) in enumerate(zip(pieces, types, strict=True))
+        if kind in (PieceType.CONTROL, PieceType.USER_DEFINED)
+    }
+    return open_pieces(proto, source=source, request=request, around=around_text(config, symbols))
 
 
 def _trainer(fields: Mapping[str, Any], types: Sequence[int], *, is_unigram: bool) -> dict[str, int]:
