@@ -97,8 +97,27 @@ class _Reader:
             code = _SCALARS[kind]
             block = self._take(length * smallest)
             return list(struct.unpack(f"<{length}{code}", block)) if wanted else []
+        if kind == _STRING:
+            strings = self._strings(length)
+            return strings if wanted else []
         values = [self._value(kind, wanted=wanted, depth=depth + 1) for _ in range(length)]
         return values if wanted else []
+
+    def _strings(self, count: int) -> list[bytes]:
+        """Read strings one after another, of which a vocabulary has a million."""
+        data, position, end = self._data, self._position, len(self._data)
+        read_length = struct.Struct("<Q").unpack_from
+        strings: list[bytes] = []
+        for _ in range(count):
+            start = position + 8
+            if start > end or (stop := start + read_length(data, position)[0]) > end:
+                self._position = position
+                strings.append(self._string(limit=self._left))  # raises
+                break
+            strings.append(data[start:stop])
+            position = stop
+        self._position = position
+        return strings
 
     def _string(self, *, limit: int) -> bytes:
         length = self._number("Q")

@@ -90,7 +90,10 @@ def open_pieces(
     """
     request.takes_nothing("a SentencePiece model")
     given = proto
-    tokenizer = open_model(proto, name=source.name, path=source.files[0], engine=request.engine)
+    put = around
+    tokenizer = open_model(
+        proto, name=source.name, path=source.files[0], post_processing=put, engine=request.engine
+    )
     _check_whole(tokenizer.model, source.files[0])
     engine, reason = _engine(tokenizer, request)
     pieces = tokenizer.model.pieces
@@ -132,7 +135,7 @@ def open_pieces(
         if document is not None:
             warnings = (*warnings, *versions_differ(source, pieces))
             return open_tokenizer_json(document, source=source, request=request, warnings=warnings)
-    if whole is not proto or around != NOTHING:
+    if whole is not proto or around != put:
         tokenizer = open_model(
             whole, name=source.name, path=source.files[0], post_processing=around, engine=request.engine
         )

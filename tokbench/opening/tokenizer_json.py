@@ -52,7 +52,12 @@ def open_file(source: Source, request: OpenRequest) -> Opened:
 
 
 def open_tokenizer_json(
-    data: bytes, *, source: Source, request: OpenRequest, warnings: tuple[str, ...] = ()
+    data: bytes,
+    *,
+    source: Source,
+    request: OpenRequest,
+    warnings: tuple[str, ...] = (),
+    parsed: dict[str, Any] | None = None,
 ) -> Opened:
     """Open the tokenizer of a `tokenizer.json` document.
 
@@ -61,6 +66,7 @@ def open_tokenizer_json(
         source: the file that the document comes from.
         request: what the user asks for.
         warnings: warnings already found.
+        parsed: the document as Python's values, if the data was made from them; it may be changed.
 
     Raises:
         ModelFormatError: the document contradicts itself, or the library rejects it.
@@ -68,7 +74,8 @@ def open_tokenizer_json(
     """
     request.takes_nothing(f"a {source.format.value}")
     path = source.files[0]
-    data, given, contradictions = completed(data, parse_json(data, path=path), source.config)
+    document = parse_json(data, path=path) if parsed is None else parsed
+    data, given, contradictions = completed(data, document, source.config)
     data, document = without_empty(data, given)
     if document is not given:
         warnings = (*warnings, "an added token of no text is left out, as by its library")

@@ -48,14 +48,25 @@ def parse_tokenizer_json(data: bytes, *, source: Path | str) -> dict[str, Any]:
     return checked_document(load_json(data, path=source, hint=_REWRITE), source=source)
 
 
+_MOST_BACKSLASHES = 1 << 10
+
+
 def is_read_by_python_alone(data: bytes) -> bool:
     r"""Return whether JSON may contain a lone surrogate, as `\ud83d`, or a NaN, which only Python's parser accepts."""
-    if b"\\ud" in data or b"\\uD" in data:
-        return True
+    for escape in (b"\\ud", b"\\uD"):
+        at = data.find(escape)
+        while at >= 0:
+            before = data[max(at - _MOST_BACKSLASHES, 0) : at]
+            if (
+                len(before) - len(before.rstrip(b"\\"))
+            ) % 2 == 0:  # else it is a backslash, and then a letter
+                return True
+            at = data.find(escape, at + 1)
     for constant in (b"NaN", b"Infinity"):  # `find` takes milliseconds, a regular expression a second
         at = data.find(constant)
         while at >= 0:
-            if data[at - 1] in b":,[ \t\r\n-":
+            after = data[at + len(constant) : at + len(constant) + 1]
+            if data[at - 1] in b":,[ \t\r\n-" and after in (b",", b"]", b"}", b" ", b"\t", b"\r", b"\n"):
                 return True
             at = data.find(constant, at + 1)
     return False

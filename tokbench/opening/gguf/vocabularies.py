@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.post_processing import NOTHING
@@ -103,17 +104,19 @@ def _open_bpe(
     vocab = {piece: id for id, piece in enumerate(pieces)}
     document = byte_level_tokenizer_json(
         vocab,
-        [_merge(merge, number, path) for number, merge in enumerate(_strings(fields, "merges", path))],
+        _merges(fields, path),
         specials={pieces[id]: id for id, kind in enumerate(types) if kind == PieceType.CONTROL},
         others=[pieces[id] for id, kind in enumerate(types) if kind == PieceType.USER_DEFINED],
         patterns=expressions,
         normalize_nfc=request.pattern == "qwen2",
         whole_tokens_first=whole_tokens_first,
     )
+    document = _with_template(document, around_text(config, vocab))
     return open_tokenizer_json(
-        dumped(_with_template(document, around_text(config, vocab))),
+        dumped(document),
         source=source,
         request=OpenRequest(engine=request.engine),
+        parsed=document,
         warnings=() if request.pattern or "pre" in fields else (_UNNAMED,),
     )
 
@@ -134,13 +137,13 @@ def _open_character_bpe(
     vocab = {piece: id for id, piece in enumerate(pieces)}
     document = character_tokenizer_json(
         vocab,
-        [_merge(merge, number, path) for number, merge in enumerate(_strings(fields, "merges", path))],
+        _merges(fields, path),
         specials=[pieces[id] for id, kind in enumerate(types) if kind == PieceType.CONTROL],
         others=[pieces[id] for id, kind in enumerate(types) if kind == PieceType.USER_DEFINED],
         unknown=pieces[unknown] if isinstance(unknown, int) and 0 <= unknown < len(pieces) else None,
     )
     document = _with_template(document, around_text(config, vocab))
-    return open_tokenizer_json(dumped(document), source=source, request=request)
+    return open_tokenizer_json(dumped(document), source=source, request=request, parsed=document)
 
 
 def _with_template(document: dict[str, Any], around: PostProcessing) -> dict[str, Any]:
@@ -278,9 +281,11 @@ def _with_one_unknown(types: list[int], unknown: object) -> list[int]:
 
 def _pieces(fields: Mapping[str, Any], path: Path) -> list[str]:
     """Return the tokens as texts; a repeated one is refused."""
-    pieces = [
-        _text(piece, f"{path}, token {id}") for id, piece in enumerate(_strings(fields, "tokens", path))
-    ]
+    tokens = _strings(fields, "tokens", path)
+    try:
+        pieces = [token.decode() for token in tokens]
+    except UnicodeDecodeError:
+        pieces = [_text(token, f"{path}, token {id}") for id, token in enumerate(tokens)]
     if (again := first_repeated(pieces)) is not None:
         raise ModelFormatError(path, "each token once", f"{again!a} twice")
     return pieces
@@ -297,6 +302,18 @@ def _strings(fields: Mapping[str, Any], key: str, path: Path) -> list[bytes]:
     if isinstance(values, list) and values and isinstance(values[0], bytes):
         return values
     raise ModelFormatError(path, f"a list {_PREFIX}{key}", "none")
+
+
+def _merges(fields: Mapping[str, Any], path: Path) -> list[list[str]]:
+    """Return the merges as pairs of pieces."""
+    merges = _strings(fields, "merges", path)
+    try:
+        pairs = [merge.decode().split(" ") for merge in merges]
+    except UnicodeDecodeError:
+        pairs = []
+    if set(map(len, pairs)) == {2} and all(chain.from_iterable(pairs)):
+        return pairs
+    return [_merge(merge, number, path) for number, merge in enumerate(merges)]
 
 
 def _merge(merge: bytes, number: int, path: Path) -> list[str]:

@@ -17,9 +17,14 @@ from tokbench.libraries.huggingface.tokenizer_json import is_read_by_python_alon
     [
         (rb'{"a": "\ud83d"}', True),
         (rb'{"a": "\uDE00"}', True),
+        (rb'{"a": "\\ud83d"}', False),  # a backslash, as in tokens of code
+        (rb'{"a": "\\\ud83d"}', True),
+        (rb'{"a": "' + b"\\" * 3000 + rb'\ud83d"}', True),
         (rb'{"a": NaN}', True),
         (rb"[-Infinity]", True),
         (rb'["x" , NaN]', True),
+        (rb'{"merges": ["is NaN", "- Infinity", ": NaN"]}', False),  # the merges of nearly every large BPE
+        (b'{"a": NaN\n}', True),
         (b"NaN", False),  # no tokenizer.json looks like this
         (rb'{"NaN": 1, "\u0120Infinity": 2, "a": "\u00e9"}', False),
     ],
