@@ -171,6 +171,39 @@ KNOWN_BY_SHA256 = {
     ),
 }
 
+_HARMONY_TEXTS = {
+    199_998: "<|startoftext|>",
+    199_999: ENDOFTEXT,
+    200_002: "<|return|>",
+    200_003: "<|constrain|>",
+    200_005: "<|channel|>",
+    200_006: "<|start|>",
+    200_007: "<|end|>",
+    200_008: "<|message|>",
+    200_012: "<|call|>",
+    200_018: "<|endofprompt|>",
+}
+_OF_ONE_FILE = {
+    ("o200k_base", "o200k_harmony"): KnownRanks(
+        "o200k_harmony",
+        "gpt4o",
+        {_HARMONY_TEXTS.get(id, f"<|reserved_{id}|>"): id for id in range(199_998, 201_088)},
+        roles={"bos": "<|startoftext|>", "eos": "<|return|>", "pad": ENDOFTEXT},
+        eos_ids=(200_002, 199_999, 200_012),
+    ),
+}
+"""The name of a tokenizer, and that of another one with the same rank file → what differs."""
+
+
+def of_name(known: KnownRanks, name: str) -> KnownRanks:
+    """Return the tokenizer of a known file that its name stands for, where several tokenizers have that file.
+
+    >>> of_name(next(k for k in KNOWN_BY_SHA256.values() if k.name == "o200k_base"), "o200k_harmony").eos_ids
+    (200002, 199999, 200012)
+    """
+    return _OF_ONE_FILE.get((known.name, name), known)
+
+
 _BY_SIZE = {
     50256: "gpt2",
     50257: "gpt2",

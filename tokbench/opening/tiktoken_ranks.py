@@ -16,8 +16,8 @@ from tokbench.core.wording import counted, is_or_are
 from tokbench.errors import ConfigError
 from tokbench.formats.tiktoken import check_byte_tokens, parse_ranks
 from tokbench.opening.added_tokens import beside_ranks
-from tokbench.opening.files import parse_json, read_file
-from tokbench.opening.known_ranks import KNOWN_BY_SHA256, pattern_hint
+from tokbench.opening.files import parse_json, plain_name, read_file
+from tokbench.opening.known_ranks import KNOWN_BY_SHA256, of_name, pattern_hint
 from tokbench.opening.patterns import known_pattern
 from tokbench.opening.rank_classes import class_of_ranks, named_class
 from tokbench.opening.request import Composition, Opened
@@ -53,6 +53,8 @@ def open_ranks(source: Source, request: OpenRequest) -> Opened:
     tokens = read_table(data, path=path)
     by_class = class_of_ranks(path.parent, source.config, num_tokens=tokens.num_tokens)
     by_hash = KNOWN_BY_SHA256.get(hashlib.sha256(data).hexdigest())
+    if by_hash is not None:
+        by_hash = of_name(by_hash, plain_name(path).stem)
     known = by_class or by_hash
     pattern = request.pattern or (known.pattern if known else None)
     if pattern is None:
