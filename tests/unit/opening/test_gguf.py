@@ -168,6 +168,15 @@ def test_gguf_of_qwen2_has_no_normalizer(tmp_path: Path) -> None:
     assert tokbench.load(tmp_path / "mine.tokbin").encode("e\u0301 low") == [0x65, 0xCC, 0x81, 258]
 
 
+def test_gguf_with_empty_tokens_opens(tmp_path: Path) -> None:
+    fields = gguf_bpe()
+    fields["tokens"] = [*fields["tokens"], b"", b""]
+    fields["token_type"] = [*fields["token_type"], 1, 1]
+    tokenizer = tokbench.load(gguf(tmp_path, fields))
+    assert tokenizer.encode("low low") == [257, 258]
+    assert [tokenizer.decode([id]) for id in (260, 261)] == ["[EMPTY_260]", "[EMPTY_261]"]
+
+
 @pytest.mark.parametrize(
     ("changes", "around"),
     [

@@ -300,8 +300,17 @@ def _flag(fields: Mapping[str, Any], key: str) -> bool | None:
 def _strings(fields: Mapping[str, Any], key: str, path: Path) -> list[bytes]:
     values = fields.get(key)
     if isinstance(values, list) and values and isinstance(values[0], bytes):
-        return values
+        return values if key != "tokens" or all(values) else _named_tokens(values)
     raise ModelFormatError(path, f"a list {_PREFIX}{key}", "none")
+
+
+def _named_tokens(tokens: list[bytes]) -> list[bytes]:
+    """Return the tokens with the names that llama.cpp gives to empty ones.
+
+    >>> _named_tokens([b"a", b"", b""])
+    [b'a', b'[EMPTY_1]', b'[EMPTY_2]']
+    """
+    return [token or b"[EMPTY_%d]" % id for id, token in enumerate(tokens)]
 
 
 def _merges(fields: Mapping[str, Any], path: Path) -> list[list[str]]:
