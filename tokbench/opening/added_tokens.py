@@ -61,7 +61,7 @@ def completed(
     return orjson.dumps(document), document, problems
 
 
-def without_empty(data: bytes, document: Mapping[str, Any]) -> tuple[bytes, Mapping[str, Any]]:
+def without_empty(data: bytes, document: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
     """Remove added tokens of no text from a `tokenizer.json`, as its library does, so that later ones move up.
 
     Args:
