@@ -60,6 +60,16 @@ def test_nfc_of_every_character_equals_pythons(before: str, after: str) -> None:
         assert_normal("\n".join(before + character + after for character in characters[start : start + 4096]))
 
 
+def test_all_characters_with_canonical_decompositions_are_found() -> None:
+    found = {chr(point): unicodedata.decomposition(chr(point)) for point in range(0x110000)}
+    expected = {
+        whole: tuple(chr(int(part, 16)) for part in parts.split())
+        for whole, parts in found.items()
+        if parts and not parts.startswith("<")
+    }
+    assert canonical_parts() == expected
+
+
 def test_nfc_of_every_composing_pair_equals_pythons() -> None:
     pairs = [parts for parts in canonical_parts().values() if len(parts) == 2]
     firsts, seconds = sorted({first for first, _ in pairs}), sorted({second for _, second in pairs})

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections import defaultdict
 from functools import cache
+from itertools import chain
 
 _LATER = (
     "\u05c8-\u05c9\u0897\u1acf-\u1af0\U000105c9\U000105d2\U000105da\U000105e4\U00010d69-\U00010d6d"
@@ -51,8 +52,8 @@ def _later_characters() -> re.Pattern[str]:
 VOWELS_AND_TRAILS = range(0x1160, 0x1200)
 """Jamo that may join the syllable before them."""
 
-_ASSIGNED = range(0xC0, 0x30000)
-"""From U+30000 on, only ideographs are assigned."""
+_DECOMPOSED = ((0xC0, 0x3400), (0xA000, 0xAC00), (0xF900, 0x20000), (0x2F800, 0x30000))
+"""Where characters decompose: between these, and from U+30000 on, are unified ideographs and Hangul syllables."""
 
 
 @cache
@@ -62,11 +63,11 @@ def canonical_parts() -> dict[str, tuple[str, ...]]:
     >>> canonical_parts()["é"]
     ('e', '\u0301')
     """
-    decompositions = {chr(point): unicodedata.decomposition(chr(point)) for point in _ASSIGNED}
+    characters = chain.from_iterable(map(chr, range(first, after)) for first, after in _DECOMPOSED)
     return {
         character: tuple(chr(int(part, 16)) for part in parts.split())
-        for character, parts in decompositions.items()
-        if parts and not parts.startswith("<")
+        for character in characters
+        if (parts := unicodedata.decomposition(character)) and not parts.startswith("<")
     }
 
 
