@@ -66,6 +66,10 @@ class Denormalizer:
         return rewritten.encode()
 
 
-def has_denormalizer(model: SentencePieceFile) -> bool:
-    """Return whether a model rewrites decoded text; like the library, look only at the table."""
-    return bool(model.denormalizer["precompiled_charsmap"])
+def denormalizer_of(
+    proto: bytes, model: SentencePieceFile, *, open_processor: Callable[[bytes], SentencePieceProcessor]
+) -> Denormalizer | None:
+    """Return the denormalizer of a model; None if it has none. The arguments are those of `Denormalizer`."""
+    if not model.denormalizer["precompiled_charsmap"]:
+        return None
+    return Denormalizer(proto, model, open_processor=open_processor)

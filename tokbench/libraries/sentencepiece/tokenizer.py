@@ -290,13 +290,10 @@ class SentencePieceTokenizer(EncodesOrdinaryBatches):
 
     @cached_property
     def _denormalizer(self) -> Denormalizer | None:
-        from tokbench.libraries.sentencepiece.denormalizer import Denormalizer, has_denormalizer
+        from tokbench.libraries.sentencepiece.denormalizer import denormalizer_of
 
-        if not has_denormalizer(self.model):
-            return None
-        return Denormalizer(
-            self.proto, self.model, open_processor=partial(_processor, path="its denormalizer")
-        )
+        open_processor = partial(_processor, path="its denormalizer")
+        return denormalizer_of(self.proto, self.model, open_processor=open_processor)
 
     @property
     def decoding(self) -> Decoding:
