@@ -267,6 +267,10 @@ def test_invalid_input_and_options_are_refused(
     assert "Traceback" not in done.stderr
 
 
+def test_missing_file_is_reported_before_a_missing_template(run: Callable[..., Any], tmp_path: Path) -> None:
+    run("chat", tmp_path / "none.json").refused(1, "none.json cannot be read: No such file or directory")
+
+
 def test_conversations_are_written_as_shards(run: Callable[..., Any], chat: Callable[..., Any]) -> None:
     del chat
     Path("many.jsonl").write_text(
@@ -352,14 +356,14 @@ def test_shards_are_verified_against_their_conversations(
     Path("tools.json").write_text('[{"type": "function", "function": {"name": "f"}}]')
     run("shards", "write", "tall.json", "-t", "mine", "--out", "out", *given).good()
     verify = ("shards", "verify", "out", "tall.json", "-t", "mine")
-    assert "2 of them encoded anew" in run(*verify, "--chat", "dated.jinja").good().stdout
+    assert "2 of them re-encoded" in run(*verify, "--chat", "dated.jinja").good().stdout
     run(*verify).refused(2, "is not the one that made the shards, which was dated.jinja", "--chat")
     run(*verify, "--chat", "chatml").refused(2, "is not the one that made the shards, which was dated.jinja")
     run(*verify[:3], "--chat", "chatml").refused(2, "--chat needs their files and -t")
     Path("tall.json").write_text(json.dumps([TALK, EVIL]), encoding="utf-8")
     done = run(*verify, "--chat", "dated.jinja")
     assert done.code == 3
-    assert "wrong: conversation 1 has other ids than the corpus gives" in done.stdout
+    assert "wrong: conversation 1 has different ids than the corpus gives" in done.stdout
 
 
 def test_template_is_linted(run: Callable[..., Any], chat: Callable[..., Any]) -> None:

@@ -125,9 +125,20 @@ def test_tokens_are_coloured(run, trained):
     assert b"\x1b[" in run("explain", "happiness", "-t", trained, "--color", "always").good().out
 
 
+def test_empty_text_is_named(run, trained):
+    lines = run("explain", "", "-t", trained).good().lines
+    assert lines[1:] == [
+        "text       (empty text)",
+        "normalize  no change",
+        "split      0 pre-tokens: the pattern gpt4",
+        "",
+        "tokens     0",
+    ]
+
+
 def test_empty_text_and_word_are_explained(run, trained):
     run("explain", "", "-t", trained).good()
-    assert run("explain", "--word", "", "-t", trained).good().lines == ['"" gives no token at all.']
+    assert run("explain", "--word", "", "-t", trained).good().lines == ['"" has no tokens.']
 
 
 def test_words_of_a_corpus_split_at_a_place_are_found(run, trained, tmp_path):

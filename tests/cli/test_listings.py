@@ -136,7 +136,7 @@ def test_saved_tokenizer_named_default_replaces_the_built_in_one(run, trained, t
     shutil.copytree(trained, tmp_path / "tokenizers" / "default")
     [only] = run("list", "--json").good().json["tokenizers"]
     assert (only["place"], only["vocab_size"]) == ("tokenizers/default", 1024)
-    run("encode", "-t", "mine", "a").refused(1, "there are default; a path")
+    run("encode", "-t", "mine", "a").refused(1, "available: default; a path")
 
 
 def test_every_listed_name_can_be_opened(run, trained, tmp_path):
@@ -173,6 +173,7 @@ def test_unwritable_cache_is_ignored(process, tmp_path):
 
 
 def test_backends_and_presets_are_listed(run):
+    assert "(default )" not in run("backends").good().stdout
     data = run("backends", "--json").good().json
     assert list(data) == ["schema", "backends", "presets", "special_presets"]
     assert data["schema"] == "tokbench.backends/1"

@@ -118,6 +118,7 @@ def chat(
     tools, variables, day = inputs.tool_schemas(), inputs.variables(), inputs.day()
     refuse_folder(html, option="--html")
     refuse_folder(npz, option="--npz")
+    _refuse_unreadable(path)
     opened = opening.open(tokenizer, progress=progress)
     chosen = ChatTemplate.of(opened, template, date=day)
     console = make_console(color=color)
@@ -196,9 +197,22 @@ def _read_conversations(path: str, arriving: ArrivingLines | None) -> Iterator[R
             else:
                 yield from read_conversations(stream, name=path)
     except OSError as error:
-        raise CorpusError(
-            f"{path} cannot be read: {error.strerror or error}", hint="name a file of conversations, or -"
-        ) from None
+        raise _unreadable(path, error) from None
+
+
+def _refuse_unreadable(path: str) -> None:
+    """Raise `CorpusError` if the file cannot be opened; a pipe, which can be opened once, is not tried."""
+    if path != "-" and not Path(path).is_fifo():
+        try:
+            Path(path).open("rb").close()
+        except OSError as error:
+            raise _unreadable(path, error) from None
+
+
+def _unreadable(path: str, error: OSError) -> CorpusError:
+    return CorpusError(
+        f"{path} cannot be read: {error.strerror or error}", hint="name a file of conversations, or -"
+    )
 
 
 def _at_least_one(found: Iterator[ReadConversation], path: str) -> Iterator[ReadConversation]:

@@ -84,7 +84,7 @@ def _closing(result: ExplainResult, painter: Painter) -> Frame:
 
 def _head(result: ExplainResult, painter: Painter) -> Frame:
     title = rule_with_title(visible(result.info.name), result.explanation.algorithm, width=painter.width)
-    return [Line(title), labelled("text", Text(shortened(result.explanation.text)))]
+    return [Line(title), labelled("text", Text(shortened(result.explanation.text) or "(empty text)"))]
 
 
 def _preparation(result: ExplainResult, painter: Painter) -> Frame:
@@ -92,7 +92,7 @@ def _preparation(result: ExplainResult, painter: Painter) -> Frame:
     lines = [
         labelled(
             "normalize",
-            Text("nothing changes" if not found.changes else counted(len(found.changes), "change")),
+            Text("no change" if not found.changes else counted(len(found.changes), "change")),
         )
     ]
     for change in found.changes[:_CHANGES_SHOWN]:
@@ -109,14 +109,15 @@ def _preparation(result: ExplainResult, painter: Painter) -> Frame:
         lines.append(Line(Text(f"… and {counted(more, 'other')}", FAINT), LABEL))
     pretokens = [step.pretoken.text.encode() for step in found.steps]
     lines.append(labelled("split", Text(f"{counted(len(pretokens), 'pre-token')}: {found.splitter}")))
-    lines.append(Line(painter.cells(pretokens, room=_ROWS_OF_TOKENS * (painter.width - LABEL)), LABEL))
+    if pretokens:
+        lines.append(Line(painter.cells(pretokens, room=_ROWS_OF_TOKENS * (painter.width - LABEL)), LABEL))
     return lines
 
 
 def _all_tokens(result: ExplainResult, painter: Painter) -> Text:
     tokens = [symbol.data for step in result.steps for symbol in step.trace.tokens]
     drawn = painter.cells(tokens, room=_ROWS_OF_TOKENS * (painter.width - LABEL))
-    drawn.append(f"  {len(tokens):,}", FAINT)
+    drawn.append(f"{'  ' * bool(tokens)}{len(tokens):,}", FAINT)
     return drawn
 
 

@@ -78,7 +78,7 @@ def corpus_table(result: CorpusResult) -> Table:
 def render_list(result: ListResult, *, console: Console) -> None:
     """Print a line per tokenizer."""
     write_table(list_table(result), console=console)
-    console.print(Text('any of them: tokbench viz -t NAME "your text"', style="dim"))
+    console.print(Text('to show tokens: tokbench viz -t NAME "your text"', style="dim"))
 
 
 def list_table(result: ListResult) -> Table:
@@ -108,7 +108,7 @@ def render_backends(result: BackendsResult, *, console: Console) -> None:
         console.print(Text.assemble(*head))
         options = []
         for option in backend.options:
-            default = "" if option.default in (None, []) else f"(default {option.default})"
+            default = "" if option.default in (None, [], "") else f"(default {option.default})"
             options.append((Text(f"  {option.name}"), Text(f"{option.help} {default}".strip())))
         print_grid(options, console=console)
         console.print()
