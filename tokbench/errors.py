@@ -17,7 +17,7 @@ with the class's code. Errors are printed nowhere else.
     ├── TemplateError             a conversation that a chat template does not render
     ├── PageError                 a tokenizer that an HTML page cannot run exactly
     ├── ModelFormatError          a file that is not what it claims to be
-    │   ├── SelfTestError         a loaded tokenizer that gives other ids than when saved
+    │   ├── SelfTestError         a loaded tokenizer that gives different ids than when saved
     │   └── UnknownWordError      a text that a model without an unknown token cannot encode
     ├── ConversionError           a conversion that cannot be exact
     │   ├── SurgeryError          a vocabulary that cannot be changed safely
@@ -93,7 +93,7 @@ class SpecialTokenError(TokbenchError):
     def __init__(self, token: str, span: Span, *, place: str | None = None) -> None:
         where = "" if place is None else f"{place}: "
         super().__init__(
-            f"{where}the text holds the special token {token!r} at bytes {span.start}-{span.stop}",
+            f"{where}the text contains the special token {token!r} at bytes {span.start}-{span.stop}",
             hint="pass special=SpecialPolicy.TEXT (--special-policy text) to encode it as ordinary text, "
             "SpecialPolicy.ENCODE (--special-policy encode) to make it the special token, or take it out of the text",
         )

@@ -43,7 +43,7 @@ PACKED: dict[str, Callable[[bytes], bytes]] = {
 
 
 def measured(model: Path, file: Path, texts: list[str], shards: Path) -> dict[str, float]:
-    """Return seconds by column; raise ValueError if the shards have other ids."""
+    """Return seconds by column; raise ValueError if the shards have different ids."""
     seconds = {}
     seconds["reading"], _ = timed(lambda: sum(1 for _ in tokbench.open_corpus(file)))
     tokenizer = tokbench.load(model)

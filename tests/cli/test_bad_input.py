@@ -56,7 +56,7 @@ def contents_of(folder):
 # --- texts ------------------------------------------------------------------------------------
 
 TEXTS = [
-    ("zzz", "zzz does not exist", "there is nothing of that name"),
+    ("zzz", "zzz does not exist", "no file or folder of that name"),
     ("god.txt", "god.txt does not exist", "did you mean good.txt?"),
     ("nowhere/a.txt", "nowhere/a.txt does not exist", "there is no folder nowhere"),
     ("good.txt/a.txt", "good.txt/a.txt does not exist", "good.txt is a file, not a folder"),
@@ -73,7 +73,7 @@ TEXTS = [
     ("surrogate.txt", "surrogate.txt: not UTF-8 at byte 1 (0xED)", "--errors replace"),
     ("utf16.txt", "it looks like UTF-16", "iconv -f UTF-16 -t UTF-8 utf16.txt"),
     ("program", "it looks like a binary file", "extract its text first"),
-    ("not json.jsonl", "not json.jsonl:2: not JSON", "one JSON object a line"),
+    ("not json.jsonl", "not json.jsonl:2: not JSON", "one JSON object per line"),
     ("no field.jsonl", "no field.jsonl:1: the record has no field 'text'", "--text-field"),
     ("no text.jsonl", "the field 'text' is a number", "--text-field"),
     ("not packed.gz", "not .gz data", "rename it if it is not compressed"),
@@ -212,7 +212,7 @@ def test_thread_limit_of_the_system_is_reported(run, tmp_path, monkeypatch):
     (tmp_path / "good.txt").write_text(TEXT, encoding="utf-8")
     monkeypatch.setattr(threading.Thread, "start", start)
     run("train", "good.txt", "--vocab-size", "260").refused(
-        1, "grants no more threads", "--threads N takes fewer"
+        1, "allows no more threads", "use fewer with --threads N"
     )
 
 
@@ -267,7 +267,7 @@ def test_full_disk_while_saving_changes_nothing(process, tmp_path):
         f"error: tokenizers/{name} was not written: no space left on the disk; nothing was changed"
         for name in ("mine", "new")
     ]
-    assert "hint:  make room, or let --out name a folder on another disk" in done.stderr
+    assert "hint:  free some space, or name a folder on another disk with --out" in done.stderr
     assert "Traceback" not in done.stderr
 
 

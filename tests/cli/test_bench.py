@@ -115,7 +115,7 @@ def test_peer_with_different_ids_is_shown_and_not_timed(run, trained, text, peer
     assert "it gives nothing instead of" in data["tokenizers"][1]["difference"]
     done = run(*arguments).good()
     assert "differs" in done.stdout
-    assert "mine · badlib gives other ids, and was not timed: document 1: at token " in done.stdout
+    assert "mine · badlib gives different ids, and was not timed: document 1: at token " in done.stdout
 
 
 def test_missing_peer_is_reported(run, trained, text, monkeypatch):
@@ -150,7 +150,7 @@ def test_peers_can_be_disabled(run, trained, text):
         (["--only", "latncy"], 2, "did you mean 'latency'?"),
         (["--runs", "0"], 2, "--runs"),
         (["--megabytes", "0"], 2, "--megabytes"),
-        (["--json", "--csv"], 2, "exclude each other"),
+        (["--json", "--csv"], 2, "contradict each other"),
         (["-t", "nowhere"], 1, "there is no tokenizer 'nowhere'"),
     ],
 )
@@ -190,6 +190,6 @@ def test_ctrl_c_leaves_no_processes_or_files(start, trained, tmp_path, phase, se
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=60)
     assert running.returncode == 130, err.decode()
-    assert err.decode().endswith("error: interrupted\nhint:  nothing half-written was left behind\n")
+    assert err.decode().endswith("error: interrupted\nhint:  no partial output was left behind\n")
     assert out == b""
     assert list((tmp_path / "temporary").iterdir()) == []

@@ -152,7 +152,7 @@ def test_training_text_is_reported(run, tmp_path):
     (tmp_path / "a.txt").write_text("some text that is long enough to tell\n" * 30, encoding="utf-8")
     run("train", "a.txt", "--vocab-size", "270", "--name", "mine").good()
     arguments = ["check", "-t", "mine", "a.txt", "--min", "bytes_per_token=1"]
-    told = "mine was trained on this very text"
+    told = "mine was trained on this text"
     assert told in run(*arguments).good().stdout
     assert told in run(*arguments, "--json").good().json["notes"][0]
 

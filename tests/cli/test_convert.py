@@ -137,7 +137,7 @@ def test_positional_tokenizer_is_refused_with_a_hint(run: Callable[..., Any], tr
 @pytest.mark.parametrize(
     ("arguments", "refusal"),
     [
-        (["--to", "sentencepiece", "--out", "x"], (1, "cannot be exact", "knows no split pattern")),
+        (["--to", "sentencepiece", "--out", "x"], (1, "cannot be exact", "has no split pattern")),
         (["--to", "tiktokn", "--out", "x"], (2, "no format 'tiktokn'", "did you mean 'tiktoken'?")),
         (["--to", "tokbin"], (2, "tokbench convert -t NAME --to FORMAT --out PATH")),
         (["--out", "x"], (2, "tokbench convert -t NAME --to FORMAT --out PATH")),
@@ -165,7 +165,7 @@ def test_failed_proof_shows_the_smallest_text_and_writes_nothing(
     done = run("convert", "-t", trained, "--to", "differing", "--out", "made")
     assert done.code == 3
     assert "Traceback" not in done.stderr
-    assert "other library gives other ids for the text" in done.stderr
+    assert "other library gives different ids for the text" in done.stderr
     assert "nothing was written" in done.stderr
     shown = {line.split()[0] for line in done.lines if line.strip()}
     assert {"compared", "differ", "text", "mine", "other"} <= shown

@@ -176,7 +176,7 @@ def test_csv_has_a_row_for_each_text_and_tokenizer(run, trained, lines):
     ]
     data = run("count", "-t", trained, *lines, "--json").json
     assert [int(row["tokens"]) for row in rows[:2]] == [entry["tokens"] for entry in data["files"]]
-    run("count", *lines, "--csv", "--json").refused(2, "--json and --csv exclude each other")
+    run("count", *lines, "--csv", "--json").refused(2, "--json and --csv contradict each other")
 
 
 @pytest.mark.parametrize("command", ["count", "encode"])

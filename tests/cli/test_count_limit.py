@@ -32,9 +32,9 @@ def test_texts_within_and_beyond_the_limit_are_reported(
         assert done.json["within"] == (code == 0)
         for entry in done.json["texts"]:
             assert (entry["tokens"], entry["exact"], entry["over"]) == (tokens, True, tokens - limit)
-    assert "1 more than" in run("count", "-t", trained, "a.txt", "--limit", str(tokens - 1)).stdout
+    assert "1 over the limit of" in run("count", "-t", trained, "a.txt", "--limit", str(tokens - 1)).stdout
     assert (
-        "5 fewer than"
+        "5 below the limit of"
         in run("count", "-t", trained, "-", "--limit", str(tokens + 5), stdin=text.encode()).stdout
     )
     assert "exactly the limit" in run("count", "-t", trained, "a.txt", "--limit", str(tokens)).stdout

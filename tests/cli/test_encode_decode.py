@@ -126,7 +126,7 @@ def test_text_and_file_options_decide_what_an_argument_is(run, trained, tmp_path
 
 @pytest.mark.parametrize("argument", ["notes.txt", "docs/notes", "*.md", "docs/**/*.md", "note?.txt"])
 def test_missing_path_is_refused_instead_of_encoded(run, argument):
-    run("encode", argument).refused(1, argument, "--text takes it as the text itself")
+    run("encode", argument).refused(1, argument, "--text treats it as text")
 
 
 def test_missing_file_suggests_a_similar_name(run, tmp_path):
@@ -172,9 +172,9 @@ def test_refused_special_token_is_named_with_file_and_line(run, trained, tmp_pat
     text.write_text("first\n\u00e9 <|endoftext|> after\n")
     records.write_text('\n{"text": "a <|endoftext|>"}\n')
     command = (command, "-t", trained, "--special-policy", "raise")
-    run(*command, text).refused(1, f"{text}, line 2: the text holds", "bytes 9-22")
-    run(*command, records).refused(1, f"{records}:2: the text holds", "bytes 2-15")
-    assert run(*command, "a <|endoftext|>").refused(1).stderr.startswith("error: the text holds")
+    run(*command, text).refused(1, f"{text}, line 2: the text contains", "bytes 9-22")
+    run(*command, records).refused(1, f"{records}:2: the text contains", "bytes 2-15")
+    assert run(*command, "a <|endoftext|>").refused(1).stderr.startswith("error: the text contains")
 
 
 def test_invalid_utf8_is_refused_or_replaced(run, tmp_path):

@@ -155,14 +155,14 @@ def test_tokenizer_named_twice_is_refused(ranks: Path) -> None:
 
 def test_reason_for_lossy_decoding_is_reported(tmp_path: Path) -> None:
     (tmp_path / "m.model").write_bytes(sentencepiece_models.variant("bpe").description().proto)
-    assert inspected(tmp_path / "m.model")["lossless_reason"] == "a ▁ in a text comes back as a space"
+    assert inspected(tmp_path / "m.model")["lossless_reason"] == "a ▁ in a text is decoded as a space"
     changed = small_files.document()
     changed["added_tokens"].append(
         {**changed["added_tokens"][0], "id": 260, "content": "ýý", "special": False}
     )
     document = inspected(small_files.document_file(tmp_path, changed))
     assert document["lossless"] is False
-    assert document["lossless_reason"] == "the added token 'ýý' comes back as another text"
+    assert document["lossless_reason"] == "the added token 'ýý' is decoded as different text"
 
 
 @pytest.mark.real

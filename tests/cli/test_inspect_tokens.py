@@ -144,7 +144,7 @@ def test_two_tokenizers_are_compared(
     assert max(map(len, done.lines)) <= columns
     told = " ".join(done.stdout.split())
     assert "257 tokens under the same id, 2 under another, 1 only in mine, 1 only in other" in told
-    assert "merges: other from rank 1 on; 1 only in mine, 0 only in other, 0 others moved" in told
+    assert "merges: different from rank 1 on; 1 only in mine, 0 only in other, 0 others moved" in told
     comparison = run("inspect", mine, other, "--json").good().json
     assert comparison["schema"] == "tokbench.inspect.comparison/1"
     assert comparison["moved_tokens"] == [

@@ -19,7 +19,7 @@ from tokbench.backends.bpe.kernel import current_kernel
 pytestmark = [pytest.mark.timed, pytest.mark.skipif(os.name == "nt", reason="sends POSIX signals")]
 
 PHASES = ["reading", "counting", "merging", "saving"]
-MESSAGE = "error: interrupted\nhint:  nothing half-written was left behind\n"
+MESSAGE = "error: interrupted\nhint:  no partial output was left behind\n"
 SECONDS = {"native": 10, "python": 20}
 """Seconds within which a run must end: it takes about two, and more on a busy machine."""
 

@@ -113,7 +113,7 @@ def test_ranks_are_written_and_proved_with_tiktoken(
         (["--list", "ids"], ["there is no ordinary token 264"]),
         (
             ["--list", "bytes"],
-            ["no token would be removed", "the 2 tokens that were selected cannot go: bytes, single"],
+            ["no token would be removed", "the 2 tokens that were selected cannot be removed: bytes, single"],
         ),
     ],
 )
@@ -135,7 +135,7 @@ def test_folder_with_foreign_files_is_not_replaced(
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / "notes.txt").write_text("mine")
     run(*options).refused(1, "new exists")
-    run(*options, "--force").refused(1, "it holds 'notes.txt'")
+    run(*options, "--force").refused(1, "it contains 'notes.txt'")
     (tmp_path / "new" / "notes.txt").rename(tmp_path / "new" / "tokenizer.json")
     run(*options, "--force").good()
     run(*options[:-1], "text.txt").refused(1, "text.txt is a file")

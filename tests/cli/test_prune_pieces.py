@@ -79,7 +79,7 @@ def test_size_that_cannot_be_reached_is_reported(run: Callable[..., Done], tmp_p
     (tmp_path / "vocab.txt").write_text("[UNK]\na\n##b\nab\nax\n")
     (tmp_path / "some.txt").write_text("ab ax ab")
     done = run("prune", "vocab.txt", "--corpus", "some.txt", "--size", "3", "--out", "new").good()
-    assert any("4 tokens stay, more than the 3 asked for" in line for line in done.lines)
+    assert any("4 tokens remain, more than the 3 asked for" in line for line in done.lines)
     assert any("1 character of its pieces, as ##x, are not pieces" in line for line in done.lines)
     assert any("note: vocab.txt is left out: the library" in line for line in done.lines)
 

@@ -8,7 +8,7 @@ import pytest
 
 RECORDS = b'{"text": "one", "url": "x"}\n{"text": "two", "url": "y"}\n'
 PACKED = gzip.compress(RECORDS, mtime=0)  # names of tests are made of it, which all workers must agree on
-READ_AS_TEXT = "holds JSON records, and is read as text"
+READ_AS_TEXT = "contains JSON records, and is read as text"
 NO_EFFECT = "note: --text-field has no effect: no file is .jsonl or .parquet\n"
 
 

@@ -97,7 +97,7 @@ def test_closed_pipe_of_the_reader_is_no_error(start, tmp_path, arguments):
 def test_full_output_device_is_an_error(process, command):
     with FULL.open("wb") as full:
         done = process(*command.split(), stdout=full)
-    done.refused(1, "the output", "No space left on device")
+    done.refused(1, "standard output: No space left on device")
 
 
 @POSIX

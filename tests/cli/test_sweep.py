@@ -47,7 +47,7 @@ def test_output_fits_the_terminal_width(run, files, columns):
     done = run("sweep", *files, "--sizes", "256,300,1k,900k", "--model-dim", "4096").good()
     assert max(map(cell_len, done.lines)) <= columns
     assert "recommended: " in done.stdout
-    assert "the text cannot fill 900,000 tokens" in done.stdout
+    assert "the text is too short for 900,000 tokens" in done.stdout
 
 
 def test_backend_options_are_passed(run, files):
@@ -102,7 +102,7 @@ def test_sizes_that_cannot_be_trained_are_refused_or_reported(run, files, tmp_pa
     assert data["points"][0]["vocab_size"] < 10_000
     (tmp_path / "one.txt").write_text("one line")
     run("sweep", "one.txt", "--sizes", "300").refused(
-        1, "too few to hold a tenth of them out", "`tokbench compare -t` can evaluate"
+        1, "too few to hold out a tenth", "`tokbench compare -t` can evaluate"
     )
 
 

@@ -209,5 +209,5 @@ def test_picture_width_follows_columns(run, letters, tmp_path, monkeypatch):
 def test_unwritable_files_are_refused_before_any_work(run, letters, tmp_path, option):
     run("viz", "-t", letters, "a", option, tmp_path).refused(2, "is a folder", option)
     same = tmp_path / "same"
-    run("viz", "-t", letters, "a", "--html", same, "--svg", same).refused(2, "both name", "file of its own")
+    run("viz", "-t", letters, "a", "--html", same, "--svg", same).refused(2, "both name", "a different file")
     assert not same.exists()

@@ -127,7 +127,7 @@ def test_unread_file_of_an_input_folder_is_overwritten(run, texts):
 )
 def test_two_results_for_one_file_are_refused(run, texts, command, first, second):
     before = sorted(texts.iterdir())
-    run(*command.split()).refused(2, f"{first} and {second} both name", "give each a file of its own")
+    run(*command.split()).refused(2, f"{first} and {second} both name", "name a different file for each")
     assert sorted(texts.iterdir()) == before
 
 

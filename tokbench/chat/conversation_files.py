@@ -259,7 +259,10 @@ def _parsed(data: bytes, *, place: str, hint: str = _HINT) -> Any:
     except orjson.JSONDecodeError as error:
         where = f", line {error.lineno}" if "line" not in place else ""
         raise ModelFormatError(
-            f"{place}{where}, column {error.colno}", "JSON", error.msg.partition(":")[0], hint=hint
+            f"{place}{where}, column {error.colno}",
+            "JSON",
+            f"a syntax error: {error.msg.partition(':')[0]}",
+            hint=hint,
         ) from None
     return _checked(value, place=place)
 

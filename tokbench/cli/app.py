@@ -16,7 +16,7 @@ _WIDEST_HELP = 160
 COMMANDS: dict[str, Entry | EntryGroup] = {
     "train": Entry(
         "tokbench.cli.train:train",
-        summary="Train a tokenizer on the bundled text or on yours.",
+        summary="Train a tokenizer on the bundled texts or your own.",
         examples=[
             "train",
             "train docs/ 'src/**/*.py' --vocab-size 32000 --name mine",

@@ -50,7 +50,7 @@ def chunk(
 ) -> None:
     """Cut documents into chunks of at most N tokens, for retrieval: JSON lines with text, tokens and byte offsets.
 
-    Chunks without their overlap join to the document, byte for byte; no character is cut.
+    Chunks without their overlap concatenate to the document, byte for byte; no character is cut.
     """
     opened = opening.open(tokenizer, progress=progress)
     with showing_progress(progress) as report:

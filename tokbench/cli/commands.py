@@ -86,7 +86,7 @@ class PlainGroup(TyperGroup):
 
 
 class PlainFirst:
-    """Replaces typer's conversion of a parameter, and converts nothing where there is nothing to convert.
+    """Replaces typer's conversion of a parameter, and skips it if there is nothing to convert.
 
     Newer versions of typer convert every value of a command by pydantic, those that are not given too. Importing it
     takes longer than opening a tokenizer and encoding a short text, so a value that is already what its parameter is

@@ -29,7 +29,7 @@ def corpus(
     max_document_bytes: MaxDocumentOption = MAX_DOCUMENT,
     form: ResultChoices,
 ) -> None:
-    """List text by group: the bundled texts with their licences, or yours."""
+    """List text by group: the bundled texts with their licences, or your own."""
     from tokbench.render.listings import render_corpus
 
     opened = None

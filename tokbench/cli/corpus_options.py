@@ -36,7 +36,7 @@ TextFieldOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME",
-        help="The field that holds the text of a JSONL or Parquet record, by default `text`; the texts of several "
+        help="The field that contains the text of a JSONL or Parquet record, by default `text`; the texts of several "
         "fields are joined by a blank line. Repeatable.",
     ),
 ]
@@ -152,7 +152,7 @@ def tell_records(corpus: Corpus, text_field: Sequence[str] | None) -> None:
     if found := records_as_text(corpus.files):
         way = "jq -c '.[]' writes one" if found.is_list else "rename it, or link to it by such a name"
         print(
-            f"note: {found.file.name} holds JSON records, and is read as text with the names of all fields; "
+            f"note: {found.file.name} contains JSON records, and is read as text with the names of all fields; "
             f"only a .jsonl file is read by its field {(text_field or TEXT_FIELD)[0]!r}: {way}",
             file=sys.stderr,
         )

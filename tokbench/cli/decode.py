@@ -202,7 +202,7 @@ def _ids_of_documents(text: str) -> list[int]:
 def _ids_of(document: Any) -> list[int]:
     ids = document.get("ids") if isinstance(document, dict) else None
     if not isinstance(ids, list) or not all(type(id) is int for id in ids):
-        raise CorpusError("the JSON holds no list `ids` of whole numbers", hint=_HINT)
+        raise CorpusError("the JSON contains no list `ids` of whole numbers", hint=_HINT)
     return ids
 
 

@@ -286,7 +286,7 @@ def _check_out(out: Path | None, names: list[str] | None) -> None:
     if out.suffix not in (".npz", ".jsonl"):
         raise ConfigError(
             f"--out {out} ends in neither .npz nor .jsonl",
-            hint="a corpus in a folder of shards? Did you mean 'tokbench shards write'?",
+            hint="Did you mean 'tokbench shards write'? It writes a corpus as shards",
         )
     refuse_folder(out)
     if names is not None and len(names) > 1:

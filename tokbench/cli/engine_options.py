@@ -127,7 +127,7 @@ class PartChoices:
         typer.Option(
             metavar="SIZE",
             rich_help_panel=PARTS,
-            help="The size of a part, by default 1GB of the corpus' files.",
+            help="The size of a part, by default 1GB of the corpus files.",
         ),
     ] = None
 

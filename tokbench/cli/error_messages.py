@@ -33,7 +33,7 @@ def errors_as_messages() -> Iterator[None]:
         # Where Ctrl-C broke into an `exec` of source text (each dataclass is made by one), CPython notes that
         # and kills the process by the signal at its end, whatever the exit code; another `exec` takes it back.
         exec("")  # noqa: S102
-        hint = str(stopped) or "nothing half-written was left behind"
+        hint = str(stopped) or "no partial output was left behind"
         _tell("interrupted", hint=hint)
         if _WAITS_AT_THE_END in sys.modules:
             sys.stderr.flush()
@@ -43,15 +43,15 @@ def errors_as_messages() -> Iterator[None]:
         _forget_stdout()
         sys.exit(141)
     except MemoryError:
-        _fail("there is not enough memory", hint="give less text at once, or a smaller --vocab-size", code=1)
+        _fail("there is not enough memory", hint="use less text, or a smaller --vocab-size", code=1)
     except RuntimeError as error:
         if str(error) != _NO_MORE_THREADS:
             raise
-        _fail("the system grants no more threads", hint="--threads N takes fewer", code=1)
+        _fail("the system allows no more threads", hint="use fewer with --threads N", code=1)
     except OSError as error:  # what no layer below knows of, as a full disk behind stdout
         if error.errno == errno.EBADF:
-            _fail("standard output is closed", hint="name a file with >, or >/dev/null", code=1)
-        where = error.filename or ("the output" if error.errno in _WRITING else "the current folder")
+            _fail("standard output is closed", hint="redirect it to a file, or to /dev/null", code=1)
+        where = error.filename or ("standard output" if error.errno in _WRITING else "the current folder")
         _fail(f"{where}: {error.strerror or error}", hint=None, code=1)
 
 

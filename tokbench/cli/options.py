@@ -29,7 +29,7 @@ PadOption = Annotated[
 
 
 def taking_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose parameters that are dataclasses are taken apart into their fields, in their places.
+    """A command with each parameter that is a dataclass replaced by its fields.
 
     Args:
         command: all that it takes are keywords, but for what typer gives by itself.

@@ -119,7 +119,8 @@ class OutputChoices:
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write the output to a file, atomically; .json, .csv, .md and .tex say its form where no option does.",
+            help="Write the output to a file, atomically; the suffix .json, .csv, .md or .tex sets the format unless "
+            "an option does.",
         ),
     ] = None
     color: ColorOption = "auto"
@@ -135,7 +136,7 @@ class OutputChoices:
         forms = [form for form, is_set in flags.items() if is_set]
         if len(forms) > 1:
             raise ConfigError(
-                f"--{forms[0]} and --{forms[1]} exclude each other", hint="give one of them, or neither"
+                f"--{forms[0]} and --{forms[1]} contradict each other", hint="give one of them, or neither"
             )
         refuse_folder(self.out)
         named = "terminal" if self.out is None else _ENDINGS.get(self.out.suffix.lower(), "terminal")
@@ -294,7 +295,7 @@ def refuse_lost_files(options: Mapping[str, Any]) -> None:
                 continue
             if (other := seen.setdefault(path.resolve(), option)) != option:
                 raise ConfigError(
-                    f"{other} and {option} both name {path}", hint="give each a file of its own"
+                    f"{other} and {option} both name {path}", hint="name a different file for each"
                 )
             if path.exists() and any(_is_file(read, path) for read in _read(options)):
                 raise ConfigError(
@@ -308,7 +309,7 @@ def refuse_lost_files(options: Mapping[str, Any]) -> None:
 
 
 def refuse_unwritable_files(options: Mapping[str, Any]) -> None:
-    """Raise `StoreError`, before any work, if an output file cannot be created where it is to be.
+    """Raise `StoreError`, before any work, if an output file cannot be created.
 
     Commands with `--force` check the place of `--out` themselves.
 
@@ -340,7 +341,7 @@ def _read(options: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _corpus_with(file: Path, options: Mapping[str, Any]) -> str | None:
-    """The folder or pattern that reads a file as a text; None where none does."""
+    """The folder or pattern that reads a file as a text; None if none does."""
     named = (text for name in _CORPORA for text in _texts(options.get(name)))
     return next((text for text in named if _reads(text, file)), None)
 

@@ -104,7 +104,7 @@ def write(
     shard_tokens: Annotated[
         int,
         tokens_option(
-            help="The maximum tokens per shard, e.g. 100_000_000 or 100M; a longer document gets a shard of its own."
+            help="The maximum tokens per shard, e.g. 100_000_000 or 100M; a longer document gets a separate shard."
         ),
     ] = _SHARD_TOKENS,
     threads: Annotated[

@@ -244,7 +244,7 @@ def train(
     form: ResultChoices,
     progress: ProgressOption = "bar",
 ) -> None:
-    """Train a tokenizer on the bundled texts or on yours, and save it."""
+    """Train a tokenizer on the bundled texts or your own, and save it."""
     from tokbench.cli.tokenizer_options import parsed_roles, read_template
     from tokbench.render.train import render_train
 

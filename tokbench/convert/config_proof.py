@@ -203,7 +203,7 @@ def _disagreement(what: str, expected: object, found: object, *, source: Source,
         limits=(),
         disagreement=Disagreement("config", what, _shown(expected), _shown(found)),
     )
-    return ProofError(f"{name} has another value for {what}", proof=proof, hint="nothing was written")
+    return ProofError(f"{name} has a different value for {what}", proof=proof, hint="nothing was written")
 
 
 def _shown(value: object) -> str | None:

@@ -64,19 +64,19 @@ def in_words(found: Disagreement) -> str:
     """Describe what the second tokenizer does differently, as the end of a sentence.
 
     >>> in_words(Disagreement("encode", "ab", (1,), (2, 3)))
-    "gives other ids for the text 'ab'"
+    "gives different ids for the text 'ab'"
     """
     text = _quoted(found.text)
     if found.pair is not None:
         text = f"{text} with {_quoted(found.pair)}"
     return {
-        "encode": f"gives other ids for the text {text}",
-        "encode special": f"gives other ids for the text {text} where special tokens are found",
-        "decode": f"decodes the ids of the text {text} to another one",
-        "token": f"has another token at {found.text}",
-        "ids": f"gives a model other ids for the text {text} by {found.call}",
-        "type ids": f"gives a model other type ids for the text {text} by {found.call}",
-        "attention mask": f"gives a model another attention mask for the text {text} by {found.call}",
+        "encode": f"gives different ids for the text {text}",
+        "encode special": f"gives different ids for the text {text} where special tokens are found",
+        "decode": f"decodes the ids of the text {text} to a different one",
+        "token": f"has a different token at {found.text}",
+        "ids": f"gives a model different ids for the text {text} by {found.call}",
+        "type ids": f"gives a model different type ids for the text {text} by {found.call}",
+        "attention mask": f"gives a model a different attention mask for the text {text} by {found.call}",
     }[found.way]
 
 

@@ -65,9 +65,9 @@ def unsaid(source: Source) -> tuple[str, ...]:
     """Return a note on configuration that a format of one file cannot hold.
 
     >>> from types import SimpleNamespace as Made
-    >>> config = TokenizerConfig(roles={"eos": "</s>"}, chat_templates={"default": "{{ messages }}"})
+    >>> config = TokenizerConfig(roles={"eos": "<s>"}, chat_templates={"default": "{{ messages }}"})
     >>> unsaid(Made(tokenizer=Made(tokenizer_config=config)))
-    ("the file does not say roles (eos '</s>') nor a chat template, as the source does: --to transformers keeps them",)
+    ("the file does not contain roles (eos '<s>') or a chat template, unlike the source: --to transformers keeps them",)
     """
     config = config_of(source.tokenizer)
     roles = ", ".join(f"{role} {text!r}" for role, text in config.roles.items())
@@ -76,8 +76,8 @@ def unsaid(source: Source) -> tuple[str, ...]:
         parts.append("a chat template" if len(config.chat_templates) == 1 else "chat templates")
     if not parts:
         return ()
-    said = " nor ".join(parts)
-    return (f"the file does not say {said}, as the source does: --to transformers keeps them",)
+    said = " or ".join(parts)
+    return (f"the file does not contain {said}, unlike the source: --to transformers keeps them",)
 
 
 def added_tokens(source: Source) -> tuple[AddedToken, ...]:

@@ -49,7 +49,7 @@ def not_a_text(given: object) -> TextError:
 
 
 def check_errors(errors: object) -> None:
-    """Refuse what does not say how to decode bytes that are not UTF-8. Raises `ConfigError`.
+    """Reject an unknown way of decoding bytes that are not UTF-8. Raises `ConfigError`.
 
     >>> check_errors("strict")
     """

@@ -57,7 +57,7 @@ class BaseTokenizer(PlainUse, ABC):
 
     @abstractmethod
     def ordinary_bytes(self, id: int) -> bytes | None:
-        """Return the bytes of a token that is not a special token; None where the vocabulary has no such id."""
+        """Return the bytes of a token that is not a special token; None if the vocabulary has no such id."""
 
     @abstractmethod
     def token_id(self, piece: bytes) -> int | None:

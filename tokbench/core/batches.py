@@ -270,7 +270,7 @@ def _all_ids(rows: Sequence[InputRow], dtype: str) -> NDArray[Any]:
 
 
 def pad_ids(tokenizer: Tokenizer) -> tuple[int, int]:
-    """Return the id that pads rows, and its type id. Raises `ConfigError` where no token has the role pad."""
+    """Return the id that pads rows, and its type id. Raises `ConfigError` if no token has the role pad."""
     id = role_ids_of(tokenizer).get("pad")
     if id is None:
         specials = list(tokenizer.info.special_tokens)

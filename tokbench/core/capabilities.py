@@ -78,7 +78,7 @@ class KnowsMerges(Protocol):
 
     @property
     def num_merges(self) -> int:
-        """The number of merges; 0 where only the ranks of tokens are known."""
+        """The number of merges; 0 if only the ranks of tokens are known."""
 
     def merge_record(self, rank: int) -> MergeRecord:
         """Return the merge of a rank, from 0: the tokens that it joins, and what is known about how it was learned."""
@@ -152,7 +152,7 @@ class KnowsPostProcessing(Protocol):
 
     @property
     def post_processing(self) -> PostProcessing:
-        """The template, truncation and padding. Raises `ConfigError` where they cannot be described."""
+        """The template, truncation and padding. Raises `ConfigError` if they cannot be described."""
 
 
 @runtime_checkable
@@ -170,7 +170,7 @@ class KnowsTrainingText(Protocol):
 
     @property
     def training_text(self) -> TextIdentity | None:
-        """The identity of the training text's documents; None where it is not known."""
+        """The identity of the training text's documents; None if it is not known."""
 
 
 @runtime_checkable

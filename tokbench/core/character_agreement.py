@@ -26,7 +26,7 @@ class CharacterAgreement(ABC):
     """Decides whether a library and the kernel agree on every character of a text.
 
     Args:
-        settled: a byte for each code point, 0 where agreement is not yet known.
+        settled: a byte for each code point, 0 if agreement is not yet known.
         unmarked: a kernel function that takes texts, such bytes and a number of threads, and returns the characters
             of the texts whose byte is 0.
     """
@@ -54,7 +54,7 @@ class CharacterAgreement(ABC):
         return not self._had_disputed
 
     def encoded(self, encode_marked: EncodeMarked, texts: list[str], threads: int) -> Batch | None:
-        """Encode and collect unmarked characters in one pass; return None where the texts must be checked first.
+        """Encode and collect unmarked characters in one pass; return None if the texts must be checked first.
 
         Encoding a text with a disputed character is wasted work. So once texts had one, the next texts are checked
         before they are encoded.

@@ -159,7 +159,7 @@ class _Cutter:
             begun, position = position, chunk.stop
 
     def _chunk(self, start: int, position: int) -> Chunk | None:
-        """Return the longest chunk that begins at `start` and extends past `position`; None where none fits."""
+        """Return the longest chunk that begins at `start` and extends past `position`; None if none fits."""
 
         def chunk_to(stop: int) -> tuple[Chunk, int]:
             text = self._data[start:stop].decode()
@@ -187,7 +187,7 @@ class _Cutter:
         return int(self._starts[token]) if token < len(self._starts) else len(self._data)
 
     def _best_end(self, position: int, limit: int) -> int | None:
-        """Return the best end of a chunk after `position`, up to `limit`; None where there is none."""
+        """Return the best end of a chunk after `position`, up to `limit`; None if there is none."""
         if limit >= len(self._data):
             return len(self._data)
         if limit <= position:

@@ -215,7 +215,7 @@ class WordTotals:
     """Totals of the text from which words were counted.
 
     Attributes:
-        documents: the number of documents that are not empty; None where it is not known.
+        documents: the number of documents that are not empty; None if it is not known.
         num_bytes: the number of UTF-8 bytes of all documents.
         words: the number of word occurrences.
         too_long: the number of word occurrences that were left out because they have too many characters.
@@ -253,7 +253,7 @@ class CountedWords(Protocol):
 
     @property
     def identify_text(self) -> Callable[[], TextIdentity] | None:
-        """A function that identifies the text of the words; None where the text is not known."""
+        """A function that identifies the text of the words; None if the text is not known."""
 
     @property
     def rare(self) -> RareWords:

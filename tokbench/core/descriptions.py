@@ -123,10 +123,10 @@ class ByteLevelBpe:
     """Byte-level BPE: every byte is a token, and pairs merge.
 
     Attributes:
-        tokens: the bytes of each id; None where the vocabulary has a gap or a special token.
-        merges: (left id, right id, merged id) in the order of their ranks; None where only the tokens' ranks
+        tokens: the bytes of each id; None if the vocabulary has a gap or a special token.
+        merges: (left id, right id, merged id) in the order of their ranks; None if only the tokens' ranks
             (their ids) are known, and two neighbours merge when their joined bytes are a token.
-        pattern: the regular expression of the split pattern; None where a whole text is one pre-token.
+        pattern: the regular expression of the split pattern; None if a whole text is one pre-token.
         pattern_name: a name of `tokbench.backends.bpe.split_patterns.PATTERN_NAMES`, or "custom".
         normalization: "nfc", or None.
         special_tokens: text → id.
@@ -198,5 +198,5 @@ class NestsVocabularies(Protocol):
             vocab_size: the smaller size, including special tokens.
 
         Returns:
-            None where the tokenizer does not contain such a smaller one.
+            None if the tokenizer does not contain such a smaller one.
         """

@@ -77,7 +77,7 @@ class TextIdentity:
         fingerprint: the fingerprint of all documents; see `tokbench.corpus.Fingerprint`.
         sample: the smallest hashes of the documents, 16 hexadecimal digits each, ascending; two texts with
             documents in common are likely to share hashes here.
-        lines: the identity of its lines, regardless of the documents; None where it is not known.
+        lines: the identity of its lines, regardless of the documents; None if it is not known.
     """
 
     fingerprint: str

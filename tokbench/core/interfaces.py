@@ -89,9 +89,9 @@ class TrainingRecord:
     """What a training run read and learned.
 
     Attributes:
-        documents: the number of documents read, or None where the backend does not report it.
+        documents: the number of documents read, or None if the backend does not report it.
         num_bytes: the number of UTF-8 bytes read, or None.
-        pretokens: the number of pre-tokens, or None where the algorithm has none.
+        pretokens: the number of pre-tokens, or None if the algorithm has none.
         distinct_pretokens: the number of distinct pre-tokens, or None.
         tokens: the number of tokens of the training text when encoded with the result, or None.
         learned_ids: the ids of the learned tokens, in the order of learning.
@@ -99,10 +99,10 @@ class TrainingRecord:
         seconds: phase → wall seconds.
         threads: the number of threads used.
         kernel: the code that trained: "native", "python", or a library with its version.
-        requested_vocab_size: the requested size, or None where the default was used.
+        requested_vocab_size: the requested size, or None if the default was used.
         stopped_early: why fewer tokens were learned than requested, else None.
         notes: further notes for the user, one sentence each.
-        words: a JSON description of the counted words that it learned from; None where it read documents.
+        words: a JSON description of the counted words that it learned from; None if it read documents.
     """
 
     documents: int | None

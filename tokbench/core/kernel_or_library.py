@@ -95,7 +95,7 @@ class KernelUse(NamedTuple):
         covers_all: texts and threads → whether all of them are covered, where this can be decided faster than text by
             text; False also where it is not known. It may overlook lone surrogates: the encoder raises for them.
         encode_covered: texts and threads → the result of `encoder.encode_batch` if all of them are covered, for an
-            encoder that checks coverage while it encodes; None where they are not covered, or it is not known.
+            encoder that checks coverage while it encodes; None if they are not covered, or it is not known.
         refused: an id that the encoder gives where the library may refuse the text: the kernel runs no text that
             gets it. None if there is no such id.
     """
@@ -111,7 +111,7 @@ class KernelUse(NamedTuple):
         return self.covers(text) and (self.refused is None or self.refused not in self.encoder.encode(text))
 
     def encoded_at_once(self, texts: Sequence[str], threads: int) -> Batch | None:
-        """Encode the texts if the kernel runs all of them; return None where that is not known at once."""
+        """Encode the texts if the kernel runs all of them; return None if that is not known at once."""
         if not len(texts):
             return None
         batch = None if self.encode_covered is None else self.encode_covered(list(texts), threads)
@@ -225,11 +225,11 @@ class KernelOrLibrary(BaseTokenizer):
 
     @abstractmethod
     def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
-        """Return the use of the kernel under a policy; None where the other base class encodes."""
+        """Return the use of the kernel under a policy; None if the other base class encodes."""
 
     @property
     def _kernel_spans(self) -> KernelSpans | None:
-        """How the kernel computes spans; None where the library does."""
+        """How the kernel computes spans; None if the library does."""
         return None
 
     @property

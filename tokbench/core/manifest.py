@@ -28,7 +28,7 @@ class Manifest:
         vocab_size: the number of ids, including those of special tokens; every id is below it.
         special_tokens: text → id.
         config: the backend's resolved options, plain JSON.
-        training: documents, bytes, fingerprint … of the training text, plain JSON; None where unknown.
+        training: documents, bytes, fingerprint … of the training text, plain JSON; None if unknown.
         versions: "tokbench", "python" and the libraries that the ids depend on → version.
         files: the other files of the folder → sha256 in hexadecimal; set by `store.write`.
         self_test: texts with the ids that they must have after loading.

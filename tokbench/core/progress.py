@@ -18,7 +18,7 @@ class Progress(Protocol):
     """Receives progress reports of long work, in the thread that started it."""
 
     def __call__(self, phase: str, done: int, total: int | None, unit: str) -> None:
-        """Report `done` of `total` (None where it is not known) in `unit` ("bytes", "merges", …)."""
+        """Report `done` of `total` (None if it is not known) in `unit` ("bytes", "merges", …)."""
 
 
 def no_progress(phase: str, done: int, total: int | None, unit: str) -> None:
@@ -37,7 +37,7 @@ def known_bytes(documents: object) -> int | None:
 
 
 def files_read(documents: object) -> tuple[int, int] | None:
-    """Return the bytes of the documents' files read so far and in total; None where they are not known."""
+    """Return the bytes of the documents' files read so far and in total; None if they are not known."""
     position = getattr(documents, "files_read", None)
     return position if isinstance(position, tuple) else None
 

@@ -53,7 +53,7 @@ class SupportsRoles(Protocol):
 
 
 def roles_of(tokenizer: object) -> Mapping[str, str]:
-    """Return the roles of a tokenizer's special tokens, role → text; empty where it knows none.
+    """Return the roles of a tokenizer's special tokens, role → text; empty if it knows none.
 
     Every text is that of a token of the vocabulary; one token may have several roles. The first source that defines
     a role counts: the user's arguments, the files beside the vocabulary, the manifest of a saved folder, the
@@ -63,7 +63,7 @@ def roles_of(tokenizer: object) -> Mapping[str, str]:
 
 
 def role_ids_of(tokenizer: object) -> Mapping[str, int]:
-    """Return the ids of the tokens with roles, role → id; empty where the tokenizer knows none."""
+    """Return the ids of the tokens with roles, role → id; empty if the tokenizer knows none."""
     return tokenizer.role_ids if isinstance(tokenizer, SupportsRoles) else {}
 
 
@@ -100,7 +100,7 @@ def check_given_roles(roles: object) -> None:
 
 
 def known_turn_end(special_tokens: Iterable[str]) -> str | None:
-    """Return the special token that ends a turn, by its name; None where no token is in `TURN_ENDS`.
+    """Return the special token that ends a turn, by its name; None if no token is in `TURN_ENDS`.
 
     >>> known_turn_end(["<|im_start|>", "<|im_end|>"])
     '<|im_end|>'

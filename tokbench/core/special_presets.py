@@ -162,7 +162,7 @@ def training_options(
     """Return the options for training a backend with a preset; given options take precedence.
 
     A backend that has its own unknown, begin, end and padding pieces (SentencePiece) gets the preset's tokens for them,
-    or none where the preset has none.
+    or none if the preset has none.
 
     Args:
         preset: the preset.

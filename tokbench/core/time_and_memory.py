@@ -152,7 +152,7 @@ def _without_garbage_collection() -> Iterator[None]:
 
 
 def peak_bytes() -> int | None:
-    """Return the peak resident memory of this process so far; None where the system does not report it.
+    """Return the peak resident memory of this process so far; None if the system does not report it.
 
     Not from `getrusage`: on Linux that figure is inherited from the parent process. It does not measure a single piece
     of work, which may reuse memory that was freed before.
@@ -202,7 +202,7 @@ class Throughput:
 
 
 def throughput_of(tokenizer: Tokenizer, texts: Sequence[str]) -> Throughput | None:
-    """Time a tokenizer on texts; return None where there is no text.
+    """Time a tokenizer on texts; return None if there is no text.
 
     Slow tokenizers get fewer runs.
     """

@@ -65,7 +65,7 @@ def no_text(special_tokens: Collection[str] = ()) -> TrainingError:
 
 
 def early_end(reason: str, *, learned: int, wanted: int, unit: str = "tokens") -> str | None:
-    """Return the message for a training that learned less than requested; None where it learned everything.
+    """Return the message for a training that learned less than requested; None if it learned everything.
 
     Args:
         reason: what the text ran out of.
@@ -196,7 +196,7 @@ def limits_reported() -> Iterator[None]:
     except ValueError as error:
         raise TrainingError(
             f"the text is too large for the kernel: {error}",
-            hint="a word of 2 GiB is hardly text: leave its file out; if there are too many words, "
+            hint="a word of 2 GiB is unlikely to be text: leave its file out; if there are too many words, "
             "`tokbench count-words --min-count 2` leaves out the rarest",
         ) from None
 

@@ -134,7 +134,7 @@ def check_counted(*counters: WordCounter, room: Room | None = None, hint: str | 
     Args:
         counters: counters that have counted everything.
         room: the limit for the words of all counters; by default `merger_room()`.
-        hint: how the error spells a --min-count; None where it cannot be given.
+        hint: how the error spells a --min-count; None if it cannot be given.
     """
     room = room or merger_room()
     if (
@@ -210,7 +210,7 @@ def too_much(
         costs: the amount that words with count 0, 1, 2, … take; the last entry is for `COUNTS_TOLD` and more.
         most: the limit for all words together.
         message: the error message.
-        hint: how the error spells a --min-count; None where it cannot be given.
+        hint: how the error spells a --min-count; None if it cannot be given.
         more: an addition to the hint.
     """
     if hint is None:

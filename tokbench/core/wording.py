@@ -101,7 +101,7 @@ def near_names(name: str, known: Iterable[str], *, most: int = 1) -> list[str]:
     return [lowered[near] for near in difflib.get_close_matches(name.lower(), lowered, n=most)]
 
 
-def meant(name: str, known: Iterable[str], *, otherwise: str = "there are {}") -> str:
+def meant(name: str, known: Iterable[str], *, otherwise: str = "available: {}") -> str:
     """Return the hint for an unknown name: the most similar known name, or all names.
 
     Args:
@@ -110,7 +110,7 @@ def meant(name: str, known: Iterable[str], *, otherwise: str = "there are {}") -
         otherwise: the hint where no name is similar; "{}" stands for all names.
 
     >>> meant("bep", ["bpe", "wordpiece"]), meant("x", ["bpe", "wordpiece"])
-    ("did you mean 'bpe'?", 'there are bpe, wordpiece')
+    ("did you mean 'bpe'?", 'available: bpe, wordpiece')
     """
     names = list(known)
     near = near_names(name, names)

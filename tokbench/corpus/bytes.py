@@ -142,7 +142,7 @@ def looks_binary(file: CorpusFile) -> bool:
 
 
 def require_zstd(name: str) -> None:
-    """Raise `BackendUnavailableError` where `.zst` files cannot be read."""
+    """Raise `BackendUnavailableError` if `.zst` files cannot be read."""
     if sys.version_info < (3, 14) and find_spec("zstandard") is None:
         raise BackendUnavailableError(
             f"{name}: .zst files need the package zstandard", hint="pip install 'tokbench[zstd]'"

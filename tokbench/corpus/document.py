@@ -209,7 +209,7 @@ def check_group_by(group_by: str) -> None:
 
 
 def group_field(group_by: str) -> str | None:
-    """Return the field that contains the group, or None where groups do not come from a field.
+    """Return the field that contains the group, or None if groups do not come from a field.
 
     >>> group_field("field:lang"), group_field("auto")
     ('lang', None)

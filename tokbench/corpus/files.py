@@ -288,7 +288,7 @@ class _Finder:
     def _nothing(self, message: str) -> CorpusError:
         left_out = self._left_out()
         if left_out == LeftOut():
-            return CorpusError(message, hint="name a file with text, or a folder that holds one")
+            return CorpusError(message, hint="name a file with text, or a folder that contains one")
         return CorpusError(message, hint=f"left out: {left_out}; a file that is named itself is always read")
 
 
@@ -367,7 +367,7 @@ class Listings:
 
 
 def _listed_in(folder: Path) -> frozenset[str] | None:
-    """Return the paths that a folder's manifest lists, None where there is no manifest."""
+    """Return the paths that a folder's manifest lists, None if there is no manifest."""
     import tomllib
 
     try:

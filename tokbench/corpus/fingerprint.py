@@ -161,7 +161,7 @@ def overlap(trained_on: TextIdentity, evaluated_on: TextIdentity) -> float | Non
         evaluated_on: the text.
 
     Returns:
-        None where the samples have no comparable hashes. For texts of up to 1,024 distinct documents the exact share
+        None if the samples have no comparable hashes. For texts of up to 1,024 distinct documents the exact share
         of distinct documents; for larger ones an estimate.
 
     >>> texts = [Fingerprint(), Fingerprint()]
@@ -270,7 +270,7 @@ def line_overlap(trained_on: LineIdentity, evaluated_on: LineIdentity) -> float 
         evaluated_on: the text.
 
     Returns:
-        None where the samples have too few lines in the same range. For texts of up to 4,096 distinct lines of 20
+        None if the samples have too few lines in the same range. For texts of up to 4,096 distinct lines of 20
         bytes or more the exact share of these lines; for larger ones an estimate.
     """
     return share_of(evaluated_on.sample, trained_on.sample, most=_SAMPLE_LINES, fewest=_TOLD)
@@ -327,7 +327,7 @@ def share_of(sample: Sequence[str], known: Sequence[str], *, most: int, fewest: 
         fewest: the fewest comparable hashes for an estimate; the share of whole sets needs one.
 
     Returns:
-        None where there are too few comparable hashes.
+        None if there are too few comparable hashes.
     """
     known_hashes = set(known)
     # A full sample has no information on hashes above its largest one.

@@ -37,7 +37,7 @@ _NAMES = frozenset((
 
 
 def file_group(file: CorpusFile, group_by: str) -> str | None:
-    """Return the common group of a file's documents, or None where each document has its own."""
+    """Return the common group of a file's documents, or None if each document has its own."""
     match group_by:
         case "auto":
             group = _bundled_group(file)

@@ -184,7 +184,7 @@ def _open(argument: str, *, kind: InputKind, **options: Any) -> Corpus:
     except CorpusError as error:
         if kind == "file" or _exists(argument):
             raise
-        hint = f"--text takes it as the text itself; {error.hint or 'else check the path'}"
+        hint = f"--text treats it as text; {error.hint or 'else check the path'}"
         raise CorpusError(error.message, hint=hint) from None
 
 

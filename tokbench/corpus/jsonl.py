@@ -108,7 +108,8 @@ def _json_object(
         record = _lenient_json(text, name, f"{error.msg} at character {error.pos + 1}")
     if not isinstance(record, dict):
         raise CorpusError(
-            f"{name}: {kind_of(record)}, not an object", hint='a record looks like {"text": "…"}, one a line'
+            f"{name}: {kind_of(record)}, not an object",
+            hint='a record looks like {"text": "…"}, one per line',
         )
     return record
 
@@ -119,7 +120,7 @@ def _lenient_json(text: str, name: str, complaint: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         raise CorpusError(
-            f"{name}: not JSON ({complaint})", hint="a .jsonl file holds one JSON object a line"
+            f"{name}: not JSON ({complaint})", hint="a .jsonl file contains one JSON object per line"
         ) from None
 
 
@@ -130,7 +131,7 @@ def _utf8_text(text: str, name: str, errors: ErrorPolicy, problems: Problems) ->
     if errors == "strict":
         surrogate = next(character for character in text if not whole(character))
         raise CorpusError(
-            f"{name}: the text holds the lone surrogate U+{ord(surrogate):04X}, which has no UTF-8 form",
+            f"{name}: the text contains the lone surrogate U+{ord(surrogate):04X}, which has no UTF-8 form",
             hint="--errors replace puts U+FFFD in its place, --errors skip leaves the document out",
         )
     if errors == "skip":

@@ -37,7 +37,7 @@ def no_document(files: Sequence[CorpusFile], problems: Problems, side: Side | No
     if problems.textless_documents:
         return CorpusError(
             f"no record of {names} has a text",
-            hint="--text-field names the field that holds it; without --errors skip, the first error is shown",
+            hint="--text-field names the field that contains it; without --errors skip, the first error is shown",
         )
     if problems.skipped_documents:
         return CorpusError(

@@ -112,7 +112,7 @@ def opened_parquet(source: Path | BufferedReader, **options: Any) -> Iterator[py
 
 
 def require_pyarrow(name: str) -> None:
-    """Raise `BackendUnavailableError` where Parquet files cannot be read."""
+    """Raise `BackendUnavailableError` if Parquet files cannot be read."""
     if find_spec("pyarrow") is None:
         raise BackendUnavailableError(
             f"{name}: Parquet files need the package pyarrow", hint="pip install 'tokbench[parquet]'"
@@ -130,7 +130,7 @@ def _check_columns(schema: pyarrow.Schema, fields: RecordFields, name: str) -> N
         column = schema.field(field).type
         if not _holds_text(column):
             raise CorpusError(
-                f"{name}: the column {field!r} holds {column}, not text",
+                f"{name}: the column {field!r} contains {column}, not text",
                 hint="choose another with --text-field",
             )
     if fields.group is not None:

@@ -32,7 +32,7 @@ _HEAD_BYTES = 64
 
 
 def status_of(path: Path) -> os.stat_result | None:
-    """Return the status of a path, following links; None where it does not exist."""
+    """Return the status of a path, following links; None if it does not exist."""
     try:
         return path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -173,7 +173,7 @@ def missing_path(path: Path) -> CorpusError:
     if lost != path:
         return CorpusError(f"{path} does not exist", hint=f"there is no folder {lost}")
     return CorpusError(
-        f"{path} does not exist", hint=f"there is nothing of that name in {lost.parent.resolve()}"
+        f"{path} does not exist", hint=f"no file or folder of that name in {lost.parent.resolve()}"
     )
 
 

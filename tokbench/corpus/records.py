@@ -31,7 +31,7 @@ class RecordFields:
 
     Attributes:
         text: the fields of the text, which are joined by a blank line.
-        group: the field of the group, or None where groups do not come from a field.
+        group: the field of the group, or None if groups do not come from a field.
     """
 
     text: tuple[str, ...]

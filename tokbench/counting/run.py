@@ -165,7 +165,7 @@ def remove_counting(folder: Place) -> None:
     own = [name for name in names if _is_own(name.replace("\\", "/"))]
     if strangers := sorted(set(names) - set(own)):
         raise StoreError(
-            f"{folder} holds {strangers[0]}, which is not a file of counted words",
+            f"{folder} contains {strangers[0]}, which is not a file of counted words",
             hint="name another folder with --out",
         )
     for name in sorted(own, key=lambda name: name != INDEX_NAME):
@@ -282,7 +282,7 @@ def _finished(folder: Place, plan: CorpusPlan, *, min_count: int) -> WordsFolder
     now = {**counting_of(plan).settings, **_reading_options(plan), "min_count": min_count}
     if changed := difference(before, now):
         raise StoreError(
-            f"{folder} holds words that were counted differently: {changed}",
+            f"{folder} contains words that were counted differently: {changed}",
             hint="--force counts again; --out names another folder",
         )
     return words
@@ -290,5 +290,5 @@ def _finished(folder: Place, plan: CorpusPlan, *, min_count: int) -> WordsFolder
 
 def _exists_error(folder: Place) -> StoreError:
     return StoreError(
-        f"{folder} holds counted words already", hint="--force replaces them; --out names another folder"
+        f"{folder} contains counted words already", hint="--force replaces them; --out names another folder"
     )

@@ -62,7 +62,7 @@ class SpilledWords:
 
     @property
     def record(self) -> Mapping[str, Any] | None:
-        """The words of the text that are dropped, for the training record; None where none are."""
+        """The words of the text that are dropped, for the training record; None if none are."""
         return {"min_count": self.rare.min_count} if self.rare.min_count > 1 else None
 
     def arrays(self) -> Iterator[WordArrays]:

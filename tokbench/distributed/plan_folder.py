@@ -69,17 +69,17 @@ def begin(
     if not place.exists():
         if strangers := [file for file in folder.files() if not file.place.name.startswith(".")]:
             raise StoreError(
-                f"{folder} holds {strangers[0].place.name}, which does not belong to a run",
+                f"{folder} contains {strangers[0].place.name}, which does not belong to a run",
                 hint=f"{option} names a new folder",
             )
         place.write(plan.dump())
     elif not resume:
         raise StoreError(
-            f"{folder} holds the counts of an earlier run", hint=f"--resume continues it, {again}"
+            f"{folder} contains the counts of an earlier run", hint=f"--resume continues it, {again}"
         )
     elif (before := read_plan(place, schema=plan.schema)).dump() != plan.dump():
         raise StoreError(
-            f"{folder} holds the counts of a different run: {_difference(before, plan)}",
+            f"{folder} contains the counts of a different run: {_difference(before, plan)}",
             hint=f"give the same files and options as before; {again}",
         )
 

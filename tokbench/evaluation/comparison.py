@@ -269,7 +269,7 @@ def _fairness(
     wanted: str | None,
     seed: int,
 ) -> list[Fairness | None]:
-    """Return the fairness of each candidate; None where no lines are aligned."""
+    """Return the fairness of each candidate; None if no lines are aligned."""
     if isinstance(alignment, str) or base.by_line is None:
         return [None] * len(all_counted)
     # All candidates share one reference language: premiums over different references are not comparable.
@@ -359,7 +359,7 @@ def provenance_of(
         },
         arguments=dict(arguments),
         warnings=tuple(
-            f"{name} was trained on {part}: its figures are better than on text it never saw"
+            f"{name} was trained on {part}: its figures are better than on unseen text"
             for name, tokenizer in zip(names, tokenizers, strict=True)
             if isinstance(tokenizer, KnowsTrainingText)
             and (part := _part_seen(tokenizer.training_text, evaluated_on)) is not None
@@ -380,10 +380,10 @@ def _part_seen(trained_on: TextIdentity | None, evaluated_on: CorpusFacts) -> st
     if trained_on is None:
         return None
     if trained_on.fingerprint == evaluated_on.identity.fingerprint:
-        return "this very text"
+        return "this text"
     if trained_on.lines is not None:
         if trained_on.lines.fingerprint == evaluated_on.lines_read.fingerprint:
-            return "this very text"
+            return "this text"
         share = line_overlap(trained_on.lines, evaluated_on.lines_read)
         if share is not None:
             return _overlap_in_words(share, "lines") if share > _BOILERPLATE else None

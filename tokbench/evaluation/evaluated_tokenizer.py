@@ -201,7 +201,7 @@ def count_candidates(
 
 _HEADLINE = "bytes_per_token"
 _MOSTLY = 0.5
-_NAMED: dict[Cause, str] = {"unknown": "unknown characters", "other": "other characters"}
+_NAMED: dict[Cause, str] = {"unknown": "unknown characters", "other": "other changes"}
 
 
 def summary_of(evaluated: Sequence[EvaluatedTokenizer]) -> tuple[str, ...]:
@@ -258,16 +258,16 @@ def interval_gap(num_units: int) -> str | None:
     """Return the reason why figures have no interval; None if they have one.
 
     >>> interval_gap(1), interval_gap(5)
-    ('no interval: all text is of one file or record, and an interval needs 5', None)
+    ('no interval: all text comes from one file or record; an interval needs 5', None)
     """
     if num_units >= FEWEST_UNITS:
         return None
     drawn = (
-        "all text is of one file or record"
+        "all text comes from one file or record"
         if num_units == 1
-        else f"the text is of {num_units} files, records or aligned lines only"
+        else f"the text has only {num_units} files, records or aligned lines"
     )
-    return f"no interval: {drawn}, and an interval needs {FEWEST_UNITS}"
+    return f"no interval: {drawn}; an interval needs {FEWEST_UNITS}"
 
 
 def group_interval_gaps(aggregate: Aggregate, groups: Iterable[str]) -> dict[str, str]:
@@ -298,10 +298,11 @@ def _loss(total: Tally) -> str:
     share = causes[main] / errors
     named = _NAMED.get(main, main)
     rate = errors / total["decoded_chars"]
-    much = percent(rate) if rate >= 0.0005 else f"{errors:,} character{'s' * (errors != 1)}"
-    much += " of characters" if rate >= 0.0005 else f" of {total['decoded_chars']:,}"
-    how = "all of it" if share == 1 else "mostly" if share > _MOSTLY else "most often"
-    return f"loses {much}, {how} {named}"
+    much = percent(rate) if rate >= 0.0005 else f"{errors:,}"
+    much += " of characters" if rate >= 0.0005 else f" of {total['decoded_chars']:,} characters"
+    if share == 1:
+        return f"loses {much} ({named})"
+    return f"loses {much}, {'mostly' if share > _MOSTLY else 'most often'} {named}"
 
 
 def _languages(evaluated: Sequence[EvaluatedTokenizer]) -> Iterator[str]:

@@ -77,8 +77,8 @@ def hold_out(corpus: Corpus, *, seed: int = 0, progress: Progress = no_progress)
     plan, found = choose(corpus, lines, seed=seed, progress=progress)
     if not found.numbers[False] or not found.numbers[True]:
         raise CorpusError(
-            f"the corpus has {found.text}, too few to hold a tenth of them out",
-            hint="name more text; `tokbench compare -t` can evaluate existing tokenizers on all of it",
+            f"the corpus has {found.text}, too few to hold out a tenth",
+            hint="add more text; `tokbench compare -t` can evaluate existing tokenizers on all of it",
         )
     training, held_out = (
         Side(corpus, plan, is_held_out=is_held_out, text_bytes=found.sizes[is_held_out].total())

@@ -103,7 +103,7 @@ KNEE = 0.05
 WORTH = 0.02
 """Relative gain in bytes per token that justifies a doubling if the model is unknown."""
 METHOD = (
-    f"knee: the first size whose doubling adds less than {KNEE * 100:.0f} % bytes per token; none where that is "
+    f"knee: the first size whose doubling adds less than {KNEE * 100:.0f} % bytes per token; none if that is "
     "below or above the sizes"
 )
 
@@ -162,11 +162,11 @@ def recommend(points: Sequence[SweepPoint], *, model: Model) -> Recommendation:
     filled = [point for point in points if point.is_filled]
     if not filled:
         return Recommendation(
-            None, f"the text fills none of these sizes: it has {points[-1].vocab_size:,} tokens to learn"
+            None, f"the text is too short for any of these sizes: it yields {points[-1].vocab_size:,} tokens"
         )
     kept = [point for point in filled if point.keeps_text]
     if not kept:
-        return Recommendation(None, f"at every size text is lost{_loss(filled[-1])}")
+        return Recommendation(None, f"every size loses text{_loss(filled[-1])}")
     for one, following in pairwise(kept):
         reason = _why_enough(one, following, model)
         if reason is not None:
@@ -185,16 +185,16 @@ def _loss(point: SweepPoint) -> str:
 def _why_enough(one: SweepPoint, following: SweepPoint, model: Model) -> str | None:
     """Return the reason why the next size does not pay; None if it does."""
     more = (following.compression or 0) / (one.compression or 1) - 1
-    step = f"from {one.vocab_size:,} to {following.vocab_size:,} tokens a token holds {more * 100:.1f} % more bytes"
+    step = f"from {one.vocab_size:,} to {following.vocab_size:,} tokens, bytes per token rise by {more * 100:.1f} %"
     costs = _growth_of_computing(one, following, model)
     if costs is not None:
         if costs < 0:
             return None
-        return f"{step}, and a byte takes {costs * 100:.1f} % more to compute in {described(model)}"
+        return f"{step}, and compute per byte by {costs * 100:.1f} % in {described(model)}"
     gain = gain_of_doubling(one, following)
     if gain >= WORTH:
         return None
-    return f"{step}, under {WORTH * 100:.0f} % a doubling{_doubt(one, following)}"
+    return f"{step}, less than {WORTH * 100:.0f} % per doubling{_doubt(one, following)}"
 
 
 def _doubt(one: SweepPoint, following: SweepPoint) -> str:
@@ -203,7 +203,7 @@ def _doubt(one: SweepPoint, following: SweepPoint) -> str:
     if figure is None or figure.difference_interval is None:
         return ""
     high = _by_doubling(1 + figure.difference_interval.high, one, following)
-    return f", though up to {high * 100:.1f} % is possible by its 95 % interval" if high >= WORTH else ""
+    return f", though its 95 % interval reaches {high * 100:.1f} %" if high >= WORTH else ""
 
 
 def _why_largest(points: Sequence[SweepPoint], kept: Sequence[SweepPoint], model: Model) -> str:
@@ -211,22 +211,22 @@ def _why_largest(points: Sequence[SweepPoint], kept: Sequence[SweepPoint], model
     if len(points) < 2:
         return "it is the only size that was tried"
     if len(kept) < 2:
-        return "it is the only size that was tried, that the text fills and that is lossless"
+        return "it is the only size that the text fills and that is lossless"
     more = (
-        "a larger vocabulary may pay as well"
+        "a larger vocabulary may pay off, too"
         if points[-1].is_filled
-        else "of these sizes the text fills no larger one"
+        else "the text is too short for a larger size"
     )
     one, last = kept[-2], kept[-1]
     costs = _growth_of_computing(one, last, model)
     if costs is not None:
         return (
-            f"every larger size lowers what a byte takes to compute in {described(model)}, the last one by "
-            f"{-costs * 100:.1f} %: {more}"
+            f"every larger size lowers compute per byte in {described(model)}, the last one by "
+            f"{-costs * 100:.1f} %; {more}"
         )
     return (
-        f"every doubling still adds {WORTH * 100:.0f} % or more, at the end "
-        f"{gain_of_doubling(one, last) * 100:.1f} %: {more}"
+        f"every doubling still adds {WORTH * 100:.0f} % or more, the last one "
+        f"{gain_of_doubling(one, last) * 100:.1f} %; {more}"
     )
 
 

@@ -140,4 +140,4 @@ class ByteLevelExplainer:
         name = self.description.pattern_name
         if name == "none":
             return "nothing splits the text"
-        return "a pattern of its own" if name == "custom" else f"the pattern {name}"
+        return "a custom pattern" if name == "custom" else f"the pattern {name}"

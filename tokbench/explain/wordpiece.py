@@ -43,7 +43,7 @@ def trace_longest_matches(
     causes = tuple(
         NoLongerPiece(step.taken, step.missing)
         if step.taken is not None and step.missing is not None
-        else ByDefinition("a word begins anew")
+        else ByDefinition("a new word begins")
         for step in steps[:-1]
     )
     return LongestMatchTrace(tuple(steps), tuple(taken), causes)

@@ -51,14 +51,14 @@ def why_word(explanation: Explanation) -> WordAnswer:
     steps = [step for step in explanation.steps if step.trace.tokens]
     tokens = tuple(symbol for step in steps for symbol in step.trace.tokens)
     if not tokens:
-        return WordAnswer(word, tokens, f"{quoted(word)} gives no token at all.")
+        return WordAnswer(word, tokens, f"{quoted(word)} has no tokens.")
     if len(steps) > 1:
         first = explanation.boundaries[steps[1].first - 1]
         return WordAnswer(
             word,
             tokens,
-            f"{_statement(word, tokens)}: {cause_in_words(first.cause)}. No change of the vocabulary makes it one; "
-            "another pattern does, or an added token.",
+            f"{_statement(word, tokens)}: {cause_in_words(first.cause)}. No change to the vocabulary makes it one; "
+            "a different pattern or an added token does.",
         )
     [step] = steps
     if len(tokens) == 1 and explanation.tokens[0].kind is TokenKind.UNKNOWN:
@@ -71,7 +71,7 @@ def why_word(explanation: Explanation) -> WordAnswer:
 def _unknown(word: str, tokens: tuple[Symbol, ...], step: ExplainedStep) -> WordAnswer:
     [token] = tokens
     unknown = f"the unknown token {quoted(token.data)}, id {token.id}"
-    sentence = f"{quoted(word)} is no token of its own: it becomes {unknown}"
+    sentence = f"{quoted(word)} is not in the vocabulary: it becomes {unknown}"
     piece = step.pretoken.text
     change = f"the piece {quoted(piece)} in the vocabulary"
     return WordAnswer(word, tokens, f"{sentence}: {_why_one(step)}.", change, piece=piece)
@@ -102,7 +102,7 @@ def _why_merged(trace: MergeTrace) -> str:
     if trace.whole:
         return "the whole pre-token is in the vocabulary, and is taken without any merge"
     if not trace.steps:
-        return "nothing is there to be merged"
+        return "there is nothing to merge"
     rule = trace.steps[-1].rule
     made = counted(len(trace.steps), "merge")
     return f"{made} made it, the last of {quoted(rule.left.data)} and {quoted(rule.right.data)} ({rank_of(rule)})"
@@ -143,7 +143,7 @@ def _several(word: str, tokens: tuple[Symbol, ...], step: ExplainedStep) -> Word
             change = f"a score above {best:.2f} for {quoted(text)}{had}"
             return WordAnswer(word, tokens, sentence, change, piece=text, score=best)
         case LookupTrace():
-            return WordAnswer(word, tokens, f"{sentence[:-1]}. No change of the vocabulary makes it one.")
+            return WordAnswer(word, tokens, f"{sentence[:-1]}. No change to the vocabulary makes it one.")
 
 
 def merges_to_one(tokens: Sequence[bytes]) -> tuple[tuple[bytes, bytes], ...]:

@@ -29,11 +29,17 @@ _NO_EXCHANGE = {
 _NO_FOLDER_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EBADF}  # network file systems
 
 _REASONS = {
-    errno.ENOSPC: ("no space left on the disk", "make room, or let --out name a folder on another disk"),
-    errno.EDQUOT: ("the disk quota is used up", "make room, or let --out name a folder on another disk"),
-    errno.EACCES: ("no permission to write there", "let --out name a folder that you may write to"),
-    errno.EPERM: ("no permission to write there", "let --out name a folder that you may write to"),
-    errno.EROFS: ("the disk is read-only", "let --out name a folder that you may write to"),
+    errno.ENOSPC: (
+        "no space left on the disk",
+        "free some space, or name a folder on another disk with --out",
+    ),
+    errno.EDQUOT: (
+        "the disk quota is used up",
+        "free some space, or name a folder on another disk with --out",
+    ),
+    errno.EACCES: ("no permission to write there", "name a folder that you can write to with --out"),
+    errno.EPERM: ("no permission to write there", "name a folder that you can write to with --out"),
+    errno.EROFS: ("the disk is read-only", "name a folder that you can write to with --out"),
     errno.EEXIST: ("it exists", "--force replaces it; --out names another folder"),
     errno.ENOTEMPTY: ("it exists", "--force replaces it; --out names another folder"),
     errno.ENOTDIR: ("a part of its path is a file", "name another folder with --out"),
@@ -215,5 +221,5 @@ def _not_written(path: Path, error: OSError) -> StoreError:
     is_full = error.errno in (errno.ENOSPC, errno.EDQUOT)
     return StoreError(
         f"{path} was not written: {error.strerror or error}; nothing was changed",
-        hint="make room, or name a file on another disk" if is_full else "name another file",
+        hint="free some space, or name a file on another disk" if is_full else "name another file",
     )

@@ -41,17 +41,17 @@ class BundledFile:
 
 
 def configs_directory() -> Path:
-    """Return the folder of the bundled presets. Raises `TokbenchError` where an installation lacks it."""
+    """Return the folder of the bundled presets. Raises `TokbenchError` if an installation lacks it."""
     return _bundled("configs")
 
 
 def corpora_directory() -> Path:
-    """Return the folder of the bundled texts. Raises `TokbenchError` where an installation lacks it."""
+    """Return the folder of the bundled texts. Raises `TokbenchError` if an installation lacks it."""
     return _bundled("corpora")
 
 
 def bundled_files() -> list[BundledFile]:
-    """Return the bundled texts, in the order of `MANIFEST.toml`. Raises `TokbenchError` where one is missing.
+    """Return the bundled texts, in the order of `MANIFEST.toml`. Raises `TokbenchError` if one is missing.
 
     Usage:
 

@@ -131,7 +131,7 @@ def load_json(data: bytes, *, path: Path | str, hint: str | None = None) -> Any:
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError as error:
-        raise ModelFormatError(path, "JSON", str(error), hint=hint) from None
+        raise ModelFormatError(path, "JSON", f"a syntax error: {error}", hint=hint) from None
     check_depth(value, path=path, hint=hint)
     return value
 
@@ -152,7 +152,7 @@ def load_strict_json(data: bytes, *, path: Path | str, hint: str | None = None) 
         value = json.loads(text, object_pairs_hook=_object_of_unique_keys)
     except json.JSONDecodeError as error:
         place = f"{path}, line {error.lineno}, column {error.colno}"
-        raise ModelFormatError(place, "JSON", f"{error.msg.lower()}", hint=hint) from None
+        raise ModelFormatError(place, "JSON", f"a syntax error: {error.msg.lower()}", hint=hint) from None
     except _DuplicateKeyError as error:
         raise ModelFormatError(
             path,

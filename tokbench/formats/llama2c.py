@@ -271,7 +271,7 @@ def _check_entries(entries: Sequence[bytes], model: SentencePieceFile) -> None:
         if (first := known.setdefault(entry, id)) != id:
             raise ConversionError(f"the tokens {first} and {id} are both {entry!r} to llama2.c")
         if b"\0" in entry:
-            raise ConversionError(f"token {id} holds a NUL, which ends a string in C")
+            raise ConversionError(f"token {id} contains a NUL, which ends a string in C")
     if b" " not in known:
         raise ConversionError(
             "llama2.c begins every text with the piece of a space, and this model has no such piece"

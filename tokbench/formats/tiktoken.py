@@ -45,7 +45,7 @@ def dump_ranks(tokens: Sequence[bytes]) -> bytes:
         first = positions.setdefault(token, rank)
         if first != rank:
             raise ConversionError(
-                f"tokens {first} and {rank} are both {token!r}, and a rank file holds each token once"
+                f"tokens {first} and {rank} are both {token!r}, and a rank file contains each token once"
             )
     return dump_ranked((token, rank) for rank, token in enumerate(tokens))
 
@@ -116,7 +116,7 @@ def to_encoding(
 
     Args:
         name: the name of the encoding.
-        pattern: the split pattern in the dialect of tiktoken; None where a whole text is one pre-token.
+        pattern: the split pattern in the dialect of tiktoken; None if a whole text is one pre-token.
         ranks: tokens with their ranks.
         special_tokens: text → id.
 

@@ -126,17 +126,17 @@ def dump_byte_level_bpe(
     """Return the `tokenizer.json` of a byte-level BPE, with the same ids.
 
     Args:
-        tokens: the bytes of each ordinary token, at the index of its id. None where no ordinary token has the id.
+        tokens: the bytes of each ordinary token, at the index of its id. None if no ordinary token has the id.
         merges: pairs of ids in the order of their ranks.
         special_tokens: text → id.
-        pattern: the split pattern in the dialect of Oniguruma; None where a text is one pre-token.
+        pattern: the split pattern in the dialect of Oniguruma; None if a text is one pre-token.
         normalization: None or "nfc".
         whole_tokens_first: whether a pre-token that is in the vocabulary becomes that token without any merge.
         token_flags: special token → its flags; a token that is missing has no flag.
         post_processing: how the ids of a text are post-processed for a model.
 
     Raises:
-        ConversionError: `tokenizers` would give other ids, or decode to another text.
+        ConversionError: `tokenizers` would give different ids, or decode to another text.
     """
     pieces = _pieces(tokens)
     specials = _checked_specials(special_tokens, pieces=pieces)
@@ -246,7 +246,7 @@ def _pieces(tokens: Sequence[bytes | None]) -> list[str | None]:
             continue
         if (first := positions.setdefault(token, position)) != position:
             raise ConversionError(
-                f"tokens {first} and {position} are both {token!r}, and a tokenizer.json holds each token once"
+                f"tokens {first} and {position} are both {token!r}, and a tokenizer.json contains each token once"
             )
     for byte in range(256):
         if bytes([byte]) not in positions:

@@ -116,7 +116,7 @@ def parse_bytes_of_token(text: str) -> bytes:
     digits = "".join(text.split()).removeprefix("0x")
     if not _HEX.fullmatch(digits):
         raise ConfigError(
-            f"{text!r} is not bytes in hexadecimal", hint="--bytes takes two digits for each, such as E282AC"
+            f"{text!r} is not bytes in hexadecimal", hint="--bytes takes two digits per byte, such as E282AC"
         )
     return bytes.fromhex(digits)
 

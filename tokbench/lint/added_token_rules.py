@@ -235,7 +235,7 @@ def _plain_words(target: LintTarget) -> Iterator[Found]:
         elif token.text in _MARKUP:
             yield Found(
                 subject=target.named(token.id),
-                evidence="it is also a tag of HTML, which web pages have",
+                evidence="it is also a tag of HTML, which occurs in web pages",
                 token_ids=(token.id,),
                 severity=Severity.NOTE,
             )

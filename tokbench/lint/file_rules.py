@@ -136,7 +136,7 @@ def _other_ids(name: str, there: Mapping[str, Any], here: Mapping[str, Any]) -> 
         )
         yield Found(
             subject=name,
-            evidence=f"other ids than in tokenizer.json for {counted(len(moved), 'token')}: {shown}",
+            evidence=f"different ids than in tokenizer.json for {counted(len(moved), 'token')}: {shown}",
         )
     missing = [piece for piece in here if piece not in there]
     if missing:
@@ -259,7 +259,7 @@ def _hash_figures(target: LintTarget) -> Mapping[str, Any]:
 @_rule(
     name="gguf-pre-tokenizer",
     severity=Severity.WARNING,
-    breaks="The name in the file tells llama.cpp how to split: with a wrong one, the model reads different tokens.",
+    breaks="The name in the file decides how llama.cpp splits text: a wrong one gives the model different tokens.",
     found="The hash of llama.cpp's converter is computed, also for other patterns, and looked up in its list.",
     remedy="Convert again with a converter that knows the model, or set tokenizer.ggml.pre.",
     figures=_hash_figures,
@@ -325,7 +325,7 @@ def _programs(target: LintTarget) -> Iterator[Found]:
     for name in pickles[:_SHOWN]:
         yield Found(
             subject=name,
-            evidence="it is a pickle by its name: whoever loads it runs what is in it",
+            evidence="it is a pickle by its name: loading it runs the code in it",
             severity=None if "token" in name.lower() else Severity.NOTE,
         )
     for name in [name for name in names if name.endswith(".py")][:_SHOWN]:

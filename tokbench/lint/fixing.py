@@ -102,7 +102,7 @@ def check_same_ids(before: Tokenizer, after: Tokenizer, texts: Iterable[str]) ->
         for special in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
             if input_of(before, text, special=special).ids != input_of(after, text, special=special).ids:
                 raise ConversionError(
-                    f"the repaired copy gives other ids for {quoted(text)}", hint="nothing was written"
+                    f"the repaired copy gives different ids for {quoted(text)}", hint="nothing was written"
                 )
         compared += 1
     return compared
@@ -184,7 +184,7 @@ _REPAIRS: Mapping[str, Callable[[LintTarget, Finding, _Changed], Repair | None]]
 }
 
 _MODEL_HAS_ROWS = "the model has a row for each token: only training again changes the vocabulary"
-_OTHER_IDS = "a repair gives texts other ids than those that the model was trained on"
+_OTHER_IDS = "a repair gives texts different ids than those that the model was trained on"
 _NOT_TOLD = "what the model was trained with is not in the files"
 _WHY_LEFT = {
     "reachability": _MODEL_HAS_ROWS,

@@ -27,9 +27,7 @@ _REMEDIES = {
 }
 """Cause → remedy, for causes other than the order of merges."""
 
-_BY_DESIGN = (
-    "Nothing, where the added tokens were meant to take the place of these: their rows are not trained."
-)
+_BY_DESIGN = "Nothing, if the added tokens are meant to replace these: their rows are not trained."
 
 _rule = rules_of("reachability")
 

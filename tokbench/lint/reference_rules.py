@@ -53,7 +53,7 @@ def _swapped(target: LintTarget) -> Iterator[Found]:
     if len(moved) > _MOST:
         yield Found(
             subject=f"{len(moved):,} tokens",
-            evidence="they have other ids in the reference, as "
+            evidence="they have different ids in the reference, as "
             + ", ".join(map(target.named, islice(moved, _SHOWN))),
             token_ids=tuple(moved),
         )

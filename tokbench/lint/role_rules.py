@@ -122,7 +122,7 @@ def _pad_is_eos(target: LintTarget) -> Iterator[Found]:
         yield Found(
             subject=f"the roles pad and eos, both {pad}",
             evidence="batches are padded with the token that ends a text"
-            + ("" if maker is None else f", as {maker} has it: its models were trained so"),
+            + ("" if maker is None else f", as {maker} has it: its models were trained this way"),
             severity=None if maker is None else Severity.NOTE,
         )
         return

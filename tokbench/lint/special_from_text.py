@@ -148,7 +148,7 @@ def _from_sentencepiece(target: LintTarget, special: Mapping[str, int]) -> Itera
     for found, severity in ((suspects, None), (looks.items() - suspects.items(), Severity.WARNING)):
         contexts = {id: _text_giving(engine.encode, text, id) for text, id in dict(found).items()}
         reasons = {
-            id: f"SentencePiece makes it of {quoted(text)}, whatever its caller asks for"
+            id: f"SentencePiece makes it of {quoted(text)}, whatever the caller asks for"
             for id, text in contexts.items()
             if text
         }

@@ -103,8 +103,7 @@ def _null(target: LintTarget) -> Iterator[Found]:
                 writes_calls = conversation.ARGUMENT in with_text.text
                 yield Found(
                     _subject(probe),
-                    f"it writes {word} for content null"
-                    + ("" if writes_calls else ", and nothing of the call"),
+                    f"it writes {word} for content null" + ("" if writes_calls else ", and omits the call"),
                     severity=None if writes_calls else Severity.WARNING,
                 )
 

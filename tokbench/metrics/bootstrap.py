@@ -173,7 +173,7 @@ class Resampled:
         return replace(self, estimate=self.estimate - other.estimate, values=self.values - other.values)
 
     def relative_to(self, other: Resampled) -> Resampled | None:
-        """Return the relative excess over another figure, over the same resamples; None where that figure is ever 0."""
+        """Return the relative excess over another figure, over the same resamples; None if that figure is ever 0."""
         if not other.estimate or not other.values.all():
             return None
         return replace(

@@ -35,7 +35,7 @@ def metric_named(name: str, *, others: Iterable[str] = ()) -> Metric:
         return METRICS[name]
     names = [*METRICS, *others]
     near = near_names(name, names, most=3)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(names)}"
+    hint = f"did you mean {' or '.join(near)}?" if near else f"available: {', '.join(names)}"
     raise ConfigError(f"there is no metric {name!r}", hint=hint)
 
 

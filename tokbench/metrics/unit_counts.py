@@ -157,7 +157,7 @@ def ratios_of(metric: Metric, counts: NDArray[np.int64] | NDArray[np.float64]) -
 
 
 def divided(above: NDArray[np.float64], below: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Divide element by element; NaN where the divisor is 0."""
+    """Divide element by element; NaN if the divisor is 0."""
     values = np.full(len(below), np.nan)
     np.divide(above, below, out=values, where=below != 0)
     return values

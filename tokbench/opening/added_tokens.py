@@ -101,7 +101,7 @@ def extended(
     if flagged:
         problems = (
             *problems,
-            f"a SentencePiece model knows no white space around tokens, as {flagged[0]!r} asks for",
+            f"a SentencePiece model cannot match white space around tokens, which {flagged[0]!r} requires",
         )
     return proto + b"".join(map(_piece, missing)) if missing else proto, problems
 
@@ -188,7 +188,7 @@ def _first_sentences(alike: Sequence[str]) -> Iterator[str]:
     """Yield the first of similar sentences about different added tokens, and the number of the others."""
     yield from alike[:_SHOWN]
     if (remaining := len(alike) - _SHOWN) > 0:
-        yield f"so it is with {counted(remaining, 'more added token')}"
+        yield f"the same holds for {counted(remaining, 'more added token')}"
 
 
 def _other_flags(inside: AddedToken | None, beside: AddedToken) -> Iterator[str]:

@@ -187,7 +187,7 @@ def _with_added_tokens(config: TokenizerConfig, files: _Files) -> TokenizerConfi
     tokens: dict[int, AddedToken] = {}
     for text, id in files.json(ADDED).items():
         if not is_id(id) or not is_text(text) or not text or id in tokens:
-            files.problems.append(f"{ADDED}: {text[:40]!a} has no id of its own and is left out")
+            files.problems.append(f"{ADDED}: {text[:40]!a} has no id and is left out")
             continue
         is_special = text in special
         given = {"normalized": not is_special, **config.token_flags.get(text, {}), "special": is_special}

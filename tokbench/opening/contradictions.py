@@ -68,7 +68,7 @@ class Contradiction(NamedTuple):
         """Return a sentence about the contradiction, for a vocabulary file of that name."""
         return (
             f"{_CONFIG} says {self.option}={str(self.said).lower()}, and {name} {str(self.its).lower()}, "
-            f"which is used: transformers may give other ids"
+            f"which is used: transformers may give different ids"
         )
 
 

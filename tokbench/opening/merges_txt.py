@@ -74,7 +74,7 @@ def _no_merge(place: str, line: str) -> ModelFormatError:
             place,
             "two pieces with a space between",
             f"{line!a:.60}, with a count, as fastBPE writes merges (XLM, FlauBERT, BioGPT, CTRL, PhoBERT)",
-            hint="such models split words by rules of a language, which no tokenizer here has",
+            hint="such models split words by language-specific rules, which no tokenizer here has",
         )
     return ModelFormatError(place, "two pieces with a space between", f"{line!a:.60}")
 

@@ -54,11 +54,11 @@ def changed_text(source: Source) -> Iterator[str]:
     name, folder = class_of_folder(source), source.files[0].parent
     if name is None:
         if source.path.is_dir() and (folder / "dict.txt").is_file():
-            yield "dict.txt beside the model gives its pieces other ids, as models of fairseq know them: it is not used"
+            yield "dict.txt beside the model gives its pieces different ids, as in fairseq: it is not used"
         return
     settings = json_beside(folder / "tokenizer_config.json")
     if name == "SpeechT5Tokenizer" and settings.get("normalize") is True:
-        yield f"a {name} first spells numbers in words, which is not done here: it gives other ids for such texts"
+        yield f"a {name} first spells numbers in words, which is not done here: it gives different ids for such texts"
     if name == "Speech2TextTokenizer" and settings.get("do_lower_case") is True:
         yield f"a {name} of transformers 4 first lower-cases a text, and version 5 does not, nor is it done here"
     if name == "DebertaV2Tokenizer" and settings.get("split_by_punct") is True:
@@ -74,14 +74,14 @@ def changed_text(source: Source) -> Iterator[str]:
     if name == CHATGLM and (folder / FIRST_CHATGLM).is_file():
         yield (
             f"a {name} first spells line ends, tabs and runs of spaces as symbols, which is not done here: it gives "
-            "other ids for such texts"
+            "different ids for such texts"
         )
     elif name == CHATGLM:
         yield from tokens_of_chatglm3(source.config)
     if name not in _KNOWN:
         yield (
-            f"the files name a {name}, whose rules are not known here: it may change a text, add tokens, or put some "
-            "around a text, and here all that is the model's"
+            f"the files name a {name}, whose rules are not known here: it may change texts or add tokens; here "
+            "the model is used as it is"
         )
 
 
@@ -112,7 +112,7 @@ def spaces_after_tokens(source: Source, *, pieces: Sequence[ModelPiece]) -> Iter
         theirs, ours = ("no space", "one") if is_new else ("a space", "none")
         yield (
             f"a {name} puts {theirs} in front of what follows an added token such as {differing[0]!r}, and the model "
-            f"here {ours}: such texts have other ids there"
+            f"here {ours}: such texts have different ids there"
         )
 
 
@@ -138,7 +138,7 @@ def space_before_mask(source: Source, *, pieces: Sequence[ModelPiece], removes_s
     if PieceType.USER_DEFINED in kinds or (kinds and not removes_spaces):
         yield (
             f"a {name} takes the white space before {mask!r}, though not in every version of transformers, and here "
-            "it stays: such texts have other ids there"
+            "it stays: such texts have different ids there"
         )
 
 

@@ -93,7 +93,7 @@ def changes_left_out(source: Source, model: SentencePieceFile) -> Iterator[str]:
     if name in _DEFAULTS and not _can_be_done(model, settings):
         yield (
             f"an {name} first changes a text, as its quotes, accents and case, which is only done here for a "
-            "Unigram model and with remove_space: it gives other ids for such texts"
+            "Unigram model and with remove_space: it gives different ids for such texts"
         )
 
 

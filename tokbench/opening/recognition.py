@@ -239,7 +239,7 @@ def _recognize_lines(path: Path, head: bytes) -> Source:
         raise ModelFormatError(
             path,
             "a vocabulary of BPE, Unigram or WordPiece",
-            "one of RWKV, which takes the longest match at each place",
+            "one of RWKV, which takes the longest match at each position",
             hint="no engine here runs it; models of RWKV with a tokenizer.json can be opened",
         )
     if _RANK_LINE.match(head) or suffix == ".tiktoken":

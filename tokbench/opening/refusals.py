@@ -25,7 +25,7 @@ _CLASSES_WITHOUT_SUBWORDS = {
     "MgpstrTokenizer": "characters",
     "MyT5Tokenizer": "bytes, rewritten by the morphology of a word",
     "PerceiverTokenizer": "bytes",
-    "Pop2PianoTokenizer": "notes of music",
+    "Pop2PianoTokenizer": "musical notes",
     "TransfoXLTokenizer": "words, in a pickle",
     "VitsTokenizer": "letters or phonemes",
     "Wav2Vec2CTCTokenizer": "letters",

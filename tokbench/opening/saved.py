@@ -108,7 +108,7 @@ def open_binary(source: Source, request: OpenRequest) -> Opened:
 
     request.takes_nothing("a tokbin file")
     tokenizer = open_tokbin(source.files[0])
-    reason = "the file holds what the engine needs"
+    reason = "the file contains what the engine needs"
     file, texts = tokenizer.file, tokenizer.file.texts
     is_bpe = file.model in (Model.RANKS, Model.MERGES)
     return Opened(

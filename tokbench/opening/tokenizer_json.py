@@ -183,7 +183,7 @@ def _description(
     except NotNativeError as error:
         return None, str(error)
     if dict(description.special_tokens) != dict(library.info.special_tokens):
-        return None, "the library gives its special tokens other ids"
+        return None, "the library gives its special tokens different ids"
     steps = "NFC, " if description.normalization else ""
     return description, f"it is {steps}the pattern {description.pattern_name!r} and merges, nothing else"
 

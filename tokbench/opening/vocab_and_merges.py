@@ -157,7 +157,7 @@ def _check_reading(
         )
     if (path.parent / "dict.txt").is_file():
         warnings.append(
-            "dict.txt beside it gives the tokens other ids, as models of fairseq know them: it is not used"
+            "dict.txt beside it gives the tokens different ids, as fairseq models have them: it is not used"
         )
     if missing := 0 if suffix else missing_bytes(vocab):
         warnings.append(f"{missing} of the 256 bytes have no piece: a text loses them")

@@ -305,7 +305,7 @@ def _of_slow_classes(folder: Path) -> Iterator[str]:
         if is_set:
             yield (
                 f"tokenizer_config.json says {setting}, which the slow classes of transformers 4 follow, and neither "
-                "their fast classes, nor version 5, nor tokbench: with the slow ones some texts have other ids"
+                "their fast classes, nor version 5, nor tokbench: with the slow ones some texts have different ids"
             )
 
 

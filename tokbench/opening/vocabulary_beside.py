@@ -58,7 +58,7 @@ def is_renumbered(source: Source) -> bool:
 
 
 def other_ids(source: Source, pieces: Iterable[str]) -> str | None:
-    """Return a sentence if a `vocab.json` beside a model gives other ids, which are not used, else None."""
+    """Return a sentence if a `vocab.json` beside a model gives different ids, which are not used, else None."""
     path = source.files[0]
     vocab = json_beside(path.parent / _NAME)
     if not vocab:

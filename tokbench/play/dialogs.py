@@ -200,7 +200,7 @@ KEYS = (
         ("Home, End", "the first, the last token"),
     )),
     ("in the steps", (
-        ("← →", "a step back, a step on"),
+        ("← →", "the previous step, the next step"),
         ("Home, End", "the first step, all steps"),
         ("↑ ↓", "scroll"),
     )),

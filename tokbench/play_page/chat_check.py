@@ -74,7 +74,7 @@ def check_chat(data: TokenizerData) -> ChatCheck | NoChat:
             said = ", ".join(
                 f"{role} {quoted(content)}" for role, content in zip(talk.roles, talk.said, strict=True)
             )
-            return NoChat(f"the page would show other tokens than tokbench chat for {said}")
+            return NoChat(f"the page would show different tokens than tokbench chat for {said}")
     return ChatCheck(len(talks), sum(facts is not None for facts in expected_results))
 
 

@@ -106,7 +106,7 @@ def chat_data(
     chat = ChatTemplate.of(tokenizer, template, date=date)
     controls = control_tokens(tokenizer)
     if lost := sorted(set(controls) - set(found)):
-        return NoChat(f"its model finds {lost[0]} in every text, which the page cannot hold back")
+        return NoChat(f"its model finds {lost[0]} in every text, which the page cannot prevent")
     try:
         form = infer_form(_render_function(chat, tokenizer), literals=_literals(chat, controls))
     except NoFormError as error:

@@ -163,7 +163,7 @@ def check_page(data: TokenizerData) -> Check:
 
     Raises:
         BackendUnavailableError: no JavaScript engine is installed.
-        PageError: the page gives other ids for a text; the message has the shrunken text.
+        PageError: the page gives different ids for a text; the message has the shrunken text.
     """
     encoder = PageEncoder(data.to_json())
     tokenizer = data.opened.tokenizer
@@ -225,7 +225,7 @@ def _differs(data: TokenizerData, text: str, policy: SpecialPolicy, encoder: Pag
     smallest = shrink(text, differs) if differs(text) else text
     wanted, found = both(smallest)
     return PageError(
-        f"the page would give other ids than {tokenizer.info.name!r} for {quoted(smallest)}: "
+        f"the page would give different ids than {tokenizer.info.name!r} for {quoted(smallest)}: "
         f"{_listed(found)} and not {_listed(wanted)}; nothing was written",
         hint="please report the tokenizer; `tokbench play` in the terminal is exact",
     )

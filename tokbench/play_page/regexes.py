@@ -190,7 +190,7 @@ class _Writer:
 
     def _refused(self, what: str) -> PageError:
         return PageError(
-            f"its split pattern holds {what}, which is not known to mean the same in JavaScript",
+            f"its split pattern contains {what}, which is not known to mean the same in JavaScript",
             hint="`tokbench play` in the terminal runs every pattern",
         )
 
@@ -209,7 +209,7 @@ def _class_of(spelling: str, *, ignore_case: bool) -> str:
     try:
         expression = regex.compile(f"(?:{spelling})+", regex.IGNORECASE if ignore_case else 0)
     except regex.error as error:
-        raise PageError(f"its split pattern holds {spelling}, which does not compile: {error}") from None
+        raise PageError(f"its split pattern contains {spelling}, which does not compile: {error}") from None
     ranges = [
         (ord(found[0]), ord(found[-1]))
         for found in map(regex.Match.group, expression.finditer(_characters()))

@@ -96,7 +96,7 @@ def problems(bench: Bench) -> Iterator[str]:
     """Yield a line for each entrant that was not timed, with the reason."""
     for entry in bench.entries:
         if entry.difference is not None:
-            yield f"{entry.name} gives other ids, and was not timed: {entry.difference}"
+            yield f"{entry.name} gives different ids, and was not timed: {entry.difference}"
     whose: dict[tuple[str, str], list[str]] = {}
     for skipped in bench.left_out:
         whose.setdefault((skipped.peer, skipped.reason), []).extend(

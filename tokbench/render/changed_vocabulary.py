@@ -93,7 +93,7 @@ def _extension_rows(result: ExtendResult) -> Iterator[tuple[str, Text]]:
         yield "last", _pieces(result.last_learned)
     if result.old_tokens is not None and result.new_tokens is not None:
         yield tokens_row(result.old_tokens, result.new_tokens)
-    yield "proved", Text(f"{counted(proofs.tokens, 'old id')} have their bytes")
+    yield "proved", Text(f"{counted(proofs.tokens, 'old id')} keep their bytes")
     yield segmentations_row(
         proofs.segmentations, algorithm=result.algorithm, changed=_CHANGED[result.algorithm]
     )
@@ -115,7 +115,7 @@ _WORDS: dict[Algorithm, Words] = {
         needed="that merges still need",
         made="their merges",
         always="bytes and added tokens",
-        changed="as the surviving merges say",
+        changed="split by the remaining merges",
     ),
     "character_bpe": Words(needed="that merges still need", made="what they are merged of"),
     "wordpiece": Words(
@@ -139,14 +139,14 @@ def _pruning_rows(result: PruneResult) -> Iterator[tuple[str, Text]]:
     words = _WORDS[result.algorithm]
     yield old_row(change)
     yield "to", Text(f"{change.new.vocab_size:,} ids: {len(removal.ids):,} removed")
-    yield "kept", Text(f"{result.kept:,} whatever the text: {words.always}")
+    yield "kept", Text(f"{result.kept:,} regardless of the text: {words.always}")
     if removal.needed:
         yield "kept", Text(f"{counted(len(removal.needed), 'selected token')} {words.needed}")
     if removal.fixed:
         yield "kept", Text(f"{counted(len(removal.fixed), 'selected token')}: {words.always} stay")
     yield (
         "proved",
-        Text(f"{counted(proofs.tokens, 'token')} have their bytes, {proofs.reproduced:,} {words.made}"),
+        Text(f"{counted(proofs.tokens, 'token')} keep their bytes, {proofs.reproduced:,} {words.made}"),
     )
     yield segmentations_row(proofs.segmentations, algorithm=result.algorithm, changed=words.changed)
     yield from library_rows(proofs.encodings)
@@ -170,7 +170,7 @@ def _swap_rows(result: SwapResult) -> Iterator[tuple[str, Text]]:
     yield "went", _pieces(result.went)
     yield tokens_row(result.old_tokens, result.new_tokens)
     made = _WORDS[result.algorithm].made
-    yield "proved", Text(f"{counted(proofs.tokens, 'token')} have their bytes, {proofs.reproduced:,} {made}")
+    yield "proved", Text(f"{counted(proofs.tokens, 'token')} keep their bytes, {proofs.reproduced:,} {made}")
     yield from library_rows(proofs.encodings)
     yield from written_rows(change)
 

@@ -209,7 +209,7 @@ def _print_groups(comparison: Comparison, metric: Metric, *, console: Console) -
     if premiums is not None:
         _print_marked(premiums, console=console)
     elif comparison.fairness_gap:
-        console.print(Text(f"no premium of languages: {comparison.fairness_gap}", style="dim"))
+        console.print(Text(f"no language premiums: {comparison.fairness_gap}", style="dim"))
     fair = (tokenizer.fairness for tokenizer in comparison.tokenizers)
     languages = {language for fairness in fair if fairness is not None for language in fairness.premiums}
     groups = [group for group in comparison.tokenizers[0].groups if group not in languages]
@@ -231,7 +231,7 @@ def _training_setup(comparison: Comparison, training_setup: TrainingSetup) -> st
     return (
         f"trained on {counted(training_setup.training_bytes, 'byte')} "
         f"({counted_parts(training_setup.num_training, training_setup.unit)}), "
-        f"{at_most}{training_setup.vocab_size:,} tokens each; evaluated on what was held out{_shares(training_setup)}"
+        f"{at_most}{training_setup.vocab_size:,} tokens each; evaluated on held-out text{_shares(training_setup)}"
     )
 
 
@@ -286,7 +286,7 @@ def comparison_parts(
         yield mix
     yield from legend_lines(comparison, metrics=metrics, mark=BEST)
     if comparison.fairness_gap is not None and several_groups:
-        yield f"no premium of languages: {comparison.fairness_gap}"
+        yield f"no language premiums: {comparison.fairness_gap}"
     yield from (*comparison.summary, *comparison.mix_summary)
     yield from notes_of(comparison)
 

@@ -47,10 +47,10 @@ def _conversion_rows(result: ConvertResult) -> Iterator[tuple[str, Text]]:
 
 def _proof_rows(proof: ProofResult) -> Iterator[tuple[str, Text]]:
     tokens = f"{counted(proof.vocabulary_tokens, 'token')}, " if proof.vocabulary_tokens else ""
-    inputs = f", {counted(proof.inputs, 'input')} of a model" if proof.inputs else ""
+    inputs = f", {counted(proof.inputs, 'model input')}" if proof.inputs else ""
     texts = f"{tokens}{counted(proof.texts, 'text')}, {counted(proof.characters, 'character')}{inputs}"
     if proof.disagreement is None:
-        but = f"; other ids by rounding on {proof.tolerated:,} of them" if proof.tolerated else ""
+        but = f"; different ids by rounding on {proof.tolerated:,} of them" if proof.tolerated else ""
         yield "proved", Text(f"{visible(proof.second)} gives the same: {texts}{but}")
     else:
         yield "compared", Text(f"{visible(proof.first)} and {visible(proof.second)}: {texts}")
@@ -65,10 +65,10 @@ def _difference_rows(proof: ProofResult, found: Disagreement) -> Iterator[tuple[
         "encode special": "the ids differ where special tokens are found",
         "decode": "the same ids are decoded to different texts",
         "token": "a token differs",
-        "config": "what it is to a model differs",
-        "ids": f"a model gets other ids by {found.call}",
-        "type ids": f"a model gets other type ids by {found.call}",
-        "attention mask": f"a model gets another attention mask by {found.call}",
+        "config": "its role for a model differs",
+        "ids": f"a model gets different ids by {found.call}",
+        "type ids": f"a model gets different type ids by {found.call}",
+        "attention mask": f"a model gets a different attention mask by {found.call}",
     }[found.way]
     yield "differ", Text(way, style="bold red")
     yield "text", Text(_shortened(_spelled(found.text.encode())))

@@ -125,9 +125,9 @@ def in_words(text: LimitedText, limit: int) -> str:
     if not text.is_exact:
         return f"more than {counted(limit, 'token')}: its first {text.num_bytes:,} bytes have {text.tokens:,}"
     if text.tokens > limit:
-        return f"{counted(text.tokens, 'token')}, {text.tokens - limit:,} more than {limit:,}"
+        return f"{counted(text.tokens, 'token')}, {text.tokens - limit:,} over the limit of {limit:,}"
     return (
-        f"{counted(text.tokens, 'token')}, {limit - text.tokens:,} fewer than {limit:,}"
+        f"{counted(text.tokens, 'token')}, {limit - text.tokens:,} below the limit of {limit:,}"
         if text.tokens < limit
         else f"{counted(text.tokens, 'token')}, exactly the limit"
     )

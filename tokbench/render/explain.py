@@ -156,7 +156,7 @@ def _record_lines(record: MergeRecord, painter: Painter) -> Iterator[Line]:
     others = record.num_uses - len(record.used_by)
     yield _fact("used by", f"{uses or 'no later merge'}{f' and {others:,} more' if others > 0 else ''}")
     if record.displaced is None:
-        yield Line(Text("displaced  not known: `tokbench train --trace` keeps it", FAINT), 2)
+        yield Line(Text("displaced  unknown: `tokbench train --trace` records it", FAINT), 2)
         return
     for number, pair in enumerate(record.displaced):
         later = "never merged" if pair.rank is None else f"merged at rank {pair.rank:,}"
@@ -186,7 +186,7 @@ def render_splits(result: SplitsResult, *, console: Console) -> None:
     words = f"{counted(len(found.words), 'word')} {is_or_are(len(found.words))}"
     more = "" if found.is_complete else ", and there may be more"
     note = (
-        f"{words} cut at {visible(result.asked)}{more}; of {counted(found.occurrences, 'word')} of the corpus, "
-        f"{found.distinct:,} different ones, {percent(share)} have several tokens"
+        f"{words} cut at {visible(result.asked)}{more}; the corpus has {counted(found.occurrences, 'word')}, "
+        f"{found.distinct:,} of them distinct, and {percent(share)} have several tokens"
     )
     print_folded([Line(Text(note, FAINT))], console=console)

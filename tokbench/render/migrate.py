@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from tokbench.core.wording import counted
+from tokbench.core.wording import counted, is_or_are
 from tokbench.evaluation.evaluated_tokenizer import losses
 from tokbench.metrics.catalogue import metrics_named
 from tokbench.render.comparison_tables import legend_lines, summary_table
@@ -96,7 +96,7 @@ def _rows(result: MigrateResult) -> Iterator[tuple[str, Text]]:
         "new",
         Text(
             f"{counted(len(shared.only_new), 'token')}: {result.decomposed:,} begin from the old tokens "
-            f"that spell them, {result.unknown:,} are unknown"
+            f"that spell them, {result.unknown:,} {is_or_are(result.unknown)} unknown"
         ),
     )
     yield "rows", Text(f"{result.patch['vocab_size']:,} for the model")

@@ -64,7 +64,7 @@ def premiums_of(report: Report) -> str:
     """Describe how evenly languages are served, or why that is not known."""
     fairness = report.evaluated.fairness
     if fairness is None:
-        return f"no premium of languages: {report.comparison.fairness_gap}"
+        return f"no language premiums: {report.comparison.fairness_gap}"
     return (
         f"highest premium: {fairness.worst_language}, {fairness.max_premium or 0:.2f} times {fairness.reference} "
         f"on {fairness.complete_lines:,} aligned lines; Gini {shown_gini(report.evaluated)}"

@@ -50,7 +50,7 @@ def render_verify(result: VerifyResult, *, console: Console) -> None:
     """Print each problem, and a summary."""
     for problem in result.problems:
         console.print(Text.assemble(("wrong: ", "bold red"), visible(problem)), soft_wrap=True)
-    compared = f", {result.compared:,} of them encoded anew" if result.compared else ""
+    compared = f", {result.compared:,} of them re-encoded" if result.compared else ""
     count = len(result.problems)
     found = "good" if result.passed else counted(count, "problem")
     console.print(

@@ -252,7 +252,7 @@ def problems_of(sweep: Sweep) -> Iterator[str]:
     yield from gaps_of(sweep.shares)
     if sweep.missing:
         sizes = ", ".join(f"{size:,}" for size in sweep.missing)
-        yield f"the text cannot fill {sizes} tokens"
+        yield f"the text is too short for {sizes} tokens"
 
 
 def sentences_of(sweep: Sweep) -> Iterator[str]:

@@ -105,7 +105,7 @@ def _merges_in_words(result: VocabularyComparison) -> str:
     first_name, second_name = (visible(info.name) for info in result.infos)
     found = result.merges
     return (
-        f"merges: other from rank {found.rank:,} on; {len(found.only_first):,} only in {first_name}, "
+        f"merges: different from rank {found.rank:,} on; {len(found.only_first):,} only in {first_name}, "
         f"{len(found.only_second):,} only in {second_name}, {found.moved:,} others moved"
     )
 

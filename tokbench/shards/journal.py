@@ -216,7 +216,7 @@ def _corpus_change(before: Any, now: list[dict[str, Any]]) -> str | None:
     for entry in now:
         identity = tuple(entry[key] for key in keys)
         if not known[identity]:
-            change = "has changed since" if entry["name"] in names else "was not in the corpus before"
+            change = "has changed since" if entry["name"] in names else "is new in the corpus"
             return f"{entry['name']} {change}"
         known[identity] -= 1
     missing = [entry for entry in entries if known[tuple(entry[key] for key in keys)]]

@@ -229,7 +229,7 @@ def chosen_eos(tokenizer: Tokenizer, eos: str | Literal[True]) -> EndOfDocument:
     if text is not None and text in specials:
         return EndOfDocument(text, specials[text])
     names = [*map(repr, list(specials)[:_NAMED]), *(["…"] if len(specials) > _NAMED else [])]
-    hint = f"it has {', '.join(names)}: choose with --eos" if names else "it has none at all"
+    hint = f"it has {', '.join(names)}: choose with --eos" if names else "it has no special tokens"
     what = "special token that is known to end documents" if eos is True else f"special token {eos!r}"
     raise ConfigError(f"{tokenizer.info.name!r} has no {what}", hint=hint)
 

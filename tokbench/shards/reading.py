@@ -109,7 +109,7 @@ def _read_index(folder: str, read: Callable[[str], bytes], *, is_folder: Callabl
                 f"{folder} does not exist", hint="name a folder of `tokbench shards write`"
             ) from None
         hint = "`tokbench shards write PATH --out DIR` writes them; --resume continues an interrupted run"
-        raise StoreError(f"{folder} holds no finished shards: it has no {INDEX_NAME}", hint=hint) from None
+        raise StoreError(f"{folder} contains no finished shards: it has no {INDEX_NAME}", hint=hint) from None
     except NotADirectoryError:
         raise StoreError(
             f"{folder} is a file, not a folder of shards", hint="name a folder of `tokbench shards write`"
@@ -223,7 +223,7 @@ class Shards:
         """Return uint8, 1 for each id of a shard that is trained on. Raises `ConfigError` for shards of texts."""
         if not self.has_masks:
             raise ConfigError(
-                f"{self.name} holds texts, which have no loss mask",
+                f"{self.name} contains texts, which have no loss mask",
                 hint="--chat writes masks of conversations",
             )
         if shard not in self._masks:

@@ -187,7 +187,7 @@ class Copies:
         except OSError as error:
             raise StoreError(
                 f"{self.place / name} cannot be copied to {self.folder}: {error.strerror or error}",
-                hint="shards elsewhere are read from copies: TMPDIR names a folder with room for some",
+                hint="shards elsewhere are read from copies: set TMPDIR to a folder with enough space",
             ) from error
         return path
 

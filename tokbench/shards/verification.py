@@ -105,7 +105,7 @@ def verify_shards(
     if corpus is not None and shards.has_masks != (chat is not None):
         held = "conversations" if shards.has_masks else "texts"
         raise ConfigError(
-            f"{shards.name} holds {held}, but the corpus was not given as {held}",
+            f"{shards.name} contains {held}, but the corpus was not given as {held}",
             hint="give chat= for shards of conversations, and for no others",
         )
     if isinstance(corpus, str | Path):
@@ -209,7 +209,7 @@ def _eos_problems(shards: Shards, number: int, shard: ShardEntry) -> Iterator[st
         return
     offsets, ids = shards.offsets(number), shards.ids(number)
     if not shard.tokens:
-        yield f"{shard.file} is empty, and {eos.text} ought to end its documents"
+        yield f"{shard.file} is empty, and {eos.text} should end its documents"
         return
     for start in range(0, shard.documents, _CHUNK):
         bounds = offsets[start : start + _CHUNK + 1]
@@ -228,7 +228,7 @@ def _tokenizer_problems(shards: Shards, tokenizer: Tokenizer) -> Iterator[str]:
         yield f"the tokenizer {given.name!r} is not the one that made the shards: its tokens differ"
     elif made.behaviour != given.behaviour:
         yield (
-            f"the tokenizer {given.name!r} has the tokens of the one that made the shards, but gives other ids"
+            f"the tokenizer {given.name!r} has the tokens of the one that made the shards, but gives different ids"
         )
 
 
@@ -286,7 +286,7 @@ class _Comparison:
         for place, document in enumerate(chosen):
             self.compared += 1
             if not np.array_equal(self.shards[document][:end], encoded[place]):
-                yield f"document {document} has other ids than the corpus gives"
+                yield f"document {document} has different ids than the corpus gives"
 
     def _chat_differences(
         self, chosen: list[int], encoded: Encoded, mask: NDArray[np.uint8], *, pad: int | None
@@ -298,6 +298,6 @@ class _Comparison:
             size = stop - start
             ids, learned = self.shards[document], self.shards.mask_of(document)
             if not np.array_equal(ids[:size], encoded.ids[start:stop]) or (ids[size:] != pad).any():
-                yield f"conversation {document} has other ids than the corpus gives"
+                yield f"conversation {document} has different ids than the corpus gives"
             elif not np.array_equal(learned[:size], mask[start:stop]) or learned[size:].any():
-                yield f"conversation {document} has another mask than the corpus gives"
+                yield f"conversation {document} has a different mask than the corpus gives"

@@ -158,18 +158,18 @@ def check_folder(folder: Path, *, resume: bool, overwrite: bool) -> None:
     own |= {INDEX_NAME, JOURNAL_NAME, PLAN_NAME} & names
     if strangers := sorted(names - own):
         raise StoreError(
-            f"{folder} holds {first_of(strangers)}, which is not a shard",
+            f"{folder} contains {first_of(strangers)}, which is not a shard",
             hint="name another folder with --out",
         )
     if overwrite or not own or (resume and {INDEX_NAME, JOURNAL_NAME} & own):
         return
     if JOURNAL_NAME in own and INDEX_NAME not in own:
         raise StoreError(
-            f"{folder} holds an interrupted run", hint="--resume continues it, --force starts again"
+            f"{folder} contains an interrupted run", hint="--resume continues it, --force starts again"
         )
     if PLAN_NAME in own:
         raise StoreError(
-            f"{folder} holds an interrupted run in parts",
+            f"{folder} contains an interrupted run in parts",
             hint="--resume with the same --engine continues it, --force starts again",
         )
     raise StoreError(f"{folder} exists", hint="--force replaces it; --out names another folder")

@@ -123,7 +123,7 @@ def check_place(directory: Path, *, overwrite: bool = False) -> None:
     if strangers:
         raise StoreError(
             f"{directory} will not be replaced: tokbench did not write {first_of(strangers)}",
-            hint="move that away, or name another folder with --out",
+            hint="move it elsewhere, or name another folder with --out",
         )
 
 
@@ -146,7 +146,7 @@ def contain_the_same(one: Path, other: Path) -> bool:
 
 
 def check_parent(directory: Path) -> None:
-    """Raise `StoreError` if a folder cannot be created where it is to be."""
+    """Raise `StoreError` if a folder cannot be created."""
     parent = Path(os.path.realpath(directory)).parent
     while not os.path.exists(parent):  # noqa: PTH110 -- as below
         parent = parent.parent
@@ -157,7 +157,7 @@ def check_parent(directory: Path) -> None:
     if not os.access(parent, os.W_OK | os.X_OK):
         raise StoreError(
             f"{directory} cannot be created: no permission to write to {parent}",
-            hint="let --out name a folder that you may write to",
+            hint="name a folder that you can write to with --out",
         )
 
 

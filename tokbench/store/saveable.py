@@ -62,7 +62,7 @@ class SaveableTokenizer(TellsRoles, BaseTokenizer):
     """A tokenizer that can be saved to a folder, and is checked when the folder is opened.
 
     Attributes:
-        identify_text: returns the identity of its training text; None where it is not known.
+        identify_text: returns the identity of its training text; None if it is not known.
     """
 
     identify_text: Callable[[], TextIdentity] | None = None
@@ -126,7 +126,7 @@ class SaveableTokenizer(TellsRoles, BaseTokenizer):
 
     @property
     def training_text(self) -> TextIdentity | None:
-        """The identity of its training text, from its manifest; None where it is not known."""
+        """The identity of its training text, from its manifest; None if it is not known."""
         saved = self._saved_training or {}
         fingerprint, sample = saved.get("fingerprint"), saved.get("document_sample", [])
         if not isinstance(fingerprint, str) or not isinstance(sample, list):

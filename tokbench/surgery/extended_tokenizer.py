@@ -167,7 +167,7 @@ class Extension(ABC):
             progress: called with the amount of work done.
 
         Raises:
-            SurgeryError: a check fails; `ProofError` if a library gives other ids.
+            SurgeryError: a check fails; `ProofError` if a library gives different ids.
             ConfigError: a special token exists already.
         """
         old, first_special = self.opened.tokenizer, self.first_id + len(self.tokens)

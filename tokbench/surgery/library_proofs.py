@@ -105,7 +105,7 @@ class LibraryProofs:
 
     Attributes:
         encodings: the comparison with each library that opens one of the files.
-        files: name → content of the file in a further format, unless its library would give other ids.
+        files: name → content of the file in a further format, unless its library would give different ids.
         notes: remarks for the user, one sentence each.
     """
 
@@ -131,7 +131,7 @@ def prove_in_libraries(
         progress: called with the amount of work done.
 
     Raises:
-        ProofError: the library of its file, or tiktoken, gives other ids.
+        ProofError: the library of its file, or tiktoken, gives different ids.
     """
     tokenizer, path = trial.opened.tokenizer, trial.path
     source = source_of(tokenizer)

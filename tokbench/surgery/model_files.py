@@ -128,6 +128,6 @@ def check_place(out: Path, *, overwrite: bool) -> None:
     strangers = [name for name in entries if name not in _NAMES and not name.endswith(MODEL_SUFFIX)]
     if strangers:
         raise StoreError(
-            f"{out} will not be replaced: it holds {strangers[0]!r}, which would not be written",
-            hint="move that away, or name another folder with --out",
+            f"{out} will not be replaced: it contains {strangers[0]!r}, which would not be written",
+            hint="move it elsewhere, or name another folder with --out",
         )

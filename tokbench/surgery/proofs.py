@@ -132,9 +132,11 @@ def check_segmentations(
         before = [id for ids, _ in pairs for id in ids]
         after = [id for _, ids in pairs for id in ids]
         if old.encode(text) != before:
-            raise wrong(f"merging by definition gives other ids than the tokenizer has for {quoted(text)}")
+            raise wrong(
+                f"merging by definition gives different ids than the tokenizer has for {quoted(text)}"
+            )
         if new.encode(text) != after:
-            raise wrong(f"the surviving merges give other ids for {quoted(text)}")
+            raise wrong(f"the surviving merges give different ids for {quoted(text)}")
         compared += 1
     return SegmentationProof(compared, unchanged=known.unchanged, changed=known.changed)
 
@@ -279,7 +281,7 @@ class Coarser:
             return None
         old, new = np.cumsum(self._old[before]), np.cumsum(self._new[after])
         if old[-1:] != new[-1:] or not np.isin(new, old, assume_unique=False).all():
-            return "would get token boundaries that it had not"
+            return "would get new token boundaries"
         return None
 
 
@@ -302,7 +304,7 @@ class OnlyByNewPieces:
     def __call__(self, before: list[int], after: list[int]) -> str | None:
         """Return a description of the fault; None if there is none."""
         if max(after, default=0) < self.first_id:
-            return "would have other tokens, though none of them is new"
+            return "would have different tokens, though none of them is new"
         if self.unknown in before:
             return None
         if self.unknown in after:

@@ -194,7 +194,7 @@ class Pruning(ABC, Generic[Tokens]):
             progress: called with the amount of work done.
 
         Raises:
-            SurgeryError: a check fails; `ProofError` if a library gives other ids.
+            SurgeryError: a check fails; `ProofError` if a library gives different ids.
         """
         if isinstance(self.content, bytes):
             content: Content = pruned_model(self.content, id_map)

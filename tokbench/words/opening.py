@@ -44,7 +44,7 @@ def open_words(name: str) -> WordsFolder | WordsTable:
             return open_folder(place)
         if (place / PLAN_NAME).exists():
             raise StoreError(
-                f"{place} holds an unfinished count of words",
+                f"{place} contains an unfinished count of words",
                 hint="continue with `tokbench count-words … --resume`",
             )
         return WordsTable(_files(place))

@@ -39,7 +39,7 @@ _RESTORE = "the file was edited or cut: restore it, or count again"
 
 
 def require_pyarrow() -> None:
-    """Raise `BackendUnavailableError` where Parquet files cannot be written or read."""
+    """Raise `BackendUnavailableError` if Parquet files cannot be written or read."""
     if find_spec("pyarrow") is None:
         raise BackendUnavailableError(
             "folders of words need the package pyarrow", hint="pip install 'tokbench[parquet]'"
@@ -92,7 +92,7 @@ class WordsWriter:
 def open_writer(path: Path, *, is_soon_read: bool = False) -> Iterator[WordsWriter]:
     """Open a writer for a new local file; `is_soon_read` doubles its size, and takes a third of the time.
 
-    Raises `StoreError` where it cannot be written.
+    Raises `StoreError` if it cannot be written.
     """
     with _full_disk_reported(path):
         file = None if _has_utf8_name(path) else path.open("wb")
@@ -146,7 +146,7 @@ def _full_disk_reported(path: Path) -> Iterator[None]:
         reason = _ERRNO.sub("", detail)
         raise StoreError(
             f"counted words were not written to {path.parent}: {reason}",
-            hint="make room there, or name a folder with room in the environment variable TMPDIR",
+            hint="free some space there, or set the environment variable TMPDIR to a folder with enough space",
         ) from None
 
 

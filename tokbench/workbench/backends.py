@@ -66,7 +66,7 @@ def _backend_info(name: str) -> BackendInfo:
 
 
 def _default_of(field: dataclasses.Field[Any]) -> Any:
-    """Return the default of an option, as JSON writes it; None where it must be given."""
+    """Return the default of an option, as JSON writes it; None if it must be given."""
     default = field.default if field.default_factory is MISSING else field.default_factory()
     if default is MISSING:
         return None

@@ -76,7 +76,7 @@ class ChatResult:
         chat: ids, loss mask, spans and origins.
         pieces: the bytes of each token.
         dropped: number of messages that were dropped to stay within the limit.
-        seams: where encoding each segment by itself gives other ids; None if that was not requested.
+        seams: where encoding each segment by itself gives different ids; None if that was not requested.
         mask_differences: where `{% generation %}` blocks disagree with the turns; empty without such blocks.
         missing_tokens: texts that the template writes and the tokenizer's files list as special, but without a token.
         left_out: paths of the parts of the conversation of which the template writes nothing, such as

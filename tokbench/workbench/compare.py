@@ -101,7 +101,7 @@ def compare(
     )
     if tokenizers and (backends or vocab_size is not None):
         raise ConfigError(
-            "tokenizers are given, so none is trained", hint="leave out --backend and --vocab-size"
+            "tokenizers are given with -t, so none is trained", hint="leave out --backend and --vocab-size"
         )
     if work is not None:
         from tokbench.workbench.evaluation_parts import evaluating

@@ -294,8 +294,8 @@ def _check_place(out: Path, product: Product, *, overwrite: bool) -> None:
     known = {*product.files, *product.at_times}
     if not is_file and (strangers := sorted({path.name for path in out.iterdir()} - known)):
         raise StoreError(
-            f"{out} will not be replaced: it holds {strangers[0]!r}, which would not be written",
-            hint="move that away, or name another folder with --out",
+            f"{out} will not be replaced: it contains {strangers[0]!r}, which would not be written",
+            hint="move it elsewhere, or name another folder with --out",
         )
 
 

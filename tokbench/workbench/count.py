@@ -30,7 +30,7 @@ class Count:
 
     @property
     def bytes_per_token(self) -> float | None:
-        """UTF-8 bytes over tokens; None where there are no tokens."""
+        """UTF-8 bytes over tokens; None if there are no tokens."""
         return self.num_bytes / self.tokens if self.tokens else None
 
     def joined(self, other: Count) -> Count:

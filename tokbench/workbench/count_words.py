@@ -178,7 +178,7 @@ def merge_words(
         if overwrite:
             if inside := list(filter(within(out), names)):
                 raise ConfigError(
-                    f"{inside[0]} would be deleted to make room for the sum",
+                    f"{inside[0]} would be replaced by the sum",
                     hint="name another folder with --out",
                 )
             remove_counting(folder)

@@ -87,7 +87,7 @@ def _machine() -> Iterator[Check]:
         "locale",
         encoding,
         passed=True if is_utf8 else None,
-        hint=None if is_utf8 else "output is UTF-8 all the same; LC_ALL=C.UTF-8 says so to other programs",
+        hint=None if is_utf8 else "output is UTF-8 anyway; LC_ALL=C.UTF-8 sets it for other programs",
     )
 
 
@@ -132,11 +132,7 @@ def _bundled() -> Iterator[Check]:
         yield Check("bundled texts", str(error), passed=False, hint="pip install --force-reinstall tokbench")
         return
     size = sum(file.bytes for file in files)
-    found = (
-        f"changed: {', '.join(wrong)}"
-        if wrong
-        else f"{len(files)} files, {size:,} bytes, as they were written"
-    )
+    found = f"changed: {', '.join(wrong)}" if wrong else f"{len(files)} files, {size:,} bytes, unchanged"
     yield Check("bundled texts", found, passed=not wrong, hint="pip install --force-reinstall tokbench")
 
 
@@ -154,5 +150,5 @@ def _backends() -> Iterator[Check]:
 
 def _places() -> Iterator[Check]:
     directory = default_directory()
-    state = "kept" if directory.is_dir() else "made at its first use, to be kept"
+    state = "kept" if directory.is_dir() else "trained at its first use, kept"
     yield Check("default tokenizer", f"{state} in {directory}")

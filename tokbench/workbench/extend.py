@@ -308,9 +308,7 @@ def _note_on_spelling(old_tokens: int | None, new_tokens: int | None) -> list[st
     """Explain why a text has more tokens than before, if so."""
     if old_tokens is None or new_tokens is None or new_tokens <= old_tokens:
         return []
-    return [
-        "the text has more tokens: what was unknown, one token for a whole word or several, is spelled now"
-    ]
+    return ["the text has more tokens: words that were one unknown token are spelled out now"]
 
 
 def _num_to_learn(additions: Additions, *, first_id: int, taken: int) -> int:

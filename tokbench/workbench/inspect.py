@@ -258,11 +258,11 @@ def _lossless_reason(opened: Opened, byte_tokens: frozenset[int]) -> str:
 def _what_is_lost(opened: Opened, *, byte_level: bool) -> str:
     if normalizer := opened.composition.parts.get("normalizer"):
         if normalizer.partition(",")[0] == "identity":
-            return f"a {SPACE} in a text comes back as a space"
-        return f"the text is normalized before: {normalizer}"
+            return f"a {SPACE} in a text is decoded as a space"
+        return f"the text is normalized first: {normalizer}"
     if not byte_level:
-        return "not every byte has a token: some text is unknown to it"
+        return "not every byte has a token: some text becomes unknown"
     for text, id in opened.added_tokens.items():
         if opened.tokenizer.decode_bytes([id]) != text.encode():
-            return f"the added token {text!r} comes back as another text"
-    return "it cannot be shown that its steps only cut"
+            return f"the added token {text!r} is decoded as different text"
+    return "its steps may do more than split the text"

@@ -90,7 +90,7 @@ def fix_tokenizer(
 
     Raises:
         ConfigError: the source is not a folder with a tokenizer.json, or `out` exists.
-        ConversionError: the copy gives other ids.
+        ConversionError: the copy gives different ids.
         StoreError, ModelFormatError: a file cannot be read or written.
     """
     if out.exists():

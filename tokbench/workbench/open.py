@@ -185,7 +185,7 @@ def _unknown_name_error(name: str) -> StoreError:
     meant = "" if close is None else f"did you mean {close!r}? "
     return StoreError(
         f"there is no tokenizer {name!r}",
-        hint=f"{meant}there are {', '.join(dict.fromkeys(known))}; a path, tiktoken:NAME and hf:ORG/MODEL work too",
+        hint=f"{meant}available: {', '.join(dict.fromkeys(known))}; a path, tiktoken:NAME or hf:ORG/MODEL works, too",
     )
 
 

@@ -79,7 +79,7 @@ def write_play_page(
     Raises:
         BackendUnavailableError: no JavaScript engine is installed to run the page's encoders.
         ConfigError: the file cannot be written.
-        PageError: the page would give other ids than a tokenizer, or has no encoder for it.
+        PageError: the page would give different ids than a tokenizer, or has no encoder for it.
         TemplateError: there is no such template, or it needs tokens that a tokenizer lacks.
     """
     if out.is_dir():

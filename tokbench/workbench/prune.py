@@ -209,7 +209,7 @@ def _note_on_size(removal: Removal, choice: Choice) -> Iterator[str]:
     """Yield a note if more tokens are left than requested."""
     left = len(removal.frequencies)
     if choice.size is not None and left > choice.size:
-        yield f"{left:,} tokens stay, more than the {choice.size:,} asked for: the text needs each of them"
+        yield f"{left:,} tokens remain, more than the {choice.size:,} asked for: the text needs each of them"
 
 
 def _why_none(removal: Removal) -> str:
@@ -217,5 +217,5 @@ def _why_none(removal: Removal) -> str:
         return f"the remaining tokens need the {len(removal.needed):,} tokens that were selected"
     if removal.fixed:
         always = "bytes, single characters of pieces, and special tokens always stay"
-        return f"the {counted(len(removal.fixed), 'token')} that were selected cannot go: {always}"
+        return f"the {counted(len(removal.fixed), 'token')} that were selected cannot be removed: {always}"
     return f"of {len(removal.frequencies):,} tokens none matches the options"

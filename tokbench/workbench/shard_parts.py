@@ -247,7 +247,7 @@ def _prepare(folder: Place, document: bytes, *, resume: bool, overwrite: bool) -
         )
         if not is_own:
             raise StoreError(
-                f"{folder} holds {name}, which is not part of the shards",
+                f"{folder} contains {name}, which is not part of the shards",
                 hint="name another folder with --out",
             )
     plan = folder / PLAN_NAME
@@ -262,7 +262,7 @@ def _prepare(folder: Place, document: bytes, *, resume: bool, overwrite: bool) -
         return
     if not overwrite and PLAN_NAME in names:
         raise StoreError(
-            f"{folder} holds a run that is not finished, or still goes on",
+            f"{folder} contains a run that is unfinished or still running",
             hint="--resume continues it, --force starts again",
         )
     if not overwrite and names:

@@ -88,7 +88,7 @@ def test_groups_with_several_units_have_intervals(run, trained, texts):
         low, high = group["bytes_per_token"]["interval"]
         assert low <= group["bytes_per_token"]["value"] <= high
     assert data["group_interval_gaps"] == {
-        "python": "no interval: all text is of one file or record, and an interval needs 5"
+        "python": "no interval: all text comes from one file or record; an interval needs 5"
     }
     assert data["interval_gap"] is None
     assert data["corpus"]["units"] == {"aligned lines": 40, "files": 1}
@@ -108,7 +108,7 @@ def test_arguments_are_recorded(run, trained, texts):
     assert document["tokenizers"][0]["loading_seconds"] is None
 
 
-BETTER = "its figures are better than on text it never saw"
+BETTER = "its figures are better than on unseen text"
 
 
 def numbered_lines(*numbers):
@@ -123,7 +123,7 @@ def test_training_text_is_recognized_whatever_the_documents(run, tmp_path):
     options = ["-t", "mine", "--documents", "lines", "--no-times", "--json"]
     warned = {name: run("compare", f"{name}.txt", *options).good().json["warnings"] for name in texts}
     assert warned == {
-        "a": [f"mine was trained on this very text: {BETTER}"],
+        "a": [f"mine was trained on this text: {BETTER}"],
         "b": [f"mine was trained on 50.0 % of these lines: {BETTER}"],
         "c": [],
         "d": [f"mine was trained on all lines of this text, and others: {BETTER}"],
@@ -133,7 +133,7 @@ def test_training_text_is_recognized_whatever_the_documents(run, tmp_path):
 def test_training_text_is_reported_in_every_format(run, tmp_path):
     (tmp_path / "a.txt").write_text(numbered_lines(*range(30)), encoding="utf-8")
     run("train", "a.txt", "--vocab-size", "280", "--name", "mine").good()
-    told = "mine was trained on this very text"
+    told = "mine was trained on this text"
     arguments = ["a.txt", "-t", "mine", "--documents", "lines"]
     for form in ([], ["--json"], ["--markdown"], ["--latex"]):
         assert told in run("compare", *arguments, "--no-times", *form).good().stdout

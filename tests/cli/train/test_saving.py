@@ -55,7 +55,7 @@ def test_force_replaces_only_saved_tokenizers(run, train, text, tmp_path):
     (place / "notes.txt").write_text("mine, not tokbench's", encoding="utf-8")
     before = files_of(place)
     run("train", text, "--name", "mine", "--force").refused(
-        1, "will not be replaced: tokbench did not write notes.txt", "move that away"
+        1, "will not be replaced: tokbench did not write notes.txt", "move it elsewhere"
     )
     assert files_of(place) == before
     assert sorted(path.name for path in place.parent.iterdir()) == ["mine"]
@@ -133,5 +133,7 @@ def test_a_folder_that_cannot_be_created_is_refused_before_the_training(run, tmp
     (tmp_path / "a.txt").write_bytes(b"\xff")
     monkeypatch.setattr(os, "access", lambda path, mode: str(path) != str(tmp_path))
     for option in (["--name", "mine"], ["--vocab-size", "300"], [], ["--out", "new/folder"]):
-        run("train", "a.txt", *option).refused(1, "cannot be created: no permission to write to", "may write")
+        run("train", "a.txt", *option).refused(
+            1, "cannot be created: no permission to write to", "can write to"
+        )
     assert [path.name for path in tmp_path.iterdir()] == ["a.txt"]

@@ -51,7 +51,7 @@ def test_resuming_with_another_tokenizer_or_corpus_is_refused(interrupted: Path,
         corpus = tokbench.open_corpus(*paths, documents="lines", errors="replace")
         tokbench.write_shards(ours, corpus, interrupted / "shards", **common)
     (tmp_path / "more.txt").write_text("more", encoding="utf-8")
-    with pytest.raises(CorpusError, match=r"more\.txt was not in the corpus before"):
+    with pytest.raises(CorpusError, match=r"more\.txt is new in the corpus"):
         corpus = tokbench.open_corpus(
             interrupted / "corpus", tmp_path / "more.txt", documents="lines", errors="replace"
         )

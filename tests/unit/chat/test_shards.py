@@ -149,9 +149,9 @@ def test_invalid_conversations_and_options_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no token to pad rows with"):
         ConversationShards(plain, tokbench.ChatTemplate("chatml"), pack=8)
     shards = write_shards(plain, _text_corpus(tmp_path), tmp_path / "texts")
-    with pytest.raises(ConfigError, match="holds texts"):
+    with pytest.raises(ConfigError, match="contains texts"):
         shards.mask(0)
-    with pytest.raises(ConfigError, match="holds conversations"):
+    with pytest.raises(ConfigError, match="contains conversations"):
         verify_shards(
             written(tmp_path, [talk(1)]).folder, tokenizer=tokenizer(), corpus=_text_corpus(tmp_path)
         )
@@ -180,7 +180,7 @@ def test_shards_are_verified_against_their_conversations(tmp_path: Path, pack: i
     assert (verification.passed, verification.compared) == (True, 9)
     assert compared(tmp_path, talks, sample=3).compared == 3
     others = [*talks[:4], talk(30), *talks[5:]]
-    assert compared(tmp_path, others).problems == ("conversation 4 has other ids than the corpus gives",)
+    assert compared(tmp_path, others).problems == ("conversation 4 has different ids than the corpus gives",)
     assert "has 8 documents" in compared(tmp_path, talks[:8]).problems[-1]
     spoken = [*talks[:8], [*talk(8)[:1], {**talk(8)[1], "role": "user"}]]
     assert not compared(tmp_path, spoken).passed
@@ -196,7 +196,7 @@ def test_different_mask_is_reported(tmp_path: Path) -> None:
     index["options"]["chat"]["train_on"] = ["user"]
     (shards.folder / "index.json").write_text(json.dumps(index))
     assert compared(tmp_path, [talk(1), talk(2)]).problems[0] == (
-        "conversation 0 has another mask than the corpus gives"
+        "conversation 0 has a different mask than the corpus gives"
     )
 
 

@@ -57,7 +57,7 @@ def source_named(name: str) -> Any:
 
 
 @pytest.mark.parametrize("to", ["tokenizers", pytest.param("transformers", marks=pytest.mark.slow)])
-@pytest.mark.parametrize(("is_piece", "said"), [(True, "are pieces"), (False, "for texts that you did not")])
+@pytest.mark.parametrize(("is_piece", "said"), [(True, "are pieces"), (False, "for untrusted text")])
 def test_note_on_special_tokens_in_texts_depends_on_the_library(
     tmp_path: Path, few_texts: None, to: str, is_piece: bool, said: str
 ) -> None:
@@ -101,7 +101,7 @@ def test_different_decoding_of_unknown_characters_is_noted(
 # --- what is refused --------------------------------------------------------------------------
 
 REFUSED = [
-    ("bpe", "sentencepiece", "knows no split pattern"),
+    ("bpe", "sentencepiece", "has no split pattern"),
     ("bpe", "vocab.txt", "the pieces of a WordPiece tokenizer, and this is a byte-level BPE"),
     ("bpe", "llama2c", "the scores of a SentencePiece BPE model, and this is a byte-level BPE"),
     ("bpe with nfc", "tiktoken", "normalized to NFC first, and tiktoken has no normalizer"),
@@ -120,7 +120,7 @@ REFUSED = [
     ("bpe without prefix", "llama2c", "puts a space before every text"),
     ("unigram as t5", "llama2c", "this is a unigram model"),
     ("unigram", "llama2c", "which has scores and no merges"),
-    ("unigram", "sentencepiece", "does not know: NFKC"),
+    ("unigram", "sentencepiece", "does not support: NFKC"),
     ("wordpiece", "tiktoken", "byte-level BPE only"),
     (
         "wordpiece",
@@ -136,7 +136,7 @@ REFUSED = [
     ("word", "tokbin", "the backend 'word' does not describe its tokenizers"),
     ("char", "transformers", "does not describe"),
     ("char", "sentencepiece", "does not describe"),
-    ("byte", "sentencepiece", "knows no split pattern"),
+    ("byte", "sentencepiece", "has no split pattern"),
 ]
 
 
@@ -236,7 +236,7 @@ def test_folder_with_foreign_files_is_never_replaced(tmp_path: Path) -> None:
     convert(trained(), to="transformers", out=out)
     convert(trained(), to="transformers", out=out, overwrite=True)
     (out / "model.safetensors").write_bytes(b"weights")
-    with pytest.raises(StoreError, match=r"holds 'model\.safetensors'"):
+    with pytest.raises(StoreError, match=r"contains 'model\.safetensors'"):
         convert(trained(), to="transformers", out=out, overwrite=True)
     (tmp_path / "file").write_text("text")
     with pytest.raises(StoreError, match="is a file"):
@@ -268,7 +268,7 @@ def test_full_disk_leaves_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def planted(source: Tokenizer, **changes: Any) -> Target:
-    """Return a format whose library gives other ids, or raises the given error."""
+    """Return a format whose library gives different ids, or raises the given error."""
 
     def open(path: Path) -> Any:
         if "error" in changes:

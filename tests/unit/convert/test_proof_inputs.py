@@ -114,8 +114,8 @@ def test_transformers_folder_gives_the_inputs_of_its_source(
             == cut
         )
     notes = " ".join(result.notes)
-    assert "truncates at 12 tokens, and AutoTokenizer with truncation=True alone" in notes
-    assert "pads to 16 tokens with '</s>', and AutoTokenizer with padding alone" in notes
+    assert "truncates at 12 tokens, and AutoTokenizer only with truncation=True" in notes
+    assert "pads to 16 tokens with '</s>', and AutoTokenizer only with padding" in notes
     document = result.to_json()["post_processing"]
     assert document["source"]["truncation"]["max_length"] == 12
     assert document["target"]["truncation"] is None
@@ -162,7 +162,7 @@ def test_template_and_flags_without_equivalent_are_reported(
         assert "tiktoken has no template; the source writes <s> $A </s> for a text" in notes
         assert "tiktoken does not truncate; the source does, at 12 tokens" in notes
         assert "tiktoken does not pad; the source does, to 16 tokens with '</s>'" in notes
-        assert "the special token '<mask>' has the flag lstrip, which tiktoken does not know" in notes
+        assert "the special token '<mask>' has the flag lstrip, which tiktoken does not have" in notes
         assert any("it is matched differently there" in limit for limit in result.proof.limits)
 
 
@@ -235,10 +235,10 @@ def test_compare_uses_ids_without_templates(opened: Callable[..., Any]) -> None:
     [
         ("post_processor", None, "ids", "by encode(text)"),
         ("truncation", None, "ids", "by encode(text)"),
-        ("truncation", {**CUT["truncation"], "direction": "Left"}, "ids", "gives a model other ids"),
+        ("truncation", {**CUT["truncation"], "direction": "Left"}, "ids", "gives a model different ids"),
         ("padding", None, "ids", "by encode(text)"),
-        ("padding", {**FILL["padding"], "pad_type_id": 3}, "type ids", "other type ids"),
-        ("padding", {**FILL["padding"], "pad_id": 0}, "ids", "gives a model other ids"),
+        ("padding", {**FILL["padding"], "pad_type_id": 3}, "type ids", "different type ids"),
+        ("padding", {**FILL["padding"], "pad_id": 0}, "ids", "gives a model different ids"),
     ],
 )
 def test_lost_post_processing_fails_the_proof(  # noqa: PLR0917 -- fixtures and cases

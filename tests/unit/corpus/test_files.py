@@ -127,7 +127,7 @@ class TestFinding:
         )
         assert "did you mean docs?" in fails("dosc/a.txt does not exist", "dosc/a.txt").hint
         assert "no folder zzz" in fails("does not exist", "zzz/deep/a.txt").hint
-        assert "nothing of that name" in fails("qqqqq does not exist", "qqqqq").hint
+        assert "no file or folder of that name" in fails("qqqqq does not exist", "qqqqq").hint
         assert "is a file" in fails("does not exist", "docs/readme.txt/a").hint
 
     @pytest.mark.parametrize("path", ["", "a\0b", "x" * 5000])

@@ -41,12 +41,12 @@ class TestJsonl:
             ('{"text": true}', "the field 'text' is a boolean, not a string", "--text-field"),
             ('{"text": ["x"]}', "the field 'text' is an array, not a string", "--text-field"),
             ('{"text": {}}', "the field 'text' is an object, not a string", "--text-field"),
-            ('["text"]', "an array, not an object", "one a line"),
-            ('"text"', "a string, not an object", "one a line"),
-            ('{"text": "x"', "not JSON (unexpected end of data at character 13)", "one JSON object a line"),
-            ("[" * 100_000, "not JSON", "one JSON object a line"),
-            ("1" * 10_000, "not JSON", "one JSON object a line"),
-            ('{"text": "\\ud800"}', "the text holds the lone surrogate U+D800", "--errors replace"),
+            ('["text"]', "an array, not an object", "one per line"),
+            ('"text"', "a string, not an object", "one per line"),
+            ('{"text": "x"', "not JSON (unexpected end of data at character 13)", "one JSON object per line"),
+            ("[" * 100_000, "not JSON", "one JSON object per line"),
+            ("1" * 10_000, "not JSON", "one JSON object per line"),
+            ('{"text": "\\ud800"}', "the text contains the lone surrogate U+D800", "--errors replace"),
         ],
     )
     def test_invalid_record_is_refused_with_its_position(self, line, message, hint):
@@ -138,7 +138,7 @@ class TestParquet:
     def test_invalid_record_is_refused_with_its_position(self, pyarrow):
         self.write(pyarrow, content=["x"], id=[1])
         assert "'content', 'id'" in fails("a.parquet: there is no column 'text'", "a.parquet").hint
-        fails("a.parquet: the column 'id' holds int64, not text", "a.parquet", text_field="id")
+        fails("a.parquet: the column 'id' contains int64, not text", "a.parquet", text_field="id")
         self.write(pyarrow, text=["x", None])
         fails("a.parquet:2: the field 'text' is null, not a string", "a.parquet")
         skipping = open_corpus("a.parquet", errors="skip")

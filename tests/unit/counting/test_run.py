@@ -79,7 +79,7 @@ def test_failed_part_is_named_and_the_others_are_kept(texts: list[Path], tmp_pat
     assert "UTF-8" in error.value.message
     parts = tmp_path / "words" / "parts"
     assert len(list(parts.iterdir())) > 5
-    with pytest.raises(StoreError, match="holds the counts of an earlier run"):
+    with pytest.raises(StoreError, match="contains the counts of an earlier run"):
         counted(texts, tmp_path / "words", part_bytes=40_000)
     texts[0].write_bytes(text)
     with pytest.raises(StoreError, match=r"a\.txt has changed"):
@@ -243,7 +243,7 @@ def test_merging_into_an_input_folder_is_refused(texts: list[Path], tmp_path: Pa
     before = files_of(tmp_path / "words")
     (tmp_path / "link").symlink_to("words")
     for name in ("words", "words/words-00000.parquet", "link"):
-        with pytest.raises(ConfigError, match=f"{name} would be deleted"):
+        with pytest.raises(ConfigError, match=f"{name} would be replaced"):
             merge_words([str(tmp_path / name)], out=str(tmp_path / "words"), overwrite=True)
     assert files_of(tmp_path / "words") == before
 

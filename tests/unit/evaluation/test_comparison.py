@@ -76,7 +76,7 @@ def test_tokenizers_of_the_same_name_are_numbered(documents: list[Document]) -> 
 def test_unknown_baseline_is_refused(documents: list[Document]) -> None:
     with pytest.raises(ConfigError, match="no tokenizer 'other'") as error:
         compare(LETTERS, PAIRS, documents=documents, baseline="other")
-    assert error.value.hint == "there are letters, pairs"
+    assert error.value.hint == "available: letters, pairs"
 
 
 def test_figures_of_the_total_and_of_groups_equal_the_metrics(comparison: Comparison) -> None:
@@ -111,17 +111,17 @@ def test_one_document_gives_no_interval() -> None:
     assert comparison.tokenizers[1].figures["bytes_per_token"].interval is None
     assert comparison.tokenizers[1].figures["bytes_per_token"].difference == pytest.approx(5 / 3 - 1)
     assert comparison.summary == (
-        "pairs compresses best: 1.667 bytes per token; no interval: all text is of one file or record, and an "
+        "pairs compresses best: 1.667 bytes per token; no interval: all text comes from one file or record; an "
         "interval needs 5",
     )
     assert (
-        comparison.interval_gap == "no interval: all text is of one file or record, and an interval needs 5"
+        comparison.interval_gap == "no interval: all text comes from one file or record; an interval needs 5"
     )
     assert set(comparison.group_interval_gaps) == {"all"}
     forms = comparison_forms(comparison)
     for form in ("markdown", "latex", "json"):
-        assert b"no interval: all text is of one file or record" in forms[form]()
-    assert "no interval: all text is of one file or record" in printed(comparison)
+        assert b"no interval: all text comes from one file or record" in forms[form]()
+    assert "no interval: all text comes from one file or record" in printed(comparison)
 
 
 def test_seed_changes_intervals_and_no_value(documents: list[Document]) -> None:
@@ -172,7 +172,7 @@ def test_without_english_the_baselines_cheapest_language_is_the_reference() -> N
     assert chosen.tokenizers[0].fairness.premiums["ta"] == 1
     with pytest.raises(ConfigError, match="'fr' is not among the aligned ones") as error:
         compare(LETTERS, documents=documents, alignment=aligned(documents), reference_group="fr")
-    assert error.value.hint == "there are de, ta"
+    assert error.value.hint == "available: de, ta"
 
 
 def test_reference_language_without_tokens_gives_no_premium() -> None:
@@ -237,7 +237,7 @@ def test_equal_tokenizers_are_named_together(documents: list[Document], texts: i
 def test_summary_reports_unknown_tokens() -> None:
     [*_, last] = compare(Toy("a"), documents=documents_of("aab", "a")).summary
     assert last == (
-        "toy loses 25.0 % of characters, all of it unknown characters: 50.0 % of the documents are preserved, "
+        "toy loses 25.0 % of characters (unknown characters): 50.0 % of the documents are preserved, "
         "and 25.0 % of its tokens are unknown"
     )
 

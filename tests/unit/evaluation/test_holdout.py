@@ -370,7 +370,7 @@ def test_one_long_word_is_split_anywhere(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["one line", "one\n", "a\nb\n"])
 def test_too_little_text_is_refused(tmp_path: Path, text: str) -> None:
     corpus = open_corpus(write(tmp_path, {"a.txt": text}))
-    with pytest.raises(CorpusError, match="too few to hold a tenth of them out") as error:
+    with pytest.raises(CorpusError, match="too few to hold out a tenth") as error:
         hold_out(corpus)
     assert ("2 blocks of lines" if "b" in text else "1 document") in error.value.message
 

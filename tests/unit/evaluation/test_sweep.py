@@ -139,7 +139,7 @@ def test_sizes_beyond_the_text_are_reported(tmp_path: Path) -> None:
         none = sweep(open_corpus(tmp_path), sizes=sizes)
         assert none.recommended is None
         reached = swept.points[1].vocab_size
-        assert none.reason == f"the text fills none of these sizes: it has {reached} tokens to learn"
+        assert none.reason == f"the text is too short for any of these sizes: it yields {reached} tokens"
 
 
 def test_other_algorithms_are_trained_for_each_size(holdout: Holdout) -> None:
@@ -194,7 +194,7 @@ def test_recommended_size_does_not_depend_on_the_swept_range() -> None:
         for last in range(8, 10):
             assert recommend(points[first:last], model=Model()).vocab_size == 64000
     assert recommend(points[:5], model=Model()).vocab_size == 16000
-    assert "a larger vocabulary may pay as well" in recommend(points[:5], model=Model()).reason
+    assert "a larger vocabulary may pay off, too" in recommend(points[:5], model=Model()).reason
 
 
 def test_size_that_was_not_reached_is_neither_knee_nor_recommended() -> None:
@@ -203,7 +203,7 @@ def test_size_that_was_not_reached_is_neither_knee_nor_recommended() -> None:
     assert knee_of([*points, cut]) is None
     recommendation = recommend([*points, cut], model=Model())
     assert recommendation.vocab_size == 4000
-    assert "of these sizes the text fills no larger one" in recommendation.reason
+    assert "the text is too short for a larger size" in recommendation.reason
 
 
 def test_lossy_size_is_not_recommended() -> None:
@@ -219,7 +219,7 @@ def test_recommended_size_is_the_smallest_whose_doubling_gains_little() -> None:
     assert recommendation.vocab_size == 2000
     assert (
         recommendation.reason
-        == "from 2,000 to 4,000 tokens a token holds 1.2 % more bytes, under 2 % a doubling"
+        == "from 2,000 to 4,000 tokens, bytes per token rise by 1.2 %, less than 2 % per doubling"
     )
 
 
@@ -229,7 +229,7 @@ def test_gain_is_counted_per_doubling() -> None:
     assert recommend(points_of((4000, 2.0), (16000, 2.0 * 1.019**2)), model=Model()).vocab_size == 4000
     recommendation = recommend(points_of((4096, 2.0), (65536, 2.0 * 1.1**4)), model=Model())
     assert recommendation.vocab_size == 65536
-    assert "at the end 10.0 %" in recommendation.reason
+    assert "the last one 10.0 %" in recommendation.reason
 
 
 def test_recommended_size_depends_on_the_model_width() -> None:
@@ -240,7 +240,7 @@ def test_recommended_size_depends_on_the_model_width() -> None:
     )
     assert small.vocab_size == 1000
     more = (12 * 64**2 + 2000 * 64) / (12 * 64**2 + 1000 * 64) / 1.25 - 1
-    assert f"a byte takes {more * 100:.1f} % more to compute in 1 layer of width 64" in small.reason
+    assert f"compute per byte by {more * 100:.1f} % in 1 layer of width 64" in small.reason
     assert large.vocab_size == 16000
     assumed = recommend(points, model=Model(dim=64))
     assert assumed.vocab_size == 1000
@@ -284,7 +284,7 @@ def test_lossy_tokenizer_is_recommended_at_no_size(holdout: Holdout) -> None:
     sweep = sweep_sizes(holdout, [1500, 1800], backend="wordpiece")
     assert sweep.recommended is None
     lost = sweep.points[-1].figures["character_error_rate"].value or 0
-    assert sweep.reason == f"at every size text is lost, at 1,800 tokens {lost * 100:.1f} % of the characters"
+    assert sweep.reason == f"every size loses text, at 1,800 tokens {lost * 100:.1f} % of the characters"
     assert not any(point.keeps_text for point in sweep.points)
 
 

@@ -158,7 +158,7 @@ def test_full_disk_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert caught.value.message == (
         f"{tmp_path / 'mine'} was not written: no space left on the disk; nothing was changed"
     )
-    assert caught.value.hint == "make room, or let --out name a folder on another disk"
+    assert caught.value.hint == "free some space, or name a folder on another disk with --out"
     assert isinstance(caught.value.__cause__, OSError)
 
 
@@ -371,7 +371,7 @@ except StoreError as error:
 
 @pytest.mark.parametrize(
     ("code", "hint"),
-    [(errno.ENOSPC, "make room"), (errno.EDQUOT, "make room"), (errno.EROFS, "another file")],
+    [(errno.ENOSPC, "free some space"), (errno.EDQUOT, "free some space"), (errno.EROFS, "another file")],
 )
 def test_failed_sync_of_a_file_has_a_hint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, hint: str

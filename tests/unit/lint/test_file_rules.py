@@ -95,7 +95,7 @@ def test_different_ids_and_missing_tokens_are_found(tmp_path: Path) -> None:
         "vocabulary-files-disagree", target_of(DOCUMENT, tmp_path, beside={"vocab.json": swapped})
     )
     assert finding.severity is Severity.ERROR
-    assert finding.evidence.startswith("other ids than in tokenizer.json for 2 tokens: ")
+    assert finding.evidence.startswith("different ids than in tokenizer.json for 2 tokens: ")
     fewer = {piece: id for piece, id in VOCAB.items() if piece != "abc"}
     [finding] = findings_of(
         "vocabulary-files-disagree", target_of(DOCUMENT, tmp_path / "fewer", beside={"encoder.json": fewer})

@@ -99,7 +99,7 @@ def test_duplicate_piece_in_json_is_refused(tmp_path: Path) -> None:
     ("data", "message"),
     [
         (b'{"model": {', r"line 1, column \d+: expected JSON"),
-        (b'{"model": {}} trailing', "expected JSON, found extra data"),
+        (b'{"model": {}} trailing', "expected JSON, found a syntax error: extra data"),
         (b'{"model": {"a": ' + b"[" * 100_000, "JSON of at most 64 levels"),
         (b'{"model": {"a": "\xff"}}', "expected UTF-8, found 0xFF at byte 17"),
         (b'{"model": {}}', "a vocabulary"),

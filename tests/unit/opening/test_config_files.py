@@ -231,7 +231,7 @@ def test_warnings_about_many_added_tokens_are_abbreviated(tmp_path: Path) -> Non
     said = opened(tmp_path).warnings
     wrong = [warning for warning in said if "get the id" in warning or "more added token" in warning]
     assert [warning.split("'")[1] for warning in wrong[:-1]] == ["<far0>", "<far1>", "<far2>"]
-    assert wrong[-1] == "so it is with 87 more added tokens"
+    assert wrong[-1] == "the same holds for 87 more added tokens"
 
 
 def test_damaged_configuration_file_is_reported_and_skipped(tmp_path: Path) -> None:

@@ -80,7 +80,11 @@ def test_folder_with_one_tokenizer_of_any_name_opens(tmp_path: Path, name: str) 
         ),
         ("config.json", '{"model_type": "canine"}', "a CanineTokenizer, whose tokens are characters"),
         ("config.json", '{"tokenizer_class": "ByT5Tokenizer"}', "a ByT5Tokenizer, whose tokens are bytes"),
-        ("config.json", '{"model_type": "fsmt"}', "that of a FSMTTokenizer, which splits words by the rules"),
+        (
+            "config.json",
+            '{"model_type": "fsmt"}',
+            "that of a FSMTTokenizer, which splits words by Moses' rules",
+        ),
         ("vocab.json", '{"a": 0}', "expected merges.txt or vocab.bpe beside it, found none"),
         ("config.json", "{}", "with a tokenizer, found none of its files"),
         ("vocab.txt", "".join(f"tôi_{count} {count}\n" for count in range(9)), "found words with counts"),

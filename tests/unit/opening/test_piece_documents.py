@@ -90,7 +90,7 @@ def test_model_named_by_its_file_changes_no_text(tmp_path: Path) -> None:
 
 def test_unsupported_text_changes_are_reported(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, "SpeechT5Tokenizer", normalize=True)
-    said = "a SpeechT5Tokenizer first spells numbers in words, which is not done here: it gives other ids"
+    said = "a SpeechT5Tokenizer first spells numbers in words, which is not done here: it gives different ids"
     assert any(said in warning for warning in opened(folder).warnings)
     assert not any(said in warning for warning in opened(folder / NAME).warnings)
 
@@ -186,7 +186,7 @@ def test_space_before_the_mask_is_warned_of(
     warnings = [warning for warning in opened(folder).warnings if "the white space before" in warning]
     sentence = (
         "a BigBirdTokenizer takes the white space before '[MASK]', though not in every version of transformers, "
-        "and here it stays: such texts have other ids there"
+        "and here it stays: such texts have different ids there"
     )
     assert warnings == [sentence] * said
     tokenizer: Any = opened(folder).tokenizer

@@ -65,8 +65,8 @@ def test_pieces_may_contain_line_ends_of_python(inside: str, tmp_path: Path) -> 
     [
         ("x\u2028", r"ends in white space, and would be read as 'x'"),
         ("the\xa0", "would be read as 'the'"),
-        ("x\ny", "holds a line end"),
-        ("\r", "holds a line end"),
+        ("x\ny", "contains a line end"),
+        ("\r", "contains a line end"),
         ("", "is an empty line"),
     ],
 )

@@ -108,7 +108,7 @@ def test_conversations_that_would_differ_are_not_offered(talk: Opened) -> None:
     broken = replace(data.chat, form=replace(data.chat.form, contents=learned))
     check = check_chat(replace(data, chat=broken))
     assert isinstance(check, NoChat)
-    assert check.reason.startswith("the page would show other tokens than tokbench chat for ")
+    assert check.reason.startswith("the page would show different tokens than tokbench chat for ")
     unguarded = replace(data.chat, controls=())
     assert isinstance(check_chat(replace(data, chat=unguarded)), NoChat)
 

@@ -47,11 +47,11 @@ def test_check_covers_thousands_of_texts_and_every_character(mine: Opened) -> No
 def test_difference_is_reported_with_the_smallest_text(mine: Opened) -> None:
     data = tokenizer_data(mine, name="mine")
     merges = data.fields["merges"]
-    with pytest.raises(PageError, match=r"would give other ids than .* for \"\w{2,4}\": .* and not "):
+    with pytest.raises(PageError, match=r"would give different ids than .* for \"\w{2,4}\": .* and not "):
         check_page(broken(data, merges=[merges[2], merges[3], merges[0], merges[1], *merges[6:]]))
     with pytest.raises(PageError, match=r"for \"<\|end\|>\""):
         check_page(broken(data, special=[]))
-    with pytest.raises(PageError, match="other ids"):
+    with pytest.raises(PageError, match="different ids"):
         check_page(broken(data, split="[^]"))
 
 

@@ -259,7 +259,7 @@ def test_page_has_summary_and_notes(comparison: Comparison, page: bytes) -> None
     items = [item.strip() for item in parsed.texts["li"]]
     assert items == list(comparison.summary)
     without = html_report(compared(tokenizers(), TEXTS)).decode()
-    assert "no premium of languages" in without
+    assert "no language premiums" in without
     assert "Tokens of each language" not in without
 
 

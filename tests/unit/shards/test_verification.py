@@ -136,7 +136,7 @@ def test_contents_are_checked_despite_correct_hashes(
     changed = ids.copy()
     changed[0] ^= 1
     both = {"tokenizer": tokenizer(), "corpus": corpus}
-    assert "document 0 has other ids" in problems_of(changed, offsets, **both)
+    assert "document 0 has different ids" in problems_of(changed, offsets, **both)
     assert problems_of(ids, offsets, **both) == ""
 
 

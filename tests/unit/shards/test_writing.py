@@ -153,7 +153,7 @@ def test_missing_eos_token_is_refused() -> None:
         chosen_eos(tokenizer(300, ("<pad>",)), True)
     with pytest.raises(ConfigError) as refused:
         chosen_eos(tokenizer(300, ()), True)
-    assert refused.value.hint == "it has none at all"
+    assert refused.value.hint == "it has no special tokens"
 
 
 def test_invalid_options_are_refused(write: Callable[..., Shards]) -> None:
@@ -276,4 +276,4 @@ def test_different_tokenizer_is_refused_even_with_the_same_tokens(
         special_tokens=ours.info.special_tokens,
     )
     result = tokbench.verify_shards(shards.folder, tokenizer=unsplit)
-    assert "gives other ids" in result.problems[0]
+    assert "gives different ids" in result.problems[0]

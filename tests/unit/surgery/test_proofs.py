@@ -88,7 +88,7 @@ def with_alternative(document: dict[str, Any]) -> dict[str, Any]:
 
 def test_changed_segmentations_are_detected(tmp_path: Path) -> None:
     other = byte_level(("b", "c"), ("a", "b"))
-    with pytest.raises(ConversionError, match="the surviving merges give other ids"):
+    with pytest.raises(ConversionError, match="the surviving merges give different ids"):
         segmented(tmp_path, new=other)
 
 

@@ -185,7 +185,7 @@ def test_finished_counts_are_reused(case: Case) -> None:
     figures = case.figures(case.work(folder=case.parts))
     again = case.work(folder=case.parts, engine=Unused(threads=1), resume=True)
     assert case.figures(again, seed=0) == figures == case.figures()
-    with pytest.raises(StoreError, match="holds the counts of an earlier run"):
+    with pytest.raises(StoreError, match="contains the counts of an earlier run"):
         case.figures(case.work(folder=case.parts))
     with pytest.raises(StoreError, match="counts of a different run: it has"):
         case.figures(case.work(folder=case.parts, part_bytes=10**6, resume=True))

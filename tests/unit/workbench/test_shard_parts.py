@@ -167,7 +167,7 @@ def test_damaged_remote_shards_are_reported(case: Case) -> None:
     with pytest.raises(ModelFormatError, match="expected the index of a part, found none"):
         tokbench.open_shards(url)
     (place_of(url) / "index.json").remove()
-    with pytest.raises(StoreError, match="holds no finished shards"):
+    with pytest.raises(StoreError, match="contains no finished shards"):
         tokbench.open_shards(url)
 
 
@@ -221,7 +221,7 @@ def test_unreadable_part_is_named_and_the_others_are_written(case: Case) -> None
     assert sorted(path.name for path in (case.folder / "out").glob("part-*")) == [
         "part-00000", "part-00003", "part-00004", "part-00005"
     ]  # fmt: skip
-    with pytest.raises(StoreError, match="holds no finished shards"):
+    with pytest.raises(StoreError, match="contains no finished shards"):
         tokbench.open_shards(case.folder / "out")
 
 
@@ -229,7 +229,7 @@ def test_resumed_run_writes_the_same_bytes(case: Case) -> None:
     case.write("wanted")
     with pytest.raises(DistributedError, match="2 of 6 parts failed"):
         case.write(engine=HereEngine(breaking=2))
-    with pytest.raises(StoreError, match="holds a run that is not finished, or still goes on"):
+    with pytest.raises(StoreError, match="contains a run that is unfinished or still running"):
         case.write()
     case.write(resume=True)
     assert case.bytes_of("out") == case.bytes_of("wanted")
@@ -278,7 +278,7 @@ def test_existing_files_are_not_lost(case: Case) -> None:
     case.write(overwrite=True)
     assert case.bytes_of("out") == wanted
     (case.folder / "out/mine.txt").touch()
-    with pytest.raises(StoreError, match=r"out holds mine\.txt, which is not part of the shards"):
+    with pytest.raises(StoreError, match=r"out contains mine\.txt, which is not part of the shards"):
         case.write(overwrite=True)
 
 
@@ -299,7 +299,7 @@ def test_overwrite_replaces_shards_of_the_other_layout(case: Case) -> None:
     assert case.bytes_of("out") == parts
     with pytest.raises(DistributedError):
         case.write(overwrite=True, engine=HereEngine(breaking=1))
-    with pytest.raises(StoreError, match="holds an interrupted run in parts"):
+    with pytest.raises(StoreError, match="contains an interrupted run in parts"):
         single(resume=True)
     assert single(overwrite=True) == alone
 

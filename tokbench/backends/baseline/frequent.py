@@ -360,7 +360,7 @@ class WordBackend(_FrequentBackend[WordTokenizer]):
     """The registered backend "word"; see `tokbench.core.interfaces.Backend`."""
 
     name: ClassVar[str] = "word"
-    summary: ClassVar[str] = "a baseline: every frequent word is a token, and what stands between words"
+    summary: ClassVar[str] = "a baseline: every frequent word is a token, and every text between words"
     _tokenizer_type = WordTokenizer
     _unit = "words"
     _default_size = DEFAULT_WORDS

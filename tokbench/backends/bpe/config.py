@@ -100,7 +100,7 @@ class BpeConfig:
         if self.vocab_size is not None and self.vocab_size < smallest:
             specials = f" and {len(self.special_tokens)} special tokens" if self.special_tokens else ""
             raise ConfigError(
-                f"a vocabulary of {self.vocab_size} is too small: it holds the {NUM_BYTES} bytes{specials}",
+                f"a vocabulary of {self.vocab_size} is too small: it must contain the {NUM_BYTES} bytes{specials}",
                 hint=f"the smallest that works is {smallest}",
             )
         if self.vocab_size is not None and self.vocab_size > _MAX_VOCAB_SIZE:

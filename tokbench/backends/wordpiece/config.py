@@ -45,7 +45,7 @@ class WordPieceConfig:
         default=True, metadata={"help": "drop control characters and make all white space a space"}
     )
     handle_chinese_chars: bool = field(
-        default=True, metadata={"help": "make each CJK ideograph a word of its own"}
+        default=True, metadata={"help": "make each CJK ideograph a separate word"}
     )
     special_tokens: tuple[str, ...] = field(
         default=("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"),
@@ -127,7 +127,8 @@ def _check_special_text(special_token: str) -> None:
     """Reject a text that could be a piece of a word (these have no punctuation), or that vocab.txt cannot hold."""
     if len(special_token.splitlines()) != 1 or special_token.splitlines()[0] != special_token:
         raise ConfigError(
-            f"the special token {special_token!r} has a line end", hint="vocab.txt holds one token per line"
+            f"the special token {special_token!r} has a line end",
+            hint="vocab.txt contains one token per line",
         )
     if len(special_token) < 2 or not any(character in string.punctuation for character in special_token):
         raise ConfigError(

@@ -53,7 +53,7 @@ def named(name: str) -> Format:
     if name not in formats:
         raise TemplateError(
             f"there is no built-in chat template {name!r}",
-            hint=meant(name, formats, otherwise="there are {}; a file of another one ends in .jinja"),
+            hint=meant(name, formats, otherwise="available: {}; the name of a template file ends in .jinja"),
         )
     return formats[name]
 
@@ -69,7 +69,7 @@ def near_template(name: str, own: Iterable[str] = ()) -> str | None:
     "did you mean 'chatml'?"
     """
     known = [*own, *(template.name for template in all_formats())]
-    return meant(name, known, otherwise="there are {}; or name a file in Jinja")
+    return meant(name, known, otherwise="available: {}; or name a file in Jinja")
 
 
 def recognized(tokens: Collection[str], *, merges_bytes: bool | None = None) -> list[Format]:

@@ -79,7 +79,7 @@ def proto_of(source: Source) -> bytes:
             return _proto_of_document(data, name=source.tokenizer.info.name)
         case ByteLevelBpe():
             raise ConversionError(
-                "SentencePiece merges characters and knows no split pattern; a byte-level BPE merges bytes, "
+                "SentencePiece merges characters and has no split pattern; a byte-level BPE merges bytes, "
                 "even parts of characters, inside pre-tokens"
             )
         case None:

@@ -139,7 +139,7 @@ def _notes(ranked: _Ranked) -> Iterator[str]:
     description, added = ranked.bpe, ranked.added
     pattern = r"(?s:.+)" if description.pattern is None else description.pattern
     yield (
-        "a rank file says neither pattern nor special tokens; give tiktoken.Encoding both:\n"
+        "a rank file contains neither the pattern nor the special tokens; pass both to tiktoken.Encoding:\n"
         f"pat_str={pattern!r}, special_tokens={dict(description.special_tokens)!r}"
     )
     if added.everywhere:
@@ -149,7 +149,7 @@ def _notes(ranked: _Ranked) -> Iterator[str]:
         )
     for text, flags in _flags_of(added).items():
         yield (
-            f"the special token {text!r} has the flag {', '.join(flags)}, which tiktoken does not know: "
+            f"the special token {text!r} has the flag {', '.join(flags)}, which tiktoken does not have: "
             f"where special tokens are found, it matches exactly the token's text, anywhere"
         )
 

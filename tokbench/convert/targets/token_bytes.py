@@ -65,4 +65,4 @@ def read_token_bytes(path: Path) -> NDArray[np.uint32]:
 def _notes(source: Source) -> tuple[str, ...]:
     if source.tokenizer.info.lossless:
         return ()
-    return ("the tokenizer is not lossless: the bytes of its tokens need not add up to those of the text",)
+    return ("the tokenizer is not lossless: the bytes of its tokens may not add up to those of the text",)

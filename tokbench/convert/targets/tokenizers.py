@@ -19,13 +19,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _SPECIAL_NOTE = (
-    "tokenizers makes special tokens of their texts in every text, where tokbench encodes them as text; set "
-    "encode_special_tokens = True on the opened tokenizer for texts that you did not write yourself: the file "
-    "cannot say it"
+    "tokenizers recognizes special tokens in any text, where tokbench encodes them as ordinary text; for "
+    "untrusted text set encode_special_tokens = True on the opened tokenizer: the file cannot contain this setting"
 )
 _PIECES_NOTE = (
-    "special tokens are pieces of this vocabulary: tokenizers makes them of their texts in every text, whatever its "
-    "settings, where tokbench encodes them as text; remove these texts from what you did not write yourself"
+    "special tokens are pieces of this vocabulary: tokenizers recognizes them in any text, whatever its settings, "
+    "where tokbench encodes them as ordinary text; remove them from untrusted text"
 )
 
 

@@ -41,12 +41,12 @@ if TYPE_CHECKING:
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 
 _SPECIAL_NOTE = (
-    "AutoTokenizer makes special tokens of their texts in every text, where tokbench encodes them as text; give "
-    "split_special_tokens=True for texts that you did not write yourself, or convert with --special-as-text"
+    "AutoTokenizer recognizes special tokens in any text, where tokbench encodes them as ordinary text; for "
+    "untrusted text give split_special_tokens=True, or convert with --special-as-text"
 )
 _TEXT_NOTE = (
-    "the texts of special tokens are ordinary text to AutoTokenizer; give split_special_tokens=False where they "
-    "are tokens, as in chats: apply_chat_template(messages, tokenizer_kwargs={'split_special_tokens': False})"
+    "AutoTokenizer encodes special tokens as ordinary text; give split_special_tokens=False where they are "
+    "wanted, as in chats: apply_chat_template(messages, tokenizer_kwargs={'split_special_tokens': False})"
 )
 
 _ROWS = ("input_ids", "token_type_ids", "attention_mask")
@@ -106,18 +106,18 @@ def _notes(source: Source, config: TokenizerConfig, done: PostProcessing) -> Ite
     yield from unwritten(done, config)
     if done.truncation is not None:
         yield (
-            f"the source truncates at {done.truncation.max_length:,} tokens, and AutoTokenizer with "
-            "truncation=True alone"
+            f"the source truncates at {done.truncation.max_length:,} tokens, and AutoTokenizer only "
+            "with truncation=True"
         )
     if done.padding is not None:
-        yield f"the source pads {padding_in_words(done.padding)}, and AutoTokenizer with padding alone"
+        yield f"the source pads {padding_in_words(done.padding)}, and AutoTokenizer only with padding"
     beside = config_of(source.tokenizer)
     if config.roles or config.chat_templates or config.generation_ids:
         yield proved_in_words(config)
     if beside.generation_ids:
-        yield "generation_config.json is written with its token ids alone"
+        yield "generation_config.json is written with its token ids only"
     if beside.clean_up_tokenization_spaces:
-        yield "clean_up_tokenization_spaces is written false: decoding gives spaces as they are"
+        yield "clean_up_tokenization_spaces is written false: decoding keeps spaces"
     yield from config.problems
 
 

@@ -44,12 +44,12 @@ def make(source: Source, *, configured: bool = False) -> Product:
         raise undescribed(source)
     if not isinstance(source.description, HuggingFaceModel):
         raise ConversionError(
-            f"a vocab.txt holds the pieces of a WordPiece tokenizer, and this is {kind_of(source.description)}"
+            f"a vocab.txt contains the pieces of a WordPiece tokenizer, and this is {kind_of(source.description)}"
         )
     document = parse_tokenizer_json(source.description.document, source=source.tokenizer.info.name)
     if model_type(document) != "WordPiece":
         raise ConversionError(
-            f"a vocab.txt holds the pieces of a WordPiece tokenizer, and this is {model_type(document)}"
+            f"a vocab.txt contains the pieces of a WordPiece tokenizer, and this is {model_type(document)}"
         )
     model, options = document["model"], _options(document)
     for name, value in _MODEL.items():
@@ -171,7 +171,7 @@ def _check_line(piece: str) -> None:
     is harmless, as no text becomes such a piece: BERT splits at white space.
     """
     if not piece or "\n" in piece or "\r" in piece:
-        raise ConversionError(f"the piece {piece!r} {'holds a line end' if piece else 'is an empty line'}")
+        raise ConversionError(f"the piece {piece!r} {'contains a line end' if piece else 'is an empty line'}")
     read = piece.rstrip(_WHITE_SPACE)
     if read != piece and read not in _HARMLESS_READINGS:
         raise ConversionError(f"the piece {piece!r} ends in white space, and would be read as {read!r}")
@@ -180,7 +180,7 @@ def _check_line(piece: str) -> None:
 def _notes(options: Mapping[str, Any], pieces: Sequence[str], added: Iterable[str]) -> tuple[str, ...]:
     given = ", ".join(f"{name}={value!r}" for name, value in options.items())
     blank = [piece for piece in pieces if piece != piece.rstrip(_WHITE_SPACE)]
-    notes = [f"a vocab.txt holds pieces alone; open it with {given}"]
+    notes = [f"a vocab.txt contains only pieces; open it with {given}"]
     if added:
         listed = ", ".join(map(repr, added))
         notes.append(f"special tokens that tokenizer_config.json lists and a vocab.txt cannot: {listed}")

@@ -53,7 +53,7 @@ def locked(folder: Place, *, is_shared: bool) -> Iterator[None]:
 
 
 def _lock_file(folder: Path, *, is_shared: bool) -> BinaryIO | None:
-    """Return the locked file; None where the system has no locks. Raises `StoreError`."""
+    """Return the locked file; None if the system has no locks. Raises `StoreError`."""
     try:
         import fcntl
     except ImportError:  # Windows

@@ -129,7 +129,7 @@ class LocalPlace:
         except OSError as error:
             raise StoreError(
                 f"{self} was not written: {error.strerror or error}; nothing was changed",
-                hint="make room there, or write to another place",
+                hint="free some space there, or write to another place",
             ) from error
         finally:
             with suppress(OSError):

@@ -64,7 +64,7 @@ def _check_model(model: Mapping[str, Any]) -> None:
     for option in ("dropout", "continuing_subword_prefix", "end_of_word_suffix", "ignore_merges"):
         if model.get(option):
             raise ConversionError(
-                f"its model has {option} = {model[option]!r}, which SentencePiece does not know"
+                f"its model has {option} = {model[option]!r}, which SentencePiece does not have"
             )
     if model.get("unk_token") not in model["vocab"]:
         raise ConversionError("SentencePiece needs an unknown piece, and this model has none")

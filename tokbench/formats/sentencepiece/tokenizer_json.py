@@ -9,7 +9,7 @@ What is expressed differently:
 - a normalization table becomes several normalizers, as the library applies it differently (see `charsmap`).
 
 A difference that remains: the library adds scores in double precision, SentencePiece in single precision. Unless
-`unigram_scores` proves that no sum is rounded, some texts may have other ids.
+`unigram_scores` proves that no sum is rounded, some texts may have different ids.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ _WHITE = (
     "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
 )
 _JOINING = r"[\p{GCB=Extend}\p{GCB=SpacingMark}\p{GCB=ZWJ}\p{GCB=V}\p{GCB=T}\p{GCB=Prepend}\r]"
-_UNSUPPORTED = "it prepares or splits texts in a way that SentencePiece does not know"
+_UNSUPPORTED = "it prepares or splits texts in a way that SentencePiece does not support"
 
 
 @dataclass(frozen=True, slots=True)

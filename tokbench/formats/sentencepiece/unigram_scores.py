@@ -57,7 +57,7 @@ class ExactSums:
 
 
 def exact_sums(scores: Mapping[str, float]) -> ExactSums | None:
-    """Return evidence that the sums of these scores are exact on every text; None where some may be rounded.
+    """Return evidence that the sums of these scores are exact on every text; None if some may be rounded.
 
     Single precision represents 2 ** 24 multiples of a step. When SentencePiece resets, at a sum above 100,000, the sums
     under comparison differ by no more than the cost of the characters of one piece.

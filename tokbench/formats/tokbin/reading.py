@@ -97,7 +97,7 @@ class TokbinFile:
         return cls(data, path=path)
 
     def token_bytes(self, id: int) -> bytes | None:
-        """Return the bytes of an id, also of special tokens; None where there is no such id."""
+        """Return the bytes of an id, also of special tokens; None if there is no such id."""
         if not 0 <= id < self.num_ids or self.kinds[id] == _NO_ID:
             return None
         offsets, start = self._byte_places
@@ -124,7 +124,7 @@ class TokbinFile:
 
     @property
     def merges(self) -> MergeTable:
-        """Left, right and merged id of each merge, in the order of the ranks; empty where none are listed."""
+        """Left, right and merged id of each merge, in the order of the ranks; empty if none are listed."""
         if Section.MERGES not in self._places:
             return MergeTable(memoryview(b"").cast("I"))
         return MergeTable(self._view(Section.MERGES))

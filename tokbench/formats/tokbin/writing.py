@@ -30,7 +30,7 @@ class TokbinContents:
     Attributes:
         model: the model type.
         texts: the strings of section 1.
-        tokens: the bytes of each id, including the texts of special tokens; None where there is no such id.
+        tokens: the bytes of each id, including the texts of special tokens; None if there is no such id.
         kinds: the kind of each id.
         scores: a number for each id; see `tokbench.formats.tokbin.layout`.
         special_tokens: text → id.
@@ -38,7 +38,7 @@ class TokbinContents:
         payload: the data for a library; for `Model.SENTENCEPIECE` and `Model.TOKENIZER_JSON`.
         lossless: whether decoding restores every text.
         whole_tokens_first: whether a pre-token that is in the vocabulary becomes that token without a merge.
-        config: the configuration for a model, from `dump_config`; empty where it is not known.
+        config: the configuration for a model, from `dump_config`; empty if it is not known.
         token_flags: special token → its flags; for models without a payload.
         post_processing: how the ids of a text are post-processed; for models without a payload.
     """

@@ -118,7 +118,7 @@ class TokenizerConfig:
 
 
 def config_of(tokenizer: object) -> TokenizerConfig:
-    """Return a tokenizer's configuration for a model; empty where it has none.
+    """Return a tokenizer's configuration for a model; empty if it has none.
 
     >>> bool(config_of(object()))
     False

@@ -29,7 +29,7 @@ def left_because(model: SentencePieceFile) -> str:
     if len(model.pieces) >= _MOST_PIECES:
         return f"it has {_MOST_PIECES:,} pieces or more"
     if any("\0" in piece.text and piece.text != "\0" for piece in model.pieces):
-        return "a piece holds the character NUL"
+        return "a piece contains the character NUL"
     unused = [piece.text for piece in model.pieces if piece.type is PieceType.UNUSED]
     if any(len(text.encode()) > _MOST_UNUSED for text in unused):
         return "it has a long piece that is not used"

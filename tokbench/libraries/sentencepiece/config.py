@@ -92,7 +92,7 @@ class SentencePieceConfig(PassesOn):
         default=False, help="drop spaces at both ends of a text, and all but one between words"
     )
     max_token_length: int = _option(default=16, help="maximum length of a token in characters")
-    split_digits: bool = _option(default=False, help="every digit is a token of its own")
+    split_digits: bool = _option(default=False, help="every digit is a separate token")
     allow_whitespace_only_pieces: bool = _option(default=True, help="runs of spaces may be tokens")
     unk_id: int = _option(default=0, help="the id of <unk>")
     bos_id: int = _option(default=1, help="the id of <s>; -1 for none")
@@ -221,7 +221,7 @@ class SentencePieceConfig(PassesOn):
         for symbol in (*names, *symbols):
             if "\n" in symbol or SPACE in symbol or "\0" in symbol:
                 raise ConfigError(
-                    f"the symbol {symbol!r} holds a line end, a NUL or {SPACE}",
+                    f"the symbol {symbol!r} contains a line end, a NUL or {SPACE}",
                     hint="SentencePiece trains on lines and writes a space as ▁",
                 )
             _check_utf8(symbol, "symbol")

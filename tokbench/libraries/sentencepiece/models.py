@@ -221,7 +221,7 @@ def load(directory: Path, manifest: Manifest) -> SentencePieceTokenizer:
 
     Raises:
         ModelFormatError: a file is damaged, or the manifest describes another model.
-        SelfTestError: the tokenizer gives other ids than when it was saved.
+        SelfTestError: the tokenizer gives different ids than when it was saved.
     """
     files = store.read_files(directory, manifest)
     if MODEL_NAME not in files:

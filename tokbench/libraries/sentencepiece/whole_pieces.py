@@ -44,7 +44,7 @@ def left_because(model: SentencePieceFile) -> str:
     if trainer["treat_whitespace_as_suffix"] or not normalizer["escape_whitespaces"]:
         return f"its words do not begin with {SPACE}"
     if any("\0" in piece.text for piece in model.pieces):
-        return "a piece holds the character NUL"
+        return "a piece contains the character NUL"
     if any(piece.type in _NEVER_WRITTEN and _may_be_found(piece.text, model) for piece in model.pieces):
         return "a text may become a control token"
     table = normalizer["precompiled_charsmap"]

@@ -176,7 +176,7 @@ class WordPieceModel(Model):
     def designed(self, id: int) -> str | None:
         """Return the purpose of a reserved token such as `[unused1]`."""
         piece = str(self.spellings[id])
-        return "a place that is kept free" if piece.startswith("[unused") and piece.endswith("]") else None
+        return "a reserved placeholder" if piece.startswith("[unused") and piece.endswith("]") else None
 
     def proposals(self, id: int) -> Iterator[str]:
         """Yield words that end with a continuing piece, after a first piece that no longer match replaces."""

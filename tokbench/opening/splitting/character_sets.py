@@ -129,7 +129,7 @@ def _class_members(text: str, at: int) -> tuple[NDArray[np.bool_], int]:
             high, stop = _element(text, at + 1)
             top = _code_point(high)
             if single is None or top is None or text[at + 1] == "[" or top < single:
-                raise UnknownPatternError("a class holds a range that is not understood")
+                raise UnknownPatternError("a class contains a range that is not understood")
             members[single : top + 1] = True
             at = stop
         elif single is not None:
@@ -185,7 +185,7 @@ def _found_by_regex(element: str) -> NDArray[np.bool_]:
     try:
         found = regex.compile(element + "+").finditer(_all_characters())
     except regex.error:
-        raise UnknownPatternError(f"it holds {element}") from None
+        raise UnknownPatternError(f"it contains {element}") from None
     for run in found:
         # Positions after the surrogates, which no text contains, are not code points.
         for start, stop in _without_surrogates(run.start(), run.end()):

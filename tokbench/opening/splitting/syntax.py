@@ -101,7 +101,7 @@ class _Parser:
     def _item(self, *, ignore_case: bool) -> Item:
         for opening, ignores, ahead in _GROUPS:
             if opening == "(" and self._text.startswith("(?", self._at):
-                raise UnknownPatternError(f"it holds {self._text[self._at : self._at + 4]!r}")
+                raise UnknownPatternError(f"it contains {self._text[self._at : self._at + 4]!r}")
             if self._takes(opening):
                 choices = self._choices(ignore_case=ignore_case or ignores)
                 if not self._takes(")"):
@@ -129,7 +129,7 @@ class _Parser:
         found = _REPEATED.match(self._text, self._at)
         if found is None:
             if self._text.startswith("{", self._at):
-                raise UnknownPatternError("it holds a brace")
+                raise UnknownPatternError("it contains a brace")
             return Characters(spelling)
         self._at = found.end()
         sign = found.group()
@@ -144,7 +144,7 @@ class _Parser:
         least = int(found[1])
         most = least if not found[2] else int(found[3]) if found[3] else NO_LIMIT
         if most < least or not most:
-            raise UnknownPatternError(f"it holds {sign}")
+            raise UnknownPatternError(f"it contains {sign}")
         return Characters(spelling, least, most, is_lazy=is_lazy)
 
     def _not_repeated(self) -> None:
@@ -165,7 +165,7 @@ class _Parser:
         elif character == "\\":
             self._escape()
         elif character in "^$*+?{}":
-            raise UnknownPatternError(f"it holds {character!r}")
+            raise UnknownPatternError(f"it contains {character!r}")
         else:
             self._at += 1
         spelling = self._text[start : self._at]
@@ -188,7 +188,7 @@ class _Parser:
                 self._at = found.end()
                 continue
             if self._text.startswith(("[:", "--", "~~", "||"), self._at):
-                raise UnknownPatternError(f"it holds {self._text[self._at : self._at + 2]!r} in a class")
+                raise UnknownPatternError(f"it contains {self._text[self._at : self._at + 2]!r} in a class")
             if self._text[self._at] == "[":
                 self._class()
             elif self._text[self._at] == "\\":
@@ -205,7 +205,7 @@ class _Parser:
         elif len(rest) == 2 and (rest[1] in "sSdDwWnrtfvea" or (rest[1].isascii() and not rest[1].isalnum())):
             self._at += 2
         else:
-            raise UnknownPatternError(f"it holds {rest!r}")
+            raise UnknownPatternError(f"it contains {rest!r}")
 
 
 _GROUPS = (

@@ -36,17 +36,17 @@ def test_configuration_is_immutable() -> None:
     [
         (
             {"vocab_size": 255},
-            "a vocabulary of 255 is too small: it holds the 256 bytes",
+            "a vocabulary of 255 is too small: it must contain the 256 bytes",
             "the smallest that works is 256",
         ),
         (
             {"vocab_size": 257, "special_tokens": ("<a>", "<b>")},
-            "a vocabulary of 257 is too small: it holds the 256 bytes and 2 special tokens",
+            "a vocabulary of 257 is too small: it must contain the 256 bytes and 2 special tokens",
             "the smallest that works is 258",
         ),
         (
             {"vocab_size": 0},
-            "a vocabulary of 0 is too small: it holds the 256 bytes",
+            "a vocabulary of 0 is too small: it must contain the 256 bytes",
             "the smallest that works is 256",
         ),
         (

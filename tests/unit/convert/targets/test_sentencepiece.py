@@ -242,7 +242,7 @@ def dumped(pieces: list[ModelPiece], **options: Any) -> bytes:
         (pieces_of(), {"add_dummy_prefix": False}, "puts a space before every text"),
         ([*pieces_of()[:3], *pieces_of()[4:], pieces_of()[3]], {}, "the 256 byte pieces from id 3 on"),
         ([*pieces_of(), ModelPiece("x", 0.0, PieceType.USER_DEFINED)], {}, "user_defined piece"),
-        (pieces_of(**{"aa": -1.0, "\0": -9.0}), {}, "holds a NUL"),
+        (pieces_of(**{"aa": -1.0, "\0": -9.0}), {}, "contains a NUL"),
         (pieces_of(b=-1.0, ab=-2.0, bc=-3.0), {}, "'c' in the piece 'bc' is not a piece itself"),
         ([p for p in pieces_of() if p.text != SPACE], {}, "begins every text with the piece of a space"),
         (pieces_of(**{" ": -3.0}), {}, r"are both b' ' to llama2\.c"),

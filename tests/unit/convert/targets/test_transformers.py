@@ -191,9 +191,9 @@ def test_difference_in_a_written_file_fails_the_proof(
     extra["additional_special_tokens"] = ["<|end_header_id|>"]  # type: ignore[assignment]
     put(folder, {CONFIG: {**config, **extra}})
     spoiled(monkeypatch, name, change)
-    with pytest.raises(ProofError, match="has another value for") as failed:
+    with pytest.raises(ProofError, match="has a different value for") as failed:
         convert(tokbench.load(folder), to="transformers", out=tmp_path / "out")
-    assert f"has another value for {what}" in failed.value.message
+    assert f"has a different value for {what}" in failed.value.message
     assert failed.value.proof.disagreement is not None
     assert failed.value.proof.disagreement.expected != failed.value.proof.disagreement.found
     assert not (tmp_path / "out").exists()

@@ -114,7 +114,7 @@ def changed(*more_pieces: list[Any], **parts: Any) -> bytes:
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
-        ({"normalizer": {"type": "NFKC"}}, "does not know: NFKC"),
+        ({"normalizer": {"type": "NFKC"}}, "does not support: NFKC"),
         ({"normalizer": None}, "splits at line ends, too"),
         ({"pre_tokenizer": METASPACE}, "prepares or splits texts"),
         ({"pre_tokenizer": {"type": "Whitespace"}}, "prepares or splits texts"),
