@@ -129,7 +129,8 @@ def of_normal_form(form: NormalForm) -> FindsOrigins:
             followed = _followed(_composed(ordered) if composes else ordered, first=run.start())
             parts += [np.arange(end, run.start()), np.array([*followed], np.int64)]
             end = run.end()
-        return np.concatenate([*parts, np.arange(end, len(text))])
+        found: NDArray[np.int64] = np.concatenate([*parts, np.arange(end, len(text))])
+        return found
 
     return origins
 
