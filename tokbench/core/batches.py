@@ -257,7 +257,7 @@ def _all_ids(rows: Sequence[InputRow], dtype: str) -> NDArray[Any]:
     limits = np.iinfo(dtype)
     try:
         wide = np.array(ids, np.int64)
-        fits = not ids or (limits.min <= wide.min() and wide.max() <= limits.max)
+        fits = not ids or bool(limits.min <= wide.min() and wide.max() <= limits.max)
     except OverflowError:
         fits = False
     if not fits:
