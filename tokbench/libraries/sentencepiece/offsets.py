@@ -93,13 +93,7 @@ class SpanFinder:
         counts = np.diff(encoded.offsets)
         is_other = (counts > 0) & ~self._are_joined_pieces(data, encoded)
         if is_other.any():
-            tokens = np.repeat(is_other, counts)
-            starts[tokens], stops[tokens] = self._by_normalization(
-                list(compress(data, is_other)),
-                encoded.ids[tokens],
-                offsets_of(counts[is_other]),
-                threads=threads,
-            )
+            self._replace(is_other, data, encoded, starts, stops, threads=threads)
         return EncodedSpans(encoded, starts, stops, self._kinds[encoded.ids])
 
     def find_on_kernel(
@@ -125,17 +119,10 @@ class SpanFinder:
         starts, stops, is_placed = normalizer.place_pieces(
             list(texts), sizes, encoded.offsets, self._known_characters, threads
         )
-        data = [text.encode() for text in texts] if self._has_bytes(encoded) or not is_placed.all() else []
-        if not is_placed.all():
-            counts = np.diff(encoded.offsets)
-            is_other = is_placed == 0
-            tokens = np.repeat(is_other, counts)
-            starts[tokens], stops[tokens] = self._by_normalization(
-                list(compress(data, is_other)),
-                encoded.ids[tokens],
-                offsets_of(counts[is_other]),
-                threads=threads,
-            )
+        is_other = is_placed == 0
+        data = [text.encode() for text in texts] if self._has_bytes(encoded) or is_other.any() else []
+        if is_other.any():
+            self._replace(is_other, data, encoded, starts, stops, threads=threads)
         self._give_bytes(data, encoded.ids, encoded.offsets, starts, stops)
         return EncodedSpans(encoded, starts, stops, self._kinds[encoded.ids])
 
@@ -151,11 +138,9 @@ class SpanFinder:
         sizes = self._normal_sizes[encoded.ids]
         unknown = np.flatnonzero(self._kinds[encoded.ids] == _UNKNOWN)
         if len(unknown):
-            is_last = np.zeros(len(sizes) + 1, np.bool_)
-            is_last[encoded.offsets[1:]] = True
-            is_last = is_last[1:]
+            is_last = np.isin(unknown + 1, encoded.offsets)
             following = encoded.ids[np.minimum(unknown + 1, len(sizes) - 1)]
-            is_certain = is_last[unknown] | self._begins_with_known[following]
+            is_certain = is_last | self._begins_with_known[following]
             sizes[unknown] = np.where(is_certain, _UNKNOWN_RUN, _NO_SIZE)
         return sizes
 
@@ -188,6 +173,25 @@ class SpanFinder:
         )
 
     # --- spans by the normalized text ---------------------------------------------------------
+
+    def _replace(
+        self,
+        is_other: NDArray[np.bool_],
+        data: Sequence[bytes],
+        encoded: Encoded,
+        starts: NDArray[np.int64],
+        stops: NDArray[np.int64],
+        *,
+        threads: int | None,
+    ) -> None:
+        """Replace the spans of the texts that `is_other` marks, in `starts` and `stops`, by the library's."""
+        tokens = np.repeat(is_other, encoded.counts)
+        starts[tokens], stops[tokens] = self._by_normalization(
+            list(compress(data, is_other)),
+            encoded.ids[tokens],
+            offsets_of(encoded.counts[is_other]),
+            threads=threads,
+        )
 
     def _by_normalization(
         self,

@@ -94,7 +94,6 @@ nb::list normalized_texts(const Normalizer& normalizer, const nb::list& strings,
         made[number] = normal.bytes;
       };
     });
-    return true;
   });
   nb::list all;
   for (const std::vector<Byte>& text : made) all.append(nb::str(reinterpret_cast<const char*>(text.data()), text.size()));
@@ -124,7 +123,6 @@ nb::tuple places_of_pieces(const Normalizer& normalizer, const nb::list& strings
                                       starts.data() + first, stops.data() + first);
       };
     });
-    return true;
   });
   return nb::make_tuple(to_array(std::move(starts)), to_array(std::move(stops)), to_array(std::move(placed)));
 }
