@@ -90,9 +90,9 @@ def open_pieces(
     """
     request.takes_nothing("a SentencePiece model")
     given = proto
-    put = around
+    template = around
     tokenizer = open_model(
-        proto, name=source.name, path=source.files[0], post_processing=put, engine=request.engine
+        proto, name=source.name, path=source.files[0], post_processing=template, engine=request.engine
     )
     _check_whole(tokenizer.model, source.files[0])
     engine, reason = _engine(tokenizer, request)
@@ -125,19 +125,19 @@ def open_pieces(
     if source.format is Format.SENTENCEPIECE:
         other = other_ids(source, (piece.text for piece in pieces))
         warnings = warnings if other is None else (*warnings, other)
-        around = template_beside(
+        template = template_beside(
             config,
             folder=folder,
             usual={role: tokenizer.model.trainer[f"{role}_piece"] for role in ("bos", "eos")},
             ids=_symbols_of(tokenizer.model if whole is proto else parse_model(whole)),
         )
-        document = document_of_class(source, tokenizer.model, around=around)
+        document = document_of_class(source, tokenizer.model, around=template)
         if document is not None:
             warnings = (*warnings, *versions_differ(source, pieces))
             return open_tokenizer_json(document, source=source, request=request, warnings=warnings)
-    if whole is not proto or around != put:
+    if whole is not proto or template != around:
         tokenizer = open_model(
-            whole, name=source.name, path=source.files[0], post_processing=around, engine=request.engine
+            whole, name=source.name, path=source.files[0], post_processing=template, engine=request.engine
         )
     changing = _changing(tokenizer, source)
     return Opened(
