@@ -65,9 +65,9 @@ def unsaid(source: Source) -> tuple[str, ...]:
     """Return a note on configuration that a format of one file cannot hold.
 
     >>> from types import SimpleNamespace as Made
-    >>> config = TokenizerConfig(roles={"eos": "<s>"}, chat_templates={"default": "{{ messages }}"})
-    >>> unsaid(Made(tokenizer=Made(tokenizer_config=config)))
-    ("the file does not contain roles (eos '<s>') or a chat template, unlike the source: --to transformers keeps them",)
+    >>> config = TokenizerConfig(roles={"eos": "</s>"}, chat_templates={"default": "{{ messages }}"})
+    >>> print(*unsaid(Made(tokenizer=Made(tokenizer_config=config))))
+    the file does not contain roles (eos '</s>') or a chat template, unlike the source: --to transformers keeps them
     """
     config = config_of(source.tokenizer)
     roles = ", ".join(f"{role} {text!r}" for role, text in config.roles.items())

@@ -58,11 +58,11 @@ def source_named(name: str) -> Any:
 
 @pytest.mark.parametrize("to", ["tokenizers", pytest.param("transformers", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("is_piece", "said"), [(True, "are pieces"), (False, "for untrusted text")])
+@pytest.mark.usefixtures("few_texts")
 def test_note_on_special_tokens_in_texts_depends_on_the_library(
-    tmp_path: Path, few_texts: None, to: str, is_piece: bool, said: str
+    tmp_path: Path, to: str, is_piece: bool, said: str
 ) -> None:
     """A library's settings do not keep it from finding a special token that is a piece of a Unigram."""
-    del few_texts
     pieces = [["<unk>", 0.0], ["<", -9.0], *([character, -5.0] for character in "acehist\u2581"), [">", -9.0]]
     pieces += [["<x>", 0.0]] if is_piece else []
     id = len(pieces) - 1 if is_piece else len(pieces)
@@ -82,12 +82,10 @@ def test_note_on_special_tokens_in_texts_depends_on_the_library(
 
 
 @pytest.mark.parametrize(("name", "differs"), [("unigram without bytes", True), ("unigram", False)])
-def test_different_decoding_of_unknown_characters_is_noted(
-    tmp_path: Path, few_texts: None, name: str, differs: bool
-) -> None:
+@pytest.mark.usefixtures("few_texts")
+def test_different_decoding_of_unknown_characters_is_noted(tmp_path: Path, name: str, differs: bool) -> None:
     import tokenizers
 
-    del few_texts
     source = source_named(name)
     notes = convert(source, to="tokenizers", out=tmp_path / "made").notes
     library = tokenizers.Tokenizer.from_file(str(tmp_path / "made"))
