@@ -45,10 +45,15 @@ ALL_HELP = """if True:
 
 def loaded_modules(program: str, *arguments: str, cwd: Path) -> set[str]:
     """Return the top-level modules that a program prints to stderr when it ends."""
+    return {name.partition(".")[0] for name in all_loaded_modules(program, *arguments, cwd=cwd)}
+
+
+def all_loaded_modules(program: str, *arguments: str, cwd: Path) -> set[str]:
+    """Return all modules that a program prints to stderr when it ends."""
     finished = subprocess.run(
         [sys.executable, "-c", program, *arguments], cwd=cwd, capture_output=True, text=True, check=True
     )
-    return {name.partition(".")[0] for name in finished.stderr.split()}
+    return set(finished.stderr.split())
 
 
 def test_every_public_name_can_be_imported() -> None:
@@ -103,3 +108,10 @@ def test_counting_a_short_text_loads_no_unneeded_library(tmp_path: Path) -> None
     loaded_modules(RUN, "count", "short.txt", cwd=tmp_path)  # trains the default tokenizer if necessary
     loaded = loaded_modules(RUN, "count", "short.txt", cwd=tmp_path)
     assert loaded & UNNEEDED_TO_COUNT == set()
+
+
+def test_encoding_loads_no_explanations(tmp_path: Path) -> None:
+    all_loaded_modules(RUN, "encode", "a text", cwd=tmp_path)  # trains the default tokenizer if necessary
+    loaded = all_loaded_modules(RUN, "encode", "a text", cwd=tmp_path)
+    assert "tokbench.backends.bpe.tokenizer" in loaded
+    assert [name for name in loaded if name.startswith("tokbench.explain")] == []

@@ -21,7 +21,6 @@ from tokbench.backends.bpe.reference import NUM_BYTES, Merge
 from tokbench.backends.bpe.split_patterns import split
 from tokbench.core.base import utf8
 from tokbench.errors import ModelFormatError
-from tokbench.explain.bpe import ListedMerges, merge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from tokbench.backends.bpe.reference import Pair
     from tokbench.backends.bpe.split_patterns import SplitPattern
     from tokbench.core.descriptions import ByteLevelBpe
+    from tokbench.explain.bpe import ListedMerges
     from tokbench.explain.byte_level import ByteLevelExplainer
     from tokbench.explain.derivation import Derivation
     from tokbench.explain.records import MergeRecord
@@ -122,6 +122,8 @@ def displaced_pairs(
     >>> displaced_pairs([(b"abc", 3), (b"bc", 2)], [Merge(98, 99, 5), Merge(97, 256, 3)])
     [((97, 98, 3),), ()]
     """
+    from tokbench.explain.bpe import ListedMerges
+
     rank_of = {(merge.left, merge.right): rank for rank, merge in enumerate(merges)}
     rules = ListedMerges({pair: (rank, NUM_BYTES + rank) for pair, rank in rank_of.items()})
     lost: list[dict[Pair, int]] = [{} for _ in merges]
@@ -165,6 +167,8 @@ def _replay(pretoken: bytes, count: int, rank_of: dict[Pair, int], lost: list[di
 
 def _replay_long(pretoken: bytes, count: int, rules: ListedMerges, lost: list[dict[Pair, int]]) -> None:
     """Do as `_replay` does with a heap and linked symbols, for pre-tokens too long to search for the lowest rank."""
+    from tokbench.explain.bpe import merge
+
     ids = dict(enumerate(pretoken))
     before = {place: place - 1 for place in ids}
     size = len(pretoken)
