@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.byte_level_documents import BYTE_LEVEL, ONLY_BYTES, SPLITTING, sequence, with_parts
-from support.huggingface import added
+from support.huggingface import added, document
 from support.native_documents import both
 from support.sentencepiece_models import charsmap
 
 from tokbench.backends.bpe.kernel import has_native_kernel
 from tokbench.core.token_arrays import segmented
+from tokbench.formats.sentencepiece.pieces import BYTE_PIECES
 from tokbench.opening.native_document import NativeDocument
 
 if TYPE_CHECKING:
@@ -76,6 +77,43 @@ def test_spans_of_any_splitting_and_normalization_come_from_the_kernel(
 ) -> None:
     native, library = both(tmp_path, with_parts(splitting, normalizer))
     assert_spans_come_from_the_kernel(native, library, monkeypatch, TEXTS)
+
+
+@pytest.mark.parametrize("has_bytes", [False, True], ids=["unknown", "bytes"])
+@pytest.mark.parametrize(
+    "splitting",
+    [{"type": "Whitespace"}, {"type": "Punctuation", "behavior": "Isolated"}, METASPACE, None],
+    ids=lambda step: step["type"] if step else "unsplit",
+)
+@pytest.mark.parametrize(
+    "normalizer", [None, {"type": "NFKD"}], ids=lambda step: step["type"] if step else "unchanged"
+)
+def test_spans_of_a_unigram_come_from_the_kernel(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    splitting: Any,
+    normalizer: dict[str, Any] | None,
+    has_bytes: bool,
+) -> None:
+    """Adjacent unknown characters are one token, or bytes for which the library has the span of all of them."""
+    pieces = ["[UNK]", "a", "b", "ab", "▁", "▁a", "é", "e", "<0x41>", *BYTE_PIECES * has_bytes]
+    vocab = {piece: -0.5 * len(piece) for piece in pieces}
+    model = {"type": "Unigram", "vocab": list(vocab.items()), "unk_id": 0, "byte_fallback": has_bytes}
+    made = document(model, normalizer=normalizer, pre_tokenizer=splitting)
+    native, library = both(tmp_path, json.dumps(made).encode())
+    assert isinstance(native, NativeDocument)
+    texts = [
+        "ab xx字aé½ y",
+        "字",
+        "a 字字 é b字b",
+        "<0x41>A <0x41>字",
+        "[UNK] 字字字字字 [UNK]",
+        "字[UNK]",
+        "",
+        " ",
+        "ab" * 99,
+    ]
+    assert_spans_come_from_the_kernel(native, library, monkeypatch, texts)
 
 
 def test_prefix_space_belongs_to_the_first_character(tmp_path: Path) -> None:

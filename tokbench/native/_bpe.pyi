@@ -162,6 +162,14 @@ class _Prepared:
         normalized: bool = False,
         changes: CharacterChanges | None = None,
     ) -> NDArray[np.int64]: ...
+    def place_batch(
+        self,
+        texts: list[str],
+        threads: int,
+        *,
+        normalized: bool = False,
+        changes: CharacterChanges | None = None,
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]: ...
 
 class PreparedEncoder(_Prepared):
     def __init__(
@@ -180,17 +188,7 @@ class PreparedEncoder(_Prepared):
         makes_nfc: bool,
     ) -> None: ...
 
-class _PreparedWords(_Prepared):
-    def place_batch(
-        self,
-        texts: list[str],
-        threads: int,
-        *,
-        normalized: bool = False,
-        changes: CharacterChanges | None = None,
-    ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]: ...
-
-class PreparedWordBpe(_PreparedWords):
+class PreparedWordBpe(_Prepared):
     def __init__(
         self,
         tokens: list[bytes],
@@ -210,7 +208,7 @@ class PreparedWordBpe(_PreparedWords):
         makes_nfc: bool,
     ) -> None: ...
 
-class PreparedWordPiece(_PreparedWords):
+class PreparedWordPiece(_Prepared):
     def __init__(
         self,
         pieces: list[bytes],

@@ -30,7 +30,6 @@ from tokbench.opening.unicode_agreement import UnicodeAgreement, tokenizers_memb
 from tokbench.opening.word_fallback.encoder import WordEncoder
 from tokbench.opening.word_fallback.models import word_model
 from tokbench.opening.word_places import WordPlaces
-from tokbench.opening.word_vocabulary import ScoredPieces
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -143,11 +142,7 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
     def _places(self) -> WordPlaces | None:
         """The spans of tokens; None if only the library knows them."""
         plan = self._plan
-        if (
-            isinstance(plan.vocabulary, ScoredPieces)
-            or plan.first_mark
-            or not plan.normalization.knows_origins
-        ):
+        if plan.first_mark or not plan.normalization.knows_origins:
             return None
         return WordPlaces(cast("PlacingEncoder", self._encoder), plan.normalization)
 

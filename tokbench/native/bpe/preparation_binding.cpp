@@ -127,19 +127,19 @@ void bind_preparation(nb::module_& module) {
   bytes.def("__init__", &construct, "tokens"_a, "merges"_a.noconvert().none(), nb::kw_only(), "whole_tokens_first"_a,
             "pattern"_a.none(), "added"_a, "added_with_specials"_a, "steps"_a.none(), "sets"_a.noconvert().none(),
             "byte_sets"_a.noconvert().none(), "marks_ends"_a, "makes_nfc"_a);
-  PreparedBinding<BpeFamily>::bind_with_places(bytes);
+  PreparedBinding<BpeFamily>::bind(bytes);
 
   nb::class_<PreparedWordBpe> words(module, "PreparedWordBpe", "BPE over the characters of the words that steps cut.");
   words.def(nb::new_(&made_word_bpe), "tokens"_a, "merges"_a.noconvert(), nb::kw_only(), "prefix"_a, "suffix"_a, "unknown"_a.none(),
             "joins_unknown"_a, "byte_ids"_a.noconvert().none(), "whole_words_first"_a, "added"_a, "added_with_specials"_a, "steps"_a,
             "sets"_a.noconvert(), "byte_sets"_a.noconvert(), "makes_nfc"_a,
             "Of tokens, empty where no text becomes one, and merges: uint32[M, 3], the first one first.");
-  PreparedBinding<WordBpeFamily>::bind_with_places(words);
+  PreparedBinding<WordBpeFamily>::bind(words);
 
   nb::class_<PreparedWordPiece> pieces(module, "PreparedWordPiece", "WordPiece of the words that steps cut.");
   pieces.def(nb::new_(&made_word_piece), "pieces"_a, "ids"_a.noconvert(), nb::kw_only(), "prefix"_a, "unknown"_a, "most_characters"_a,
              "added"_a, "added_with_specials"_a, "steps"_a, "sets"_a.noconvert(), "byte_sets"_a.noconvert(), "makes_nfc"_a);
-  PreparedBinding<PlainWordPieceFamily>::bind_with_places(pieces);
+  PreparedBinding<PlainWordPieceFamily>::bind(pieces);
 
   nb::class_<PreparedWordUnigram> scored(module, "PreparedWordUnigram", "Unigram of the words that steps cut.");
   scored.def(nb::new_(&made_word_unigram), "pieces"_a, "ids"_a.noconvert(), "scores"_a.noconvert(), nb::kw_only(), "unknown"_a,

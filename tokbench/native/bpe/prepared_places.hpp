@@ -1,7 +1,8 @@
 // The spans of tokens of words that are split in steps. As in `tokenizers`, a span extends from the start of the first
 // character that contributes to the token to the end of the last one.
 //
-// The tokens of a word are adjacent, each as long as the part that it encodes. In a normalized text, and in a copy with added
+// The tokens of a word are adjacent, each as long as the part that it encodes; the byte tokens of a Unigram's unknown characters
+// share one part. In a normalized text, and in a copy with added
 // spaces or marks, a position maps to the original character.
 #pragma once
 
@@ -28,7 +29,10 @@ class PreparedPlacing {
   }
 
   // Adds an added token that was matched in the text, or in the normalized form of a part of it.
-  void add_added(Id id, Bytes found) { add_at(found, [&](const auto& place) { place(id, found.size()); }); }
+  void add_added(Id id, Bytes found) {
+    const Byte* at = found.data();
+    Adjacent(*this, at)(id, found.size());
+  }
 
   // Where the steps note what each byte of their copy of the next words, which is written to `copy`, is for.
   const Byte** room_for_sources(Bytes copy) {
@@ -47,25 +51,35 @@ class PreparedPlacing {
       words_.clear();
       next_ = 0;
     }
-    add_at(word, [&](const auto& place) { sizes_.for_each(word, ids, place); });
+    const Byte* at = word.data();
+    sizes_.for_each(word, ids, Adjacent(*this, at));
   }
 
  private:
-  // Calls for_each(place), which must call place(id, size) for adjacent tokens from the start of `word` on.
-  template <class ForEach>
-  void add_at(Bytes word, const ForEach& for_each) {
-    const Byte* at = word.data();
-    const bool is_copy = is_in(copy_, at);
-    for_each([&](Id id, std::size_t size) {
-      const Byte *first = at, *last = at + size - 1;
-      if (is_copy) {
-        first = sources_[static_cast<std::size_t>(first - copy_.data())];
-        last = sources_[static_cast<std::size_t>(last - copy_.data())];
+  // Adds tokens that follow each other in a word.
+  class Adjacent {
+   public:
+    Adjacent(PreparedPlacing& placing, const Byte*& at) : placing_(placing), is_copy_(is_in(placing.copy_, at)), at_(at) {}
+
+    void operator()(Id id, std::size_t size) const { (*this)(std::span<const Id>(&id, 1), size); }
+    // Several tokens for the same bytes.
+    void operator()(std::span<const Id> ids, std::size_t size) const {
+      const Byte *first = at_, *last = at_ + size - 1;
+      if (is_copy_) {
+        first = placing_.sources_[static_cast<std::size_t>(first - placing_.copy_.data())];
+        last = placing_.sources_[static_cast<std::size_t>(last - placing_.copy_.data())];
       }
-      placed_.add(id, start_of_character(original(first)) - text_.data(), end_of_character(original(last) + 1) - text_.data());
-      at += size;
-    });
-  }
+      const std::ptrdiff_t start = placing_.start_of_character(placing_.original(first)) - placing_.text_.data();
+      const std::ptrdiff_t stop = placing_.end_of_character(placing_.original(last) + 1) - placing_.text_.data();
+      for (const Id id : ids) placing_.placed_.add(id, start, stop);
+      at_ += size;
+    }
+
+   private:
+    PreparedPlacing& placing_;
+    bool is_copy_;
+    const Byte*& at_;  // where the next token begins
+  };
 
   // A byte of the text, which the given one, of the text or a normalized part, is from.
   const Byte* original(const Byte* p) const { return is_in(text_, p) ? p : part_.data() + origins_[static_cast<std::size_t>(p - normal_.data())]; }

@@ -105,16 +105,10 @@ struct PreparedBinding {
         .def("encode_marked_batch", &encode_marked_batch, "texts"_a, "threads"_a, "marks"_a.noconvert(), nb::kw_only(), "specials"_a = false,
              "The same, and the characters that have no mark among those of all code points.")
         .def("count_batch", &count_batch, "texts"_a, "threads"_a, nb::kw_only(), "specials"_a = false, "normalized"_a = false,
-             "changes"_a = nb::none(), "How many ids each text has: int64[len(texts)].");
-  }
-
-  // The same, and spans, for algorithms that support them.
-  static void bind_with_places(nb::class_<Encoder>& bound) {
-    using namespace nb::literals;
-    bind(bound);
-    bound.def("place_batch", &place_batch, "texts"_a, "threads"_a, nb::kw_only(), "normalized"_a = false, "changes"_a = nb::none(),
-              "(uint32[N] ids, int64[N] starts, int64[N] stops, int64[len(texts)] counts), places in bytes of each text; special tokens "
-              "are not found. ValueError for a text that NFC changes.");
+             "changes"_a = nb::none(), "How many ids each text has: int64[len(texts)].")
+        .def("place_batch", &place_batch, "texts"_a, "threads"_a, nb::kw_only(), "normalized"_a = false, "changes"_a = nb::none(),
+             "(uint32[N] ids, int64[N] starts, int64[N] stops, int64[len(texts)] counts), places in bytes of each text; special tokens "
+             "are not found. ValueError for a text that NFC changes.");
   }
 };
 
