@@ -19,7 +19,7 @@ from tokbench.core.normal_forms import nfc
 from tokbench.core.special_tokens import WHITE_SPACE
 from tokbench.libraries.huggingface.engines import engine_with
 from tokbench.opening import character_origins
-from tokbench.opening.character_changes import APART, EachCharacter
+from tokbench.opening.character_changes import APART, ChangesByNeed, EachCharacter
 from tokbench.opening.replacement_table import ReplacementTable, table_of
 from tokbench.opening.splitting.gaps import takes_characters, takes_one_character
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
@@ -52,12 +52,14 @@ class Step:
         origins: finds the original character of each character of the result; None if only the library knows.
         replaces_each: whether it is a replacement of single characters, of which several in a row are one.
         finds_in: tells of which texts it finds the origins; None if of all.
+        is_by_character: whether it changes each character by itself, except for the order of combining marks.
     """
 
     apply: Callable[[str], str]
     origins: FindsOrigins | None
     replaces_each: bool = False
     finds_in: Callable[[str], bool] | None = None
+    is_by_character: bool = False
 
     def __call__(self, text: str) -> str:
         """Return the result for a text."""
@@ -72,6 +74,18 @@ def joined_steps(steps: Iterable[Step]) -> Iterator[Step]:
             continue
         first, *others = run
         yield _by_map(EachCharacter(partial(_after_each, (first, *others)))) if others else first
+
+
+def applied(steps: Iterable[Step]) -> Iterator[Callable[[str], str]]:
+    """Yield functions that apply the steps in turn: one table for each run of steps that change single characters."""
+    for is_by_character, run in groupby(steps, key=lambda step: step.is_by_character or step in (NFD, NFKD)):
+        together = tuple(run)
+        ordering = [place for place, step in enumerate(together) if step in (NFD, NFKD)]
+        if is_by_character and len(ordering) < min(len(together), 2) and has_native_kernel():
+            split_at = ordering[0] + 1 if ordering else len(together)
+            yield ChangesByNeed(together[:split_at], together[split_at:], orders=bool(ordering)).applied
+        else:
+            yield from together
 
 
 def _after_each(steps: Sequence[Step], text: str) -> str:
@@ -151,11 +165,11 @@ def _without_nonspacing_marks(text: str) -> str:
 
 
 def _by_character(made: Callable[[str], str]) -> Step:
-    return Step(made, character_origins.of_each(lru_cache(maxsize=1 << 14)(made)))
+    return Step(made, character_origins.of_each(lru_cache(maxsize=1 << 14)(made)), is_by_character=True)
 
 
 def _by_map(made: EachCharacter) -> Step:
-    return Step(made.of, character_origins.of_each(made.of, changed=made.changed_in))
+    return Step(made.of, character_origins.of_each(made.of, changed=made.changed_in), is_by_character=True)
 
 
 def _normal_form(form: NormalForm) -> Step:

@@ -12,12 +12,13 @@ import base64
 import binascii
 import unicodedata
 from functools import cache
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tokbench.core.character_agreement import NUM_CODE_POINTS, CharacterAgreement
-from tokbench.opening.character_changes import EachCharacter
+from tokbench.opening.character_changes import ChangesByNeed, EachCharacter
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
 
 if TYPE_CHECKING:
@@ -54,14 +55,25 @@ class ReplacementTable(CharacterAgreement):
 
         self._library = Precompiled(charsmap)
         self._alone = EachCharacter(self._library.normalize_str)
+        self._changes = ChangesByNeed(
+            [self._library.normalize_str],
+            (),
+            orders=False,
+            never_in=lambda character: bool(joining()[ord(character)]),  # of texts that it is applied to
+        )
         super().__init__(bytearray(NUM_CODE_POINTS), unmarked=_bpe.unmarked)
 
     def __call__(self, text: str) -> str:
         """Return the text with its replacements. Raises `UnicodeEncodeError` for lone surrogates."""
         if self.replaces_each(text):
-            return self._alone.of(text)
-        normalized: str = self._library.normalize_str(text)
-        return normalized
+            return self._changes.applied(text)
+        lines = groupby(
+            text.splitlines(keepends=True), key=self.replaces_each
+        )  # line ends join nothing after them
+        return "".join(
+            self._changes.applied("".join(run)) if each else self._library.normalize_str("".join(run))
+            for each, run in lines
+        )
 
     def replaces_each(self, text: str) -> bool:
         """Whether each character of a text is replaced by itself."""

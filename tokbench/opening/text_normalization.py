@@ -16,6 +16,7 @@ from tokbench.opening.normalization_steps import (
     NFD,
     NFKD,
     WHITE_SPACE_RUNS,
+    applied,
     joined_steps,
     steps_of,
     strips_accents,
@@ -24,7 +25,7 @@ from tokbench.opening.replacement_table import joining, table_of, texts_written
 from tokbench.opening.unicode_agreement import may_become
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -58,9 +59,13 @@ class TextNormalization:
 
     def __call__(self, text: str) -> str:
         """Return the normalized text."""
-        for step in self._steps:
-            text = step(text)
+        for apply in self._applied:
+            text = apply(text)
         return text
+
+    @cached_property
+    def _applied(self) -> tuple[Callable[[str], str], ...]:
+        return tuple(applied(self._steps))
 
     def origins(self, text: str) -> NDArray[np.int64]:
         """Return the index of each normalized character's original character, as `tokenizers` reports it.
