@@ -32,7 +32,14 @@ def test_normalization_of_a_worked_example() -> None:
     assert {"f", "é", "⁇"} & set(texts_written(TABLE)) == {"f", "é"}
 
 
+def test_only_lines_with_clusters_are_left_to_the_library() -> None:
+    text = "ﬁ①\r\nﬁ\nﬁe\u0301\u2028\u0301①\x85ﬁ"
+    assert table()(text) == "fi1 fi fié \u03011\x85fi"
+    assert table()(text) == Precompiled(TABLE).normalize_str(text)
+
+
 FRAGMENTS = [
+    *["\u2028", "\x85", "\v", "\x1c"],
     *["e", "\u0301", "\u0600", "\r", "\n", "ﬁ", "①", "\u200d"],
     *["क्ष", "\u1112\u1161", "👩🏽", "\u0e33", "한"],
 ]
