@@ -42,6 +42,7 @@ class DocumentEncoder:
         charsmap: bytes,
         joining: NDArray[np.uint8],
         only_spaces: bool,
+        prepend_scheme: str,
         added: tuple[list[tuple[bytes, int, int]], list[tuple[bytes, int, int]]],
     ) -> None: ...
     def covers(self, text: str) -> bool: ...
@@ -55,7 +56,7 @@ class DocumentEncoder:
     ) -> NDArray[np.int64]: ...
     def tells_places(self, text: str) -> bool: ...
     def place_batch(
-        self, texts: list[str], threads: int
+        self, texts: list[str], threads: int, *, normalized: bool = False
     ) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]: ...
 
 class Encoder:

@@ -193,7 +193,8 @@ def original_spans(
         texts: the texts.
         normal: their normalized forms.
         origins: the original character of each character of each form.
-        starts: int64[N], the starts of the tokens, in bytes of the form of their text, at starts of characters.
+        starts: int64[N], the starts of the tokens, in bytes of the form of their text, at starts of characters. The
+            span of a token that is empty begins and ends at the start of a character's first original one.
         stops: int64[N], their stops.
         counts: int64[len(texts)], the number of tokens of each text.
 
@@ -207,13 +208,16 @@ def original_spans(
     all_origins += np.repeat(first_characters, list(map(len, origins)))
     data = [form.encode() for form in normal]
     first_bytes = np.repeat(offsets_of(list(map(len, data)))[:-1], counts)
-    starts, lasts = starts + first_bytes, stops + first_bytes - 1
+    is_empty = starts == stops
+    starts, lasts = starts + first_bytes, np.where(is_empty, starts, stops - 1) + first_bytes
     if sum(map(len, data)) != len(all_origins):  # not all of it is ASCII
         is_first_byte = np.frombuffer(b"".join(data), np.uint8) & 0xC0 != 0x80
         characters = np.cumsum(is_first_byte) - 1
         starts, lasts = characters[starts], characters[lasts]
     moved = np.repeat(bytes_of[first_characters], counts)
-    return bytes_of[all_origins[starts]] - moved, bytes_of[all_origins[lasts] + 1] - moved
+    first_originals = all_origins[starts]
+    after = np.where(is_empty, first_originals, all_origins[lasts] + 1)
+    return bytes_of[first_originals] - moved, bytes_of[after] - moved
 
 
 # --- normal forms -----------------------------------------------------------------------------

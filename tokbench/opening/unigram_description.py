@@ -39,6 +39,7 @@ class UnigramDescription:
         normalization: the normalization done in Python, before the table.
         charsmap: the table of replacements; empty if there is none.
         only_spaces: whether only spaces separate words, so that other white space is like any character.
+        prepend_scheme: Metaspace's: whether the first word of a text has ▁ in front if no space precedes it.
         trims_ends: whether trailing spaces are removed; if not, a text that ends in one is left to the library.
         added: the added tokens.
         finds_specials: whether `added` includes special tokens; if not, the library finds them.
@@ -53,6 +54,7 @@ class UnigramDescription:
     normalization: TextNormalization
     charsmap: bytes
     only_spaces: bool
+    prepend_scheme: str
     trims_ends: bool
     added: tuple[FoundToken, ...]
     finds_specials: bool
@@ -82,7 +84,7 @@ def unigram_description(
         raise NotNativeError("it samples tokens at random")
     if model.get("unk_id") is None:
         raise NotNativeError("it has no unknown token")
-    only_spaces = _words_between_spaces(document)
+    only_spaces, prepend_scheme = _words_between_spaces(document)
     before, charsmap, after = _normalizers(document)
     if only_spaces:
         _check_white_space(charsmap)
@@ -103,6 +105,7 @@ def unigram_description(
         normalization=normalization,
         charsmap=charsmap,
         only_spaces=only_spaces,
+        prepend_scheme=prepend_scheme,
         trims_ends=trims_ends,
         added=added,
         finds_specials=finds_specials,
@@ -145,17 +148,19 @@ def _added_tokens(
         return ordinary, False
 
 
-def _words_between_spaces(document: Mapping[str, Any]) -> bool:
-    """Whether only spaces separate words, and not white space of all kinds."""
+def _words_between_spaces(document: Mapping[str, Any]) -> tuple[bool, str]:
+    """Return whether only spaces separate words, and not white space of all kinds, and how first words are marked."""
     splitters = steps(document.get("pre_tokenizer"))
     kinds = [step.get("type") for step in splitters]
     if kinds not in (["WhitespaceSplit", "Metaspace"], ["Metaspace"]):
         raise NotNativeError("it does not split by WhitespaceSplit and Metaspace")
     metaspace = splitters[-1]
-    always = metaspace.get("prepend_scheme", "always") == "always" and metaspace.get("add_prefix_space", True)
-    if metaspace.get("replacement") != SPACE or not always or metaspace.get("split", True) is not True:
+    only_spaces = kinds == ["Metaspace"]
+    scheme = str(metaspace.get("prepend_scheme", "always"))
+    marks_words = metaspace.get("add_prefix_space", True) and (only_spaces or scheme == "always")
+    if metaspace.get("replacement") != SPACE or not marks_words or metaspace.get("split", True) is not True:
         raise NotNativeError(f"its Metaspace does not put {SPACE} in front of each word")
-    return kinds == ["Metaspace"]
+    return only_spaces, scheme
 
 
 def _normalizers(

@@ -7,12 +7,18 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse, spans_by_places
+from tokbench.core.kernel_or_library import (
+    KernelOrLibrary,
+    KernelSpans,
+    KernelUse,
+    preferring,
+    spans_by_places,
+)
 from tokbench.core.special_tokens import WHITE_SPACE
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.formats.sentencepiece.model import SPACE
@@ -24,6 +30,7 @@ from tokbench.opening.replacement_table import joining
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
 from tokbench.opening.unicode_agreement import UnicodeAgreement, tokenizers_members
 from tokbench.opening.unigram_description import unigram_description
+from tokbench.opening.unigram_places import UnigramPlaces
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,6 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from tokbench.core.kernel_or_library import Places
     from tokbench.native._unigram import DocumentEncoder as CompiledEncoder
     from tokbench.opening.unigram_description import UnigramDescription
 
@@ -109,11 +117,26 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
     def _kernel_spans(self) -> KernelSpans | None:
         if self.left_because or not self._described.knows_places:
             return None
-        return spans_by_places(
-            self._covers_places,
-            lambda texts, threads: self.compiled_encoder(specials=False).place_batch(texts, threads),
-            spans=self._owned,
-            token=self._ordinary_token,
+        by_places = partial(spans_by_places, spans=self._owned, token=self._ordinary_token)
+        return preferring(
+            by_places(self._covers_unchanged, self._place_unchanged),
+            by_places(self._covers_places, self._place),
+        )
+
+    def _place_unchanged(self, texts: list[str], threads: int) -> Places:
+        return self._places.from_kernel(texts, threads)
+
+    def _place(self, texts: list[str], threads: int) -> Places:
+        return self._places.from_normalized(texts, threads)
+
+    @cached_property
+    def _places(self) -> UnigramPlaces:
+        """The spans of tokens; only after a text was covered, as the encoder may not exist."""
+        return UnigramPlaces(
+            self.compiled_encoder(specials=False),
+            self._described.normalization,
+            without_last_spaces=self.without_last_spaces,
+            ids_of_last_space=self.ids_of_last_space,
         )
 
     # --- which texts the kernel runs ------------------------------------------------------------
@@ -144,13 +167,13 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
             return False
         return self._special_bytes.keys().isdisjoint(self._finds_specials.encode(text))
 
+    def _covers_unchanged(self, text: str) -> bool:
+        """Whether the kernel knows the library's spans of a text's tokens without mapping them back."""
+        return self._covers(text) and self._places.leaves(text)
+
     def _covers_places(self, text: str) -> bool:
         """Whether the kernel knows the library's spans of a text's tokens."""
-        as_it_is = self._described.normalization(text) == self.without_last_spaces(text) == text
-        if not as_it_is or not self._covers(text):
-            return False
-        assert self.encoder is not None  # as the text is covered
-        return self.encoder.tells_places(text)
+        return self._covers(text) and (self._places.leaves(text) or self._places.know_origins_of(text))
 
     @property
     def _ends_alike(self) -> bool:
@@ -271,6 +294,7 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
                 charsmap=described.charsmap,
                 joining=joins,
                 only_spaces=described.only_spaces,
+                prepend_scheme=described.prepend_scheme,
                 added=rows_of(described.added, specials=specials),
             )
         except ValueError:

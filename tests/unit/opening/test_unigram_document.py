@@ -113,7 +113,7 @@ def test_characters_with_marks_are_encoded_as_by_the_library(given_texts: list[s
 
 
 def normalized_by(
-    *normalizers: dict[str, Any], words: bool = False, rule: str = "nmt_nfkc"
+    *normalizers: dict[str, Any], words: bool = False, rule: str = "nmt_nfkc", prepend: str = "always"
 ) -> dict[str, Any]:
     """Return a document as written by transformers' converters; `words` keeps the pre-tokenizer at all white space."""
     fields = document(rule=rule)
@@ -125,7 +125,7 @@ def normalized_by(
     ]
     fields["normalizer"] = {"type": "Sequence", "normalizers": steps}
     if not words:
-        fields["pre_tokenizer"] = METASPACE
+        fields["pre_tokenizer"] = METASPACE | {"prepend_scheme": prepend}
     return fields
 
 
@@ -150,6 +150,10 @@ CONVERTED: dict[str, Any] = {
     "albert": lambda: normalized_by(QUOTES, *ACCENTS, {"type": "Lowercase"}, TABLE, words=True),
     "albert, in one piece": lambda: normalized_by(QUOTES, *ACCENTS, {"type": "Lowercase"}, TABLE, runs(" ")),
     "t5 with runs": lambda: normalized_by(TABLE, STRIP_RIGHT, runs(" "), words=True),
+    "t5, not legacy": lambda: normalized_by(TABLE, STRIP_RIGHT, runs("▁"), prepend="first"),
+    "mbart, not legacy": lambda: normalized_by(TABLE, runs(" "), prepend="first"),
+    "xlnet, without prefix": lambda: normalized_by(QUOTES, *ACCENTS, TABLE, runs(" "), prepend="never"),
+    "pegasus, without prefix": lambda: normalized_by(TABLE, runs(" "), prepend="never"),
 }
 
 

@@ -148,10 +148,17 @@ SentencePieceUnigramEncoder* made_encoder(const nb::list& pieces, const InputArr
   return new SentencePieceUnigramEncoder({std::move(model), std::move(form)}, family);
 }
 
+FirstMark first_mark_named(const std::string& name) {
+  if (name == "always") return FirstMark::Always;
+  if (name == "first") return FirstMark::AtTextStart;
+  if (name == "never") return FirstMark::Never;
+  throw std::invalid_argument("no such scheme");
+}
+
 DocumentUnigramEncoder* made_document_encoder(const nb::list& pieces, const InputArray<Id>& ids, const InputArray<double>& scores,
                                               Id unknown, double unknown_score, const std::optional<InputArray<Id>>& bytes,
                                               const nb::bytes& charsmap, const InputArray<std::uint8_t>& joining, bool only_spaces,
-                                              const nb::tuple& added) {
+                                              const std::string& prepend_scheme, const nb::tuple& added) {
   if (added.size() != 2) throw std::invalid_argument("there are two sets of added tokens");
   AddedTokenSet found_first(added_tokens_of(added[0])), found_after(added_tokens_of(added[1]));
   const nb::tuple kept(pieces);
@@ -162,9 +169,10 @@ DocumentUnigramEncoder* made_document_encoder(const nb::list& pieces, const Inpu
   const std::span<const double> amounts = view(scores);
   const std::span<const std::uint8_t> joined = view(joining);
   const Bytes table = view(charsmap);
+  const FirstMark first_mark = first_mark_named(prepend_scheme);
   const nb::gil_scoped_release unlocked;
   DocumentForm form(table.empty() ? CharacterMap() : CharacterMap(table), {joined.begin(), joined.end()}, only_spaces,
-                    std::move(found_after));
+                    std::move(found_after), first_mark);
   UnigramModel<double> model(pieces_of<double>(texts, numbers, amounts), rules, form.rewritten());
   return new DocumentUnigramEncoder({std::move(model), std::move(form)}, DocumentUnigram(std::move(found_first)));
 }
@@ -187,8 +195,8 @@ bool document_places_known(const DocumentUnigramEncoder& encoder, nb::handle str
   return without_lock(std::array{string}, [&] { return tells_places(encoder, utf8_of(text, buffer)); });
 }
 
-nb::tuple place_documents(const DocumentUnigramEncoder& encoder, const nb::list& strings, unsigned threads) {
-  return place_texts_of(strings, [&](std::span<const Text> texts) { return placed_texts<UnigramPlacing>(encoder, texts, threads); });
+nb::tuple place_documents(const DocumentUnigramEncoder& encoder, const nb::list& strings, unsigned threads, bool normalized) {
+  return place_texts_of(strings, [&](std::span<const Text> texts) { return placed_texts<UnigramPlacing>(encoder, texts, threads, {normalized}); });
 }
 
 WordCut cut_named(const std::string& name) {
@@ -234,7 +242,7 @@ NB_MODULE(_unigram, module) {
            "their sizes in the normalized texts; -1 is the size of a run of characters that are not marked in uint8[0x110000] known.");
   nb::class_<DocumentUnigramEncoder>(module, "DocumentEncoder")
       .def(nb::new_(&made_document_encoder), "pieces"_a, "ids"_a.noconvert(), "scores"_a.noconvert(), nb::kw_only(), "unknown"_a,
-           "unknown_score"_a, "bytes"_a.noconvert().none(), "charsmap"_a, "joining"_a.noconvert(), "only_spaces"_a, "added"_a)
+           "unknown_score"_a, "bytes"_a.noconvert().none(), "charsmap"_a, "joining"_a.noconvert(), "only_spaces"_a, "prepend_scheme"_a, "added"_a)
       .def("covers", [](const DocumentUnigramEncoder& encoder, nb::handle text) { return encoder.model()->form.covers(text_of(text)); },
            "text"_a, "Whether the library makes of a text what the encoder does.")
       .def("added_places", [](const DocumentUnigramEncoder& encoder, const nb::bytes& text) { return places_of(encoder.family().found_first(), text); },
@@ -245,7 +253,7 @@ NB_MODULE(_unigram, module) {
       .def("count_batch", &count_documents, "texts"_a, "threads"_a, nb::kw_only(), "normalized"_a = false,
            "How many ids each text has: int64[len(texts)].")
       .def("tells_places", &document_places_known, "text"_a, "Whether place_batch gives the library's places for a text that is covered.")
-      .def("place_batch", &place_documents, "texts"_a, "threads"_a,
+      .def("place_batch", &place_documents, "texts"_a, "threads"_a, nb::kw_only(), "normalized"_a = false,
            "(uint32[N] ids, int64[N] starts, int64[N] stops, int64[len(texts)] counts), places in bytes of each text.");
   nb::class_<SentencePieceUnigramEncoder>(module, "Encoder")
       .def(nb::new_(&made_encoder), "pieces"_a, "ids"_a.noconvert(), "scores"_a.noconvert(), nb::kw_only(), "unknown"_a, "unknown_score"_a,

@@ -6,7 +6,7 @@
 #include "encoding/added_tokens.hpp"
 #include "encoding/encoder.hpp"
 #include "part_solver.hpp"
-#include "word_splitting.hpp"
+#include "word_cuts.hpp"
 
 namespace tokbench {
 
@@ -39,9 +39,20 @@ class DocumentUnigram {
       return solve_prepared(0, out);
     }
 
+    // Solves a word without ▁ in front, whose ids differ from those that are remembered.
+    std::size_t solve_unmarked(Bytes word, Id* out) {
+      Id* const first = out;
+      form_.for_each_unmarked_text(word, normal_, [&](Bytes text) {
+        double sum = 0;
+        out += parts_.text_after(sum, text, out);
+      });
+      return static_cast<std::size_t>(out - first);
+    }
+
    private:
     PartSolver<double, DocumentForm> parts_;
     const DocumentForm& form_;
+    NormalizedText normal_;
   };
 
   // `found_first` are the added tokens that are matched before normalization; the form has those that are matched after it.
@@ -77,8 +88,10 @@ class DocumentUnigram {
     if constexpr (requires { output.begin_text(utf8); }) output.begin_text(utf8);
     const auto encode_part = [&](Bytes part) {
       if constexpr (requires { output.begin_part(part); }) output.begin_part(part);
-      Roomy<Worker, Output> roomy{output, worker.solver().form().most_made_per_byte()};
-      worker.encode_words_of(split, part, roomy);
+      const DocumentForm& form = worker.solver().form();
+      Roomy<Worker, Output> roomy{output, form.most_made_per_byte()};
+      if (!has_first_mark(form.first_mark(), part, utf8)) part = encode_first(worker, part, roomy);
+      if (!part.empty()) worker.encode_words_of(split, part, roomy);
       output = roomy.output;
     };
     if (reading.is_normalized || found_first_->empty()) return encode_part(utf8);
@@ -94,6 +107,27 @@ class DocumentUnigram {
   }
 
  private:
+  // Whether ▁ is put in front of the first word of a part of a text.
+  static bool has_first_mark(FirstMark mark, Bytes part, Bytes text) {
+    return mark == FirstMark::Always || (mark == FirstMark::AtTextStart && part.data() == text.data());
+  }
+
+  // Encodes the first word of a part, if no white space precedes it, without ▁; returns the rest of the part.
+  template <class Worker, class Output>
+  static Bytes encode_first(Worker& worker, Bytes part, Output& roomy) {
+    const Bytes word = part.first(static_cast<std::size_t>(std::ranges::find_if(part, is_space<WordCut::AtWhiteSpace>) - part.begin()));
+    if (word.empty()) return part;
+    if constexpr (requires { roomy.output.placing->add_unmarked(word); }) {
+      roomy.output.placing->add_unmarked(word);
+    } else {
+      roomy.begin(word.size());
+      Id* const ids = roomy.room(worker, word.size());
+      roomy.use(worker.solver().solve_unmarked(word, ids));
+      roomy.end();
+    }
+    return part.subspan(word.size());
+  }
+
   // An output with room for more than one id per byte.
   template <class Worker, class Output>
   struct Roomy {

@@ -29,6 +29,13 @@ struct PlacedText {
   std::vector<Place> places;
 };
 
+// Which first words of texts have ▁ in front, unless white space precedes them. All other words have it.
+enum class FirstMark : std::uint8_t {
+  Always,       // the first word of the text, and of each part between added tokens
+  AtTextStart,  // the first word of the text, unless an added token precedes it
+  Never,
+};
+
 class DocumentForm {
  public:
   // How a code point behaves in grapheme clusters.
@@ -36,9 +43,12 @@ class DocumentForm {
 
   // `joining` has one value per code point (0x110000). With `only_spaces`, words are separated by U+0020 alone, and other white
   // space and ▁ must be `Unknown`. `added` are the tokens that are matched in normalized text. Throws std::invalid_argument for a
-  // table that may join words, for added tokens that contain white space, and for any added tokens with `only_spaces`.
-  DocumentForm(CharacterMap map, std::vector<std::uint8_t> joining, bool only_spaces, AddedTokenSet added)
-      : map_(std::move(map)), joining_(std::move(joining)), only_spaces_(only_spaces), added_(std::move(added)) {
+  // table that may join words, for added tokens that contain white space, for any added tokens with `only_spaces`, and without
+  // `only_spaces` for first words without ▁.
+  DocumentForm(CharacterMap map, std::vector<std::uint8_t> joining, bool only_spaces, AddedTokenSet added,
+               FirstMark first_mark = FirstMark::Always)
+      : map_(std::move(map)), joining_(std::move(joining)), only_spaces_(only_spaces), first_mark_(first_mark), added_(std::move(added)) {
+    if (!only_spaces && first_mark != FirstMark::Always) throw std::invalid_argument("every word that white space ends has ▁");
     for (const AddedToken& token : added_.tokens()) {
       if (only_spaces || has_white({reinterpret_cast<const Byte*>(token.text.data()), token.text.size()})) {
         throw std::invalid_argument("an added token may reach over the end of a word");
@@ -97,6 +107,7 @@ class DocumentForm {
   static constexpr bool puts_space_in_front_of_words() { return true; }
 
   bool only_spaces() const { return only_spaces_; }
+  FirstMark first_mark() const { return first_mark_; }
 
   // Whether the raw word contains an added token.
   bool may_hold_added(Bytes word) const {
@@ -133,22 +144,20 @@ class DocumentForm {
   // added token that is matched in its normal form.
   template <class Use, class UseAdded>
   void for_each_text(Bytes word, NormalizedText& normal, const Use& use, const UseAdded& use_added) const {
-    normal.bytes.clear();
-    append_normal(word, [&](Bytes put, std::size_t, std::size_t) { normal.bytes.insert(normal.bytes.end(), put.begin(), put.end()); });
-    const auto copy = [&](std::size_t start, std::size_t stop, bool has_mark) {
-      if (!has_mark) normal.bytes.insert(normal.bytes.end(), kMark.begin(), kMark.end());
-      append_copy(normal.bytes, start, stop);
-    };
-    for_each_copy(normal.bytes, [&](std::size_t size) { normal.bytes.resize(size); }, copy,
-                  [&](std::size_t first, std::size_t after) { use(Bytes(normal.bytes).subspan(first, after - first)); },
-                  [&](Id id, std::size_t, std::size_t) { use_added(id); });
+    for_each_text_of(word, normal, use, use_added, [](std::size_t) { return true; });
   }
 
-  // The same with offsets: use(bytes, places) and use_added(id, place). With `only_spaces`, ▁ has the offsets of the white space
-  // `in_front` of the word, if there is any.
+  // The same without ▁ in front of the word, unless its normal form begins with white space.
+  template <class Use>
+  void for_each_unmarked_text(Bytes word, NormalizedText& normal, const Use& use) const {
+    for_each_text_of(word, normal, use, [](Id) {}, [](std::size_t start) { return start != 0; });
+  }
+
+  // for_each_text() with offsets: use(bytes, places) and use_added(id, place). With `only_spaces`, ▁ has the offsets of the white
+  // space `in_front` of the word, if there is any. If the word `is_unmarked`, as for_each_unmarked_text().
   template <class Use, class UseAdded>
-  void for_each_placed_text(Bytes word, const std::optional<PlacedText::Place>& in_front, PlacedText& normal, const Use& use,
-                            const UseAdded& use_added) const {
+  void for_each_placed_text(Bytes word, const std::optional<PlacedText::Place>& in_front, bool is_unmarked, PlacedText& normal,
+                            const Use& use, const UseAdded& use_added) const {
     using Place = PlacedText::Place;
     normal.bytes.clear();
     normal.places.clear();
@@ -165,7 +174,7 @@ class DocumentForm {
       normal.places.resize(size);
     };
     const auto copy = [&](std::size_t start, std::size_t stop, bool has_mark) {
-      if (!has_mark) {
+      if (!has_mark && !(is_unmarked && start == 0)) {
         const Place place = start != 0 && only_spaces_ ? normal.places[start - 1] : start == 0 && in_front ? *in_front : normal.places[start];
         normal.bytes.insert(normal.bytes.end(), kMark.begin(), kMark.end());
         normal.places.insert(normal.places.end(), kMark.size(), place);
@@ -183,6 +192,20 @@ class DocumentForm {
   }
 
  private:
+  // Normalizes a word; gets_mark(start) tells whether the part of its normal form that begins at `start` gets ▁ in front.
+  template <class Use, class UseAdded, class GetsMark>
+  void for_each_text_of(Bytes word, NormalizedText& normal, const Use& use, const UseAdded& use_added, const GetsMark& gets_mark) const {
+    normal.bytes.clear();
+    append_normal(word, [&](Bytes put, std::size_t, std::size_t) { normal.bytes.insert(normal.bytes.end(), put.begin(), put.end()); });
+    const auto copy = [&](std::size_t start, std::size_t stop, bool has_mark) {
+      if (!has_mark && gets_mark(start)) normal.bytes.insert(normal.bytes.end(), kMark.begin(), kMark.end());
+      append_copy(normal.bytes, start, stop);
+    };
+    for_each_copy(normal.bytes, [&](std::size_t size) { normal.bytes.resize(size); }, copy,
+                  [&](std::size_t first, std::size_t after) { use(Bytes(normal.bytes).subspan(first, after - first)); },
+                  [&](Id id, std::size_t, std::size_t) { use_added(id); });
+  }
+
   static constexpr std::size_t kCodePoints = 0x110000;
   static constexpr std::array<Byte, 3> kMark = {0xE2, 0x96, 0x81};  // ▁
   static constexpr std::uint32_t kAfterWhite = 0x3001;  // no code point from here on is White_Space
@@ -379,6 +402,7 @@ class DocumentForm {
   CharacterMap map_;
   std::vector<std::uint8_t> joining_;
   bool only_spaces_;
+  FirstMark first_mark_;
   AddedTokenSet added_;               // matched in normalized text
   std::vector<std::uint64_t> pairs_;  // the first two characters of each longer key, sorted
   std::size_t growth_ = 1;

@@ -33,8 +33,11 @@ class UnigramPlacing {
   // Adds the ids of a word of the text.
   void add(Bytes word, std::span<const Id> ids) {
     const std::optional<PlacedText::Place> in_front = space_in_front(word);
-    if (!add_plain(word, ids, in_front)) add_normalized(word, in_front);
+    if (!add_plain(word, ids, in_front)) add_normalized(word, in_front, false);
   }
+
+  // Adds a word of the text that has no ▁ in front, unless it becomes white space.
+  void add_unmarked(Bytes word) { add_normalized(word, std::nullopt, true); }
 
  private:
   using Place = PlacedText::Place;
@@ -83,10 +86,10 @@ class UnigramPlacing {
     return true;
   }
 
-  void add_normalized(Bytes word, const std::optional<Place>& in_front) {
+  void add_normalized(Bytes word, const std::optional<Place>& in_front, bool is_unmarked) {
     const std::int64_t offset = word.data() - text_;
     form_.for_each_placed_text(
-        word, in_front, normal_,
+        word, in_front, is_unmarked, normal_,
         [&](Bytes text, std::span<const Place> places) {
           texts_.clear();
           texts_.add(text);
