@@ -16,6 +16,7 @@ from support.sentencepiece_models import charsmap
 
 from tokbench.backends.bpe.kernel import has_native_kernel
 from tokbench.opening.character_origins import of_each
+from tokbench.opening.normalization_steps import WHITE_SPACE_RUNS
 from tokbench.opening.text_normalization import TextNormalization
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ NFC, NFD, NFKC, NFKD, LOWERCASE, STRIP_ACCENTS = (
 PREPEND = {"type": "Prepend", "prepend": "▁x"}
 REPLACE = {"type": "Replace", "pattern": {"String": "ab"}, "content": "é字c"}
 REPLACE_SPACES = {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "}
+REPLACE_RUNS = {"type": "Replace", "pattern": {"Regex": r"\s{2,}|[\n\r\t]"}, "content": " "}
 REPLACE_EACH = {"type": "Replace", "pattern": {"Regex": "[eé\u0301ﬁ]"}, "content": "xae"}
 REMOVE_EACH = {"type": "Replace", "pattern": {"Regex": "[a\u0323Σ]|x"}, "content": ""}
 REMOVE = {"type": "Replace", "pattern": {"String": "b"}, "content": ""}
@@ -47,7 +49,7 @@ NORMALIZERS: list[list[dict[str, Any]]] = [
         for step in (NFC, NFD, NFKC, NFKD, LOWERCASE, STRIP_ACCENTS, BERT, PREPEND, REPLACE, REMOVE, STRIP)
     ],
     *[[LOWERCASE, NFD, STRIP_ACCENTS], [NFKD, REPLACE, NFC], [PREPEND, NFKC, REPLACE_SPACES, STRIP]],
-    *[[STRIP, REMOVE, NFKC, LOWERCASE], [REPLACE_SPACES, BERT]],
+    *[[STRIP, REMOVE, NFKC, LOWERCASE], [REPLACE_SPACES, BERT], [REPLACE_RUNS, NFC, STRIP]],
     *[[TABLE], [TABLE, REPLACE_SPACES, LOWERCASE], [REMOVE, LOWERCASE, TABLE]],
     *[[REPLACE_EACH, REMOVE_EACH, NFC], [NFKC, REMOVE_EACH, REPLACE_EACH, LOWERCASE]],
 ]
@@ -87,6 +89,17 @@ def test_origins_of_characters_equal_the_librarys_offsets(number: int, text: str
     made, offsets = offsets_by_library(number)(text)
     assume(normalization(text) == made and normalization.knows_origins_of(text))
     assert [(origin, origin + 1) for origin in normalization.origins(text)] == offsets
+
+
+@pytest.mark.parametrize("expression", WHITE_SPACE_RUNS)
+@given(
+    content=st.sampled_from(["", " ", "▁", "\\1"]),
+    text=st.text(st.sampled_from("  \n\n\r\t\x0b\x1c\x85\xa0\u2009\u200b\u3000ab字"), max_size=20),
+)
+def test_white_space_is_replaced_as_by_the_library(expression: str, content: str, text: str) -> None:
+    step = {"type": "Replace", "pattern": {"Regex": expression}, "content": content}
+    library = tokenizers.normalizers.Replace(tokenizers.Regex(expression), content)
+    assert TextNormalization([step])(text) == library.normalize_str(text)
 
 
 @pytest.mark.parametrize(

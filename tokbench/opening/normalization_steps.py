@@ -36,11 +36,15 @@ WHITE_SPACE_RUNS = {
     r"\s": f"[{_SPACES}]",
     "[[:space:]]+": rf"[{_SPACES}]+",
     "[[:space:]]": f"[{_SPACES}]",
+    r"\s{2,}|[\n\r\t]": rf"[{_SPACES}]{{2,}}|[\n\r\t]",
     " {2,}": " {2,}",
     " +": " +",
     "[ ]+": " +",
 }
 """Supported expressions of white space in Replace → the same for Python, whose definition of white space differs."""
+_COLLAPSING = (r"\s+", "[[:space:]]+", r"\s{2,}|[\n\r\t]")
+"""Those that replace line ends, tabs and runs of white space of all kinds."""
+_RARE_SPACES = "".join(character for character in _SPACES if character not in " \n\r\t")
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,24 +220,47 @@ def _replace(step: Mapping[str, Any]) -> Step:
             origins = character_origins.of_replaced(re.compile(re.escape(text)), content)
             return Step(lambda whole: whole.replace(text, content), origins)
         if (expression := WHITE_SPACE_RUNS.get(str(pattern.get("Regex")))) is not None:
-            if content == " " and expression == rf"[{_SPACES}]+":
-                # A single space stays as it is, so only replace other white space and runs: most matches
-                # would be single spaces.
-                expression = rf"[{_SPACES.replace(' ', '')}][{_SPACES}]*| [{_SPACES}]+"
-            found, template = re.compile(expression), content.replace("\\", r"\\")
-            origins = character_origins.of_replaced(found, content)
-            if expression == " {2,}":
-                return Step(lambda whole: found.sub(template, whole) if "  " in whole else whole, origins)
-            return Step(partial(found.sub, template), origins)
+            return _replace_spaces(expression, content, collapses=str(pattern["Regex"]) in _COLLAPSING)
         # After an empty match the library loses track of its position and fails in the next step.
         if isinstance(expression := pattern.get("Regex"), str) and takes_characters(expression):
-            replaced = engine_with(normalizer=step).normalizer.normalize_str
-            if takes_one_character(expression) and replaced(APART) == APART and APART not in content:
-                return replace(_by_map(EachCharacter(replaced)), replaces_each=True)
-            return Step(replaced, None)
+            librarys = engine_with(normalizer=step).normalizer.normalize_str
+            if takes_one_character(expression) and librarys(APART) == APART and APART not in content:
+                return replace(_by_map(EachCharacter(librarys)), replaces_each=True)
+            return Step(librarys, None)
     raise NotNativeError(
         "it normalizes the text (Replace by a pattern that may match nothing, or is not understood)"
     )
+
+
+def _replace_spaces(expression: str, content: str, *, collapses: bool) -> Step:
+    import re
+
+    if content == " " and expression == rf"[{_SPACES}]+":
+        # A single space stays as it is, so only replace other white space and runs: most matches would be single
+        # spaces.
+        expression = rf"[{_SPACES.replace(' ', '')}][{_SPACES}]*| [{_SPACES}]+"
+    found, template = re.compile(expression), content.replace("\\", r"\\")
+    origins = character_origins.of_replaced(found, content)
+    replaced = partial(found.sub, template)
+    if expression == " {2,}":
+        return Step(lambda whole: replaced(whole) if "  " in whole else whole, origins)
+    if collapses and content == " ":
+        return Step(partial(_collapsed, otherwise=replaced), origins)
+    return Step(replaced, origins)
+
+
+def _collapsed(text: str, *, otherwise: Callable[[str], str]) -> str:
+    r"""Replace line ends, tabs and runs of white space by one space; `otherwise` does so if there is other white space.
+
+    >>> _collapsed("a\tb \n c", otherwise=str.strip)
+    'a b c'
+    """
+    if any(space in text for space in _RARE_SPACES):
+        return otherwise(text)
+    text = text.replace("\n", " ").replace("\r", " ").replace("\t", " ")
+    while "  " in text:
+        text = text.replace("  ", " ")
+    return text
 
 
 def _strip(*, left: bool, right: bool) -> Step:
