@@ -17,6 +17,7 @@ from tokbench.formats.tokenizer_json import from_byte_level
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.opening.kernel_document import kernel_document
 from tokbench.opening.native_document import NativeDocument
+from tokbench.opening.tokenizer_json_tokens import NotNativeError
 
 pytestmark = pytest.mark.skipif(not has_native_kernel(), reason="the native kernel is not installed")
 
@@ -48,6 +49,22 @@ def test_steps_split_as_in_the_library(name: str, text: str) -> None:
 @given(text=st.text("ab[]12x \n", max_size=14))
 def test_lazy_repetition_matches_as_in_the_library(text: str) -> None:
     assert_same_splits("lazy", text)
+
+
+@pytest.mark.parametrize("name", ["same character", "same character at most"])
+@given(text=st.text("ab12x!.é \n()", max_size=14))
+def test_repetition_of_the_same_character_matches_as_in_the_library(name: str, text: str) -> None:
+    assert_same_splits(name, text)
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"(ab)\1*", r"(\p{L})\1*", r"(?i:(a)\1*)", r"(a)(b)\1*", r"(a)b\1", r"(a)\10", r"(a|b)\1"]
+)
+def test_other_references_to_groups_are_left_to_the_library(pattern: str) -> None:
+    data = with_parts(sequence(split(pattern), ONLY_BYTES), None)
+    library = HuggingFaceTokenizer(data, name="references", backend="bpe")
+    with pytest.raises(NotNativeError, match="the native kernel does not run its split pattern"):
+        kernel_document(json.loads(data), ids=library.spelled_ids, path="references")
 
 
 @pytest.mark.slow

@@ -98,6 +98,10 @@ SPLITTING = {
     ),
     "optional end": sequence(split(r"a(?:bc|1)?|\d(?:$|,)|low(?:er)?"), ONLY_BYTES),
     "lazy": sequence(split(r"\[(.*?)\]|\p{L}+?b|.{1,3}?\d|\s*?\S|[^\]]+?\]| {2,}?x|a??b|\w+?"), ONLY_BYTES),
+    "same character": sequence(
+        split(r"[\(\)\[\]]|([!\"#%&'*+,\-./:;<=>?\\^_`|~])\1*|((?:a))\2b|([x1é])\3+"), DIGITS, BYTE_LEVEL
+    ),
+    "same character at most": sequence(split(r"([ .a])\1?|([b\n])\2{1,2}|(1)\3*?2|([!x])\4*+x"), ONLY_BYTES),
     "line ends": sequence(split(r"\s+$|[ \n]+\p{L}$|\p{L}+(?=$)"), ONLY_BYTES),
     "joined before": sequence(split(r"\s", "MergedWithPrevious"), ONLY_BYTES),
     "joined after": sequence(split(r"[\s.]", "MergedWithNext"), BYTE_LEVEL),

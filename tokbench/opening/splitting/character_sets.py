@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_MOST_SETS = 64
+MOST_SETS = 64
 
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v", "e": "\x1b", "a": "\x07"}
 CODE_POINT = re.compile(r"\\x\{([0-9A-Fa-f]{1,6})\}|\\u([0-9A-Fa-f]{4})|\\x([0-7][0-9A-Fa-f])")
@@ -62,7 +62,7 @@ class CharacterSets:
     def number(self, spelling: str, members: NDArray[np.bool_]) -> int:
         """Return the number of a set, adding it if new. Raises `UnknownPatternError` if there are too many."""
         if spelling not in self.spellings:
-            if len(self.spellings) == _MOST_SETS:
+            if len(self.spellings) == MOST_SETS:
                 raise UnknownPatternError("it has too many classes of characters")
             self.spellings.append(spelling)
             self.members.append(members)

@@ -1,6 +1,7 @@
-"""Parse split patterns into characters, groups, alternatives, repetitions and lookaheads.
+r"""Parse split patterns into characters, groups, alternatives, repetitions and lookaheads.
 
-The syntax is Oniguruma's, as used by `tokenizers`. A pattern with anything else is unknown.
+A reference to a group is understood right after a group of one character, as in `([!?])\1*`. The syntax is Oniguruma's,
+as used by `tokenizers`. A pattern with anything else is unknown.
 """
 
 from __future__ import annotations
@@ -8,7 +9,16 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from tokbench.opening.splitting.character_sets import BRACKET, CODE_POINT, PROPERTY, UnknownPatternError
+import numpy as np
+
+from tokbench.opening.splitting.character_sets import (
+    BRACKET,
+    CODE_POINT,
+    MOST_SETS,
+    PROPERTY,
+    UnknownPatternError,
+    members_of,
+)
 
 NO_LIMIT = 0xFFFF_FFFF
 
@@ -72,6 +82,7 @@ class _Parser:
     def __init__(self, pattern: str) -> None:
         self._text = pattern
         self._at = 0
+        self._captures = 0
 
     def parsed(self) -> Choices:
         choices = self._choices(ignore_case=False)
@@ -103,12 +114,16 @@ class _Parser:
             if opening == "(" and self._text.startswith("(?", self._at):
                 raise UnknownPatternError(f"it contains {self._text[self._at : self._at + 4]!r}")
             if self._takes(opening):
+                self._captures += opening == "("
+                number = self._captures if opening == "(" else None
                 choices = self._choices(ignore_case=ignore_case or ignores)
                 if not self._takes(")"):
                     raise UnknownPatternError("a parenthesis is not closed")
                 if ahead is not None:
                     self._not_repeated()
                     return Ahead(choices, is_negative=ahead == "!")
+                if number is not None and self._takes(f"\\{number}"):
+                    return self._same_character(choices, ignore_case=ignore_case)
                 return self._repeated_group(choices)
         if self._takes("$"):
             self._not_repeated()
@@ -119,11 +134,30 @@ class _Parser:
         if self._takes("?"):
             self._not_repeated()
             return Group(choices, is_optional=True)
-        only = choices[0][0] if len(choices) == 1 and len(choices[0]) == 1 else None
-        if isinstance(only, Characters) and (only.least, only.most) == (1, 1):
-            return self._repeated(only.spelling)
+        only = _only_character(choices)
+        if only is not None:
+            return self._repeated(only)
         self._not_repeated()
         return Group(choices)
+
+    def _same_character(self, choices: Choices, *, ignore_case: bool) -> Group:
+        """Return a character of a set and repetitions of that same character, written as a reference to its group.
+
+        It has an alternative for each character of the set, of which no two can match at one place.
+        """
+        only = _only_character(choices)
+        if only is None or ignore_case or self._text[self._at : self._at + 1].isdigit():
+            raise UnknownPatternError("it refers back to more than a character")
+        again = self._repeated(only)
+        members = np.flatnonzero(members_of(only)).tolist()
+        if len(members) > MOST_SETS:
+            raise UnknownPatternError("it repeats any of too many characters")
+        least, most = again.least + 1, min(again.most + 1, NO_LIMIT)
+        return Group(
+            tuple(
+                (again._replace(spelling=rf"\x{{{member:X}}}", least=least, most=most),) for member in members
+            )
+        )
 
     def _repeated(self, spelling: str) -> Characters:
         found = _REPEATED.match(self._text, self._at)
@@ -208,8 +242,14 @@ class _Parser:
             raise UnknownPatternError(f"it contains {rest!r}")
 
 
+def _only_character(choices: Choices) -> str | None:
+    """Return the spelling of the set if the alternatives are one character of it; None if they are anything else."""
+    only = choices[0][0] if len(choices) == 1 and len(choices[0]) == 1 else None
+    return only.spelling if isinstance(only, Characters) and (only.least, only.most) == (1, 1) else None
+
+
 _GROUPS = (
     *(("(?:", False, None), ("(?i:", True, None), ("(?!", False, "!"), ("(?=", False, "=")),
-    ("(", False, None),  # a capturing group; captures are never used
+    ("(", False, None),  # a capturing group; only a reference that repeats its character is understood
 )
 _SIGNS = {"?": (0, 1), "*": (0, NO_LIMIT), "+": (1, NO_LIMIT)}
