@@ -215,7 +215,7 @@ def open_vocab_txt(source: Source, request: OpenRequest) -> Opened:
     """Open the tokenizer of a `vocab.txt`.
 
     Raises:
-        ModelFormatError: no line is the unknown token.
+        ModelFormatError: no line is the unknown token, nor is it an added token.
         ConfigError: an option sets what the file already defines.
     """
     request.takes_nothing("a vocab.txt")
@@ -228,7 +228,8 @@ def open_vocab_txt(source: Source, request: OpenRequest) -> Opened:
         config = with_class_roles(source.config, usual, folder=path.parent, pieces=vocab)
         source = replace(source, config=config)
     roles = {**usual, **source.config.roles}
-    if roles["unk"] not in vocab:
+    is_added = any(token.content == roles["unk"] for token in source.config.added_tokens)
+    if roles["unk"] not in vocab and not is_added:
         raise ModelFormatError(
             path,
             f"a word list of WordPiece with {roles['unk']}",
@@ -245,6 +246,11 @@ def open_vocab_txt(source: Source, request: OpenRequest) -> Opened:
         templates=templates,
     )
     flags = {token.content: token.flags() for token in source.config.added_tokens}
+    if roles["unk"] not in vocab:
+        line_warnings += (
+            f"the unknown token {roles['unk']!r} is an added token, and not in {path.name}: texts with unknown words "
+            "are refused, as by BERT's fast classes",
+        )
     document["added_tokens"] = [
         {**token, **flags.get(token["content"], {})} for token in document["added_tokens"]
     ]

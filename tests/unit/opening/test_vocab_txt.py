@@ -13,7 +13,7 @@ from tokenizers.implementations.bert_wordpiece import BertWordPieceTokenizer
 
 import tokbench
 from tokbench.core.tokens import SpecialPolicy
-from tokbench.errors import ConversionError, ModelFormatError
+from tokbench.errors import ConversionError, ModelFormatError, UnknownWordError
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.opening.open import open_path
 from tokbench.opening.request import OpenRequest
@@ -227,3 +227,23 @@ def test_a_named_class_appends_the_tokens_that_its_list_lacks(tmp_path: Path) ->
     tokenizer: Any = of_class(tmp_path, [*WORDS[:4], "hi"], tokenizer_class="BertTokenizer").tokenizer
     assert tokenizer.role_ids["mask"] == 5
     assert tokenizer.encode("hi[MASK]", special=SpecialPolicy.ENCODE) == [4, 5]
+
+
+def test_texts_with_unknown_words_are_refused_if_the_unknown_token_is_only_added(tmp_path: Path) -> None:
+    """As with a list to which a Whisper's tokens were added later, and its unknown token with them."""
+    end = {"content": "<|end|>", "special": True, "normalized": False}
+    model = of_class(
+        tmp_path,
+        WORDS,
+        tokenizer_class="BertTokenizer",
+        unk_token="<|end|>",
+        added_tokens_decoder={"7": end},
+    )
+    tokenizer: Any = model.tokenizer
+    assert any("'<|end|>' is an added token, and not in vocab.txt" in warning for warning in model.warnings)
+    assert tokenizer.with_template("hi.<|end|>", special=SpecialPolicy.ENCODE) == [2, 6, 5, 7, 3]
+    for special in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
+        with pytest.raises(UnknownWordError):
+            tokenizer.encode("hi ho", special=special)
+    with pytest.raises(ModelFormatError, match="a word list of WordPiece with <unk>"):
+        of_class(tmp_path, WORDS, tokenizer_class="BertTokenizer", unk_token="<unk>")
