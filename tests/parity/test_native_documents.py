@@ -60,12 +60,19 @@ def documents(draw: st.DrawFn) -> bytes:
     order = draw(st.permutations(made))
     pieces.extend(draw(st.sampled_from([[], ["字"], ["<unk>", "dead entry"]])))
     tokens = draw(st.lists(st.sampled_from(TOKENS), max_size=5, unique=True))
+    vocab = {piece: id for id, piece in enumerate(pieces)}
+    if draw(st.booleans()):  # as the library's trainer does with special tokens
+        for text in tokens:
+            vocab.setdefault(text, len(vocab))
+    ids = {
+        text: id for id, text in enumerate((text for text in tokens if text not in vocab), len(vocab))
+    } | vocab
     flag = st.sampled_from([False, False, False, True])
     return dump(
         document(
             {
                 "type": "BPE",
-                "vocab": {piece: id for id, piece in enumerate(pieces)},
+                "vocab": vocab,
                 "merges": [list(pair) for pair in order],
                 "ignore_merges": draw(st.booleans()),
                 "unk_token": draw(st.sampled_from([None, "a"])),
@@ -76,11 +83,11 @@ def documents(draw: st.DrawFn) -> bytes:
             added_tokens=[
                 added(
                     text,
-                    len(pieces) + place,
+                    ids[text],
                     special=draw(st.booleans()),
                     **{name: draw(flag) for name in ("lstrip", "rstrip", "single_word", "normalized")},
                 )
-                for place, text in enumerate(tokens)
+                for text in tokens
             ],
         )
     )
@@ -121,6 +128,22 @@ def test_texts_with_known_split_steps_are_explained(name: str, tmp_path: Path) -
         explanation = explain(native, text)
         assert [token.id for token in explanation.tokens] == native.encode(text)
         assert len(explanation.boundaries) == max(len(explanation.tokens) - 1, 0)
+
+
+def test_whole_words_are_looked_up_beside_special_tokens_of_the_vocabulary(tmp_path: Path) -> None:
+    """As in files made by the library's trainer, with a normalizer that may write the text of a special token."""
+    made = json.loads(with_parts(BYTE_LEVEL, {"type": "Replace", "pattern": {"String": "T"}, "content": "t"}))
+    vocab = made["model"]["vocab"]
+    made["model"]["ignore_merges"] = True
+    made["added_tokens"] = [
+        added(text, vocab.setdefault(text, len(vocab)), special=special)
+        for text, special in (("tool", True), ("Ġtool", True), ("talk", False))
+    ]
+    native, library = both(tmp_path, dump(made))
+    assert isinstance(native, NativeDocument)
+    assert_same_results(native, library, ["a tool", "Tool", "a Tool tool", "Talk talk", "Ġtool", " T"])
+    assert native.encode("Tool", special=SpecialPolicy.ENCODE) == [vocab["tool"]]
+    assert vocab["tool"] not in native.encode("Tool tool")
 
 
 def test_most_documents_run_on_the_kernel(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def kernel_document(
     vocabulary: KernelVocabulary | WordVocabulary
     with_specials: KernelVocabulary | WordVocabulary
     if maps_to_bytes:
-        vocabulary = with_specials = _byte_vocabulary(document, specials=specials, path=path)
+        vocabulary, with_specials = _byte_vocabularies(document, specials=specials, path=path)
     else:
         of_words = partial(word_vocabulary, document, scores=scores, free_id=max(ids.values(), default=0) + 1)
         vocabulary = with_specials = of_words(specials=specials)
@@ -159,9 +159,13 @@ def _split_off_first_mark(
     return "", pre_tokenizers
 
 
-def _byte_vocabulary(
+def _byte_vocabularies(
     document: Mapping[str, Any], *, specials: frozenset[str], path: Path | str
-) -> KernelVocabulary:
+) -> tuple[KernelVocabulary, KernelVocabulary]:
+    """Return the model without special tokens, and the one for texts in which they are searched.
+
+    They are the same unless whole words are looked up, and one that remains after the search may be a special token.
+    """
     normalizers = [str(step.get("type")) for step in steps(document.get("normalizer"))]
     hidden = {
         token["content"]
@@ -171,4 +175,8 @@ def _byte_vocabulary(
         and is_hidden(token["content"], normalizers=normalizers)
         and to_byte_level(token["content"].encode()) == token["content"]
     }
-    return kernel_vocabulary(document["model"], specials=specials, hidden=hidden, path=path)
+    model = document["model"]
+    vocabulary = kernel_vocabulary(model, specials=specials, hidden=hidden, path=path)
+    if not model.get("ignore_merges") or specials.difference(hidden).isdisjoint(model["vocab"]):
+        return vocabulary, vocabulary
+    return vocabulary, kernel_vocabulary(model, specials=frozenset(), path=path)

@@ -76,9 +76,6 @@ def kernel_vocabulary(
         )
     suffix = model.get("end_of_word_suffix") or ""
     whole_tokens_first = bool(model.get("ignore_merges"))
-    for piece in set(specials).difference(hidden) if whole_tokens_first else ():
-        if piece in model["vocab"]:
-            raise NotNativeError(f"it looks up whole words, and one may be the special token {piece!r}")
     if suffix and whole_tokens_first:
         raise NotNativeError("it looks up whole words, and its pieces have an end of word suffix")
     vocab = model["vocab"]
