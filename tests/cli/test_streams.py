@@ -150,6 +150,19 @@ def test_tokenizer_read_as_text_is_reported(run, tmp_path):
         assert "text.json" not in told
 
 
+def test_folder_of_a_tokenizer_read_as_text_is_reported(run, tmp_path):
+    for folder in ("model", "corpus"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "tokenizer.json").write_bytes(byte_level())
+    (tmp_path / "corpus" / "a.txt").write_text("text", encoding="utf-8")
+    told = run("report", "model", "corpus", "-t", "model").good().stderr
+    assert (
+        "note: model contains nothing but files of tokenizers, which are read as text here; -t names one"
+        in told
+    )
+    assert "corpus" not in told
+
+
 @pytest.mark.parametrize(
     "env",
     [

@@ -138,11 +138,18 @@ class ComparedText(CountedText):
 
 
 def _tell_tokenizers(paths: list[str]) -> None:
-    """Report tokenizer files that are given as text on stderr: this may be a mistake, as JSON can be text."""
-    from tokbench.workbench.open import tokenizers_among
+    """Report tokenizers that are given as text on stderr: this may be a mistake, as JSON can be text."""
+    from tokbench.workbench.open import tokenizer_folders, tokenizers_among
 
-    for path in tokenizers_among(paths):
+    found = list(tokenizers_among(paths))
+    for path in found:
         print(f"note: {path} is a tokenizer, and is read as text here; -t names one", file=sys.stderr)
+    for path in map(Path, paths):
+        if path not in found and tokenizer_folders(path):
+            print(
+                f"note: {path} contains nothing but files of tokenizers, which are read as text here; -t names one",
+                file=sys.stderr,
+            )
 
 
 def tell_records(corpus: Corpus, text_field: Sequence[str] | None) -> None:

@@ -209,6 +209,13 @@ def _recognize_file(path: Path) -> Source:
                 )
             return Source(format, path, (path,))
     text = head.removeprefix(_BYTE_ORDER_MARK).lstrip()
+    if _KERAS.match(text):
+        raise ModelFormatError(
+            path,
+            "a subword tokenizer",
+            "the list of words of a Keras Tokenizer",
+            hint="words that it does not list have no tokens; train a tokenizer on its text, perhaps --backend word",
+        )
     if text.startswith(b"{"):
         return _recognize_json(path)
     if text.startswith(b"[") and plain_name(path).suffix == ".json":
@@ -286,11 +293,28 @@ def _recognize_json(path: Path) -> Source:
         raise ModelFormatError(
             path, "a tokenizer", "only its configuration", hint="name the folder that it is in"
         )
+    neither = ModelFormatError(
+        path, 'a JSON object with "model": {…}, or of tokens and ids', "neither", hint=KNOWN_FILES
+    )
     if not _VOCAB_JSON.match(data.removeprefix(_BYTE_ORDER_MARK)):
-        raise ModelFormatError(
-            path, 'a JSON object with "model": {…}, or of tokens and ids', "neither", hint=KNOWN_FILES
-        )
-    return Source(Format.VOCAB_AND_MERGES, path, (path, _sibling(path, _MERGES_NAMES)))
+        raise neither
+    try:
+        return Source(Format.VOCAB_AND_MERGES, path, (path, _sibling(path, _MERGES_NAMES)))
+    except ModelFormatError:
+        if not _maps_to_numbers(data):
+            raise neither from None
+        raise
+
+
+def _maps_to_numbers(data: bytes) -> bool:
+    """Whether a JSON object has only numbers as values; True also if it is damaged, which is reported elsewhere."""
+    import orjson
+
+    try:
+        values = orjson.loads(data.removeprefix(_BYTE_ORDER_MARK)).values()
+    except ValueError:
+        return True
+    return all(isinstance(value, int) for value in values)
 
 
 def _sibling(path: Path, names: tuple[str, ...]) -> Path:
@@ -351,6 +375,7 @@ CLIP_LIST = b'"bpe_simple_vocab_16e6.txt#version'
 """First bytes of the only merges file that CLIP was published with."""
 _TEXT_PICKLE = re.compile(rb"(?s:[\]})]q.|\(?[ld]p[0-9]+\n|\([ld]q|c[\w.]+\n[\w.]+\n)")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_KERAS = re.compile(rb'(?:"\{\s*\\"|\{\s*")class_name\\?"\s*:\s*\\?"Tokenizer\b')
 _VOCAB_JSON = re.compile(rb'\s*\{\s*(?:\}|"(?:[^"\\]|\\.)*+"\s*:\s*-?[0-9])', re.DOTALL)
 _TOKENIZER_JSON = re.compile(rb'"model"\s*:\s*\{')
 _TEKKEN = re.compile(rb'"vocab"\s*:\s*\[\s*\{[^{}]*"token_bytes"\s*:')
