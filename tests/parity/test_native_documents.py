@@ -130,6 +130,74 @@ def test_texts_with_known_split_steps_are_explained(name: str, tmp_path: Path) -
         assert len(explanation.boundaries) == max(len(explanation.tokens) - 1, 0)
 
 
+@st.composite
+def wordpieces_of_bytes(draw: st.DrawFn) -> bytes:
+    """Draw a WordPiece over the bytes of words, as in NorBERT and LTG-BERT."""
+    prefix = draw(st.sampled_from(["", "##", "Ġ", "Ã"]))
+    letters = (
+        draw(st.lists(st.sampled_from(BYTES), max_size=250, unique=True)) if draw(st.booleans()) else BYTES
+    )
+    longer = st.text("theĠlow#é字Ã©å", min_size=1, max_size=4)
+    pieces = [*letters, *draw(st.lists(longer, max_size=30)), "<s>", "the"]
+    pieces += [prefix + piece for piece in draw(st.permutations(pieces))[:200]]
+    vocab = {piece: id for id, piece in enumerate(dict.fromkeys(["[UNK]", *pieces]))}
+    model = {
+        "type": "WordPiece",
+        "vocab": vocab,
+        "unk_token": draw(st.sampled_from(["[UNK]", "[UNK]", "the"])),
+        "continuing_subword_prefix": prefix,
+        "max_input_chars_per_word": draw(st.sampled_from([2, 6, 100])),
+    }
+    tokens = draw(st.lists(st.sampled_from(TOKENS), max_size=3, unique=True))
+    ids = {
+        text: id for id, text in enumerate((text for text in tokens if text not in vocab), len(vocab))
+    } | vocab
+    return dump(
+        document(
+            model,
+            normalizer=draw(st.sampled_from(NORMALIZERS)),
+            pre_tokenizer=draw(st.sampled_from([BYTE_LEVEL, *SPLITTING.values()])),
+            decoder=BYTE_LEVEL,
+            added_tokens=[added(text, ids[text], special=draw(st.booleans())) for text in tokens],
+        )
+    )
+
+
+@settings(max_examples=60)
+@given(data=wordpieces_of_bytes(), given_texts=st.lists(mixed, max_size=6))
+def test_ids_and_spans_of_wordpieces_of_bytes_equal_the_librarys(
+    tmp_path_factory: pytest.TempPathFactory, data: bytes, given_texts: list[str]
+) -> None:
+    native, library = both(tmp_path_factory.mktemp("any"), data)
+    if isinstance(native, NativeDocument):
+        assert_same_results(native, library, given_texts)
+        assert [native.decode(native.encode(text)) for text in given_texts] == [
+            library.decode(library.encode(text)) for text in given_texts
+        ]
+
+
+def test_wordpieces_of_bytes_run_on_the_kernel(tmp_path: Path) -> None:
+    made = json.loads(with_parts(BYTE_LEVEL, None))
+    pieces = ["[UNK]", "Ġ", "l", "o", "w", "Ġlow", "Ã", "©", "<s>"]
+    made["model"] = {
+        "type": "WordPiece",
+        "vocab": {piece: id for id, piece in enumerate(pieces)},
+        "unk_token": "[UNK]",
+        "continuing_subword_prefix": "",
+        "max_input_chars_per_word": 7,
+    }
+    made["added_tokens"] = [added("<s>", 8)]
+    native, library = both(tmp_path, dump(made))
+    assert isinstance(native, NativeDocument)
+    assert native.encode("low low é ééé éééé x<s>", special=SpecialPolicy.ENCODE) == [
+        *(2, 3, 4, 5, 1, 6, 7, 1, 6, 7, 6, 7, 6, 7),
+        *(0, 0, 8),
+    ]
+    assert_same_results(native, library, ["low low é ééé éééé x<s>", "", "é", "lowé  low"])
+    made["model"]["continuing_subword_prefix"] = "▁"
+    assert not isinstance(both(tmp_path, dump(made))[0], NativeDocument)
+
+
 def test_whole_words_are_looked_up_beside_special_tokens_of_the_vocabulary(tmp_path: Path) -> None:
     """As in files made by the library's trainer, with a normalizer that may write the text of a special token."""
     made = json.loads(with_parts(BYTE_LEVEL, {"type": "Replace", "pattern": {"String": "T"}, "content": "t"}))

@@ -217,6 +217,7 @@ class PreparedWordPiece(_Prepared):
         prefix: str,
         unknown: int,
         most_characters: int,
+        counts_bytes: bool = False,
         added: tuple[list[tuple[bytes, int, int]], list[tuple[bytes, int, int]]],
         added_with_specials: tuple[list[tuple[bytes, int, int]], list[tuple[bytes, int, int]]],
         steps: list[tuple[Any, ...]],

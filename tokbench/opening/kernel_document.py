@@ -7,14 +7,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tokbench.formats.tokenizer_json import to_byte_level
-from tokbench.libraries.huggingface.tokenizer_json import needed_by_texts, special_contents, steps
+from tokbench.libraries.huggingface.tokenizer_json import model_type, needed_by_texts, special_contents, steps
 from tokbench.opening.found_tokens import FoundToken, found_tokens
 from tokbench.opening.kernel_vocabulary import KernelVocabulary, kernel_vocabulary
 from tokbench.opening.splitting.steps import SplitSteps, split_steps
 from tokbench.opening.text_normalization import TextNormalization
 from tokbench.opening.tokenizer_json_tokens import NotNativeError, is_hidden
 from tokbench.opening.white_space import needed_normalizers
-from tokbench.opening.word_vocabulary import WordBpe, WordPieces, WordVocabulary, word_vocabulary
+from tokbench.opening.word_vocabulary import WordBpe, WordPieces, WordVocabulary, byte_pieces, word_vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -67,9 +67,12 @@ class KernelDocument:
 
     @property
     def runs_in_python(self) -> bool:
-        """Whether it runs without the native kernel: words of BPE or longest matches, and no marks for spaces."""
-        of_words = isinstance(self.vocabulary, WordBpe | WordPieces)
-        return of_words and not (self.splitting.adds_spaces or self.first_mark)
+        """Whether it runs without the native kernel: BPE or longest matches of characters, and no marks for spaces."""
+        vocabulary = self.vocabulary
+        of_characters = isinstance(vocabulary, WordBpe) or (
+            isinstance(vocabulary, WordPieces) and not vocabulary.of_bytes
+        )
+        return of_characters and not (self.splitting.adds_spaces or self.first_mark)
 
     def __str__(self) -> str:
         """Describe the components in words."""
@@ -105,10 +108,14 @@ def kernel_document(
     specials = frozenset(special_contents(document)) - needed_by_texts(document)
     vocabulary: KernelVocabulary | WordVocabulary
     with_specials: KernelVocabulary | WordVocabulary
-    if maps_to_bytes:
+    free_id = max(ids.values(), default=0) + 1
+    if maps_to_bytes and model_type(document) == "WordPiece":
+        vocabulary = byte_pieces(document, specials=specials, free_id=free_id)
+        with_specials = byte_pieces(document, specials=frozenset(), free_id=free_id)
+    elif maps_to_bytes:
         vocabulary, with_specials = _byte_vocabularies(document, specials=specials, path=path)
     else:
-        of_words = partial(word_vocabulary, document, scores=scores, free_id=max(ids.values(), default=0) + 1)
+        of_words = partial(word_vocabulary, document, scores=scores, free_id=free_id)
         vocabulary = with_specials = of_words(specials=specials)
         if specials:
             with_specials = of_words(specials=frozenset())

@@ -7,19 +7,20 @@ models/bpe/model.rs, models/wordpiece/mod.rs, models/wordlevel/mod.rs and models
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tokbench.formats.sentencepiece.pieces import BYTE_PIECES
 from tokbench.formats.sentencepiece.unigram_scores import UNKNOWN_PENALTY
+from tokbench.formats.tokenizer_json import all_from_byte_level, to_byte_level
 from tokbench.libraries.huggingface.tokenizer_json import model_type
 from tokbench.opening.character_bpe import byte_ids_of, check_size, listed_merges, tokens_by_id
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from tokbench.native._bpe import PreparedWordBpe, PreparedWordPiece, PreparedWordUnigram
 
@@ -87,6 +88,7 @@ class WordPieces:
         most_characters: the length limit in characters; longer words are unknown.
         of: the matching algorithm, in words.
         refused: `unknown` if the library refuses texts with unknown words.
+        of_bytes: whether the characters of pieces are those of the byte-level alphabet, and stand for bytes.
     """
 
     pieces: Mapping[str, int]
@@ -95,18 +97,27 @@ class WordPieces:
     most_characters: int
     of: str
     refused: int | None
+    of_bytes: bool = False
 
     def encoder(self, **prepared: Any) -> PreparedWordPiece:
         """Build the kernel's encoder for texts prepared as the keyword arguments say."""
         from tokbench.native._bpe import PreparedWordPiece
 
+        pieces = {data: id for data, id in zip(self._data(), self.pieces.values(), strict=True) if data}
         return PreparedWordPiece(
-            [piece.encode() for piece in self.pieces],
-            np.fromiter(self.pieces.values(), np.uint32, len(self.pieces)),
+            list(pieces),
+            np.fromiter(pieces.values(), np.uint32, len(pieces)),
             prefix=self.prefix,
             unknown=self.unknown,
             most_characters=self.most_characters,
+            counts_bytes=self.of_bytes,
             **prepared,
+        )
+
+    def _data(self) -> Iterable[bytes | None]:
+        """Return the bytes of each piece; None if no word contains it."""
+        return (
+            all_from_byte_level(self.pieces) if self.of_bytes else (piece.encode() for piece in self.pieces)
         )
 
     def __str__(self) -> str:
@@ -155,6 +166,25 @@ class ScoredPieces:
 
 
 WordVocabulary = WordBpe | WordPieces | ScoredPieces
+
+
+def byte_pieces(document: Mapping[str, Any], *, specials: Collection[str], free_id: int) -> WordPieces:
+    """Parse the WordPiece of a document whose pre-tokenizers write bytes as characters.
+
+    Args:
+        document: a parsed `tokenizer.json`.
+        specials: pieces that text must not become.
+        free_id: an id that no token has.
+
+    Raises:
+        NotNativeError: pieces inside words have a prefix that no bytes are written as.
+    """
+    pieces = _word_pieces(document["model"], specials=specials, free_id=free_id)
+    if to_byte_level(pieces.prefix.encode()) != pieces.prefix:
+        raise NotNativeError(
+            f"its pieces inside words begin with {pieces.prefix!r}, and the others are bytes"
+        )
+    return replace(pieces, of_bytes=True)
 
 
 def word_vocabulary(

@@ -65,12 +65,12 @@ PreparedWordBpe* made_word_bpe(const nb::list& tokens, const MergeRows& merges, 
 }
 
 PreparedWordPiece* made_word_piece(const nb::list& pieces, const InputArray<Id>& ids, const std::string& prefix, Id unknown,
-                                   std::size_t most_characters, const nb::tuple& added, const nb::tuple& added_with_specials,
+                                   std::size_t most_characters, bool counts_bytes, const nb::tuple& added, const nb::tuple& added_with_specials,
                                    const nb::list& steps, const InputArray<SetMask>& sets, const InputArray<SetMask>& byte_sets,
                                    bool makes_nfc) {
   if (pieces.size() != ids.size()) throw std::invalid_argument("there must be an id for each piece");
   const nb::list kept(pieces);
-  const Pieces::Options options{BertRules{}, prefix, unknown, most_characters};
+  const Pieces::Options options{BertRules{}, prefix, unknown, most_characters, counts_bytes};
   return new PreparedWordPiece(Pieces(views_of_list(kept), view(ids), options),
                                Prepared<PlainWordPieceFamily>({}, preparation_of_words(added, added_with_specials, steps, sets, byte_sets, makes_nfc)));
 }
@@ -138,7 +138,8 @@ void bind_preparation(nb::module_& module) {
 
   nb::class_<PreparedWordPiece> pieces(module, "PreparedWordPiece", "WordPiece of the words that steps cut.");
   pieces.def(nb::new_(&made_word_piece), "pieces"_a, "ids"_a.noconvert(), nb::kw_only(), "prefix"_a, "unknown"_a, "most_characters"_a,
-             "added"_a, "added_with_specials"_a, "steps"_a, "sets"_a.noconvert(), "byte_sets"_a.noconvert(), "makes_nfc"_a);
+             "counts_bytes"_a = false, "added"_a, "added_with_specials"_a, "steps"_a, "sets"_a.noconvert(), "byte_sets"_a.noconvert(),
+             "makes_nfc"_a);
   PreparedBinding<PlainWordPieceFamily>::bind(pieces);
 
   nb::class_<PreparedWordUnigram> scored(module, "PreparedWordUnigram", "Unigram of the words that steps cut.");

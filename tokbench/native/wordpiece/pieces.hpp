@@ -17,17 +17,18 @@ class Pieces {
     std::string_view prefix;
     Id unknown;
     std::size_t most_characters;  // longer words are unknown
+    bool counts_bytes = false;    // whether each byte is a character, so that pieces need not be UTF-8
   };
 
   // Piece i has the id ids[i].
   Pieces(std::span<const std::string_view> pieces, std::span<const Id> ids, const Options& options)
-      : rules_(options.rules), unknown_(options.unknown), most_characters_(options.most_characters),
+      : rules_(options.rules), unknown_(options.unknown), most_characters_(options.most_characters), counts_bytes_(options.counts_bytes),
         text_(text_of(pieces)), starts_(starts_of(pieces)), ids_(ids.begin(), ids.end()), prefix_size_(options.prefix.size()),
         whole_(pieces.size()), match_(made_match(options.prefix)) {
     for (std::uint32_t number = 0; number < ids_.size(); ++number) {
       const Bytes text = piece(number);
       // Every piece must cover at least one character, because outputs have room for one id per character.
-      const bool is_text = !text.empty() && !first_invalid(text);
+      const bool is_text = !text.empty() && (counts_bytes_ || !first_invalid(text));
       if (!is_text) throw std::invalid_argument("piece " + std::to_string(number) + " is empty, or not UTF-8");
       const bool is_new = whole_.insert(text, hash_of(text), number, [this](Id other) { return piece(other); });
       if (!is_new) throw std::invalid_argument("piece " + std::to_string(number) + " occurs twice");
@@ -38,6 +39,7 @@ class Pieces {
 
   const BertRules& rules() const { return rules_; }
   std::size_t size() const { return ids_.size(); }
+  bool counts_bytes() const { return counts_bytes_; }
 
   // Writes the ids of a word to `out`, which has room for one per character; returns their number.
   std::size_t encode(Bytes word, std::size_t characters, Id* out) const {
@@ -96,6 +98,7 @@ class Pieces {
   BertRules rules_;
   Id unknown_;
   std::size_t most_characters_;
+  bool counts_bytes_;
   std::vector<Byte> text_;
   std::vector<std::uint32_t> starts_;
   std::vector<Id> ids_;

@@ -15,6 +15,7 @@ class PlainWordPieceFamily {
     explicit Solver(const Pieces& pieces) : pieces_(pieces) {}
 
     std::size_t solve(Bytes word, std::uint64_t, Id* out) {
+      if (pieces_.counts_bytes()) return pieces_.encode(word, word.size(), out);
       const auto characters = static_cast<std::size_t>(std::ranges::count_if(word, [](Byte byte) { return !is_continuation(byte); }));
       return pieces_.encode(word, characters, out);
     }
