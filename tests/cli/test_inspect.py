@@ -169,8 +169,8 @@ def test_reason_for_lossy_decoding_is_reported(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "model", "engine"),
     [
-        ("falcon", "BPE, byte-level", "native"),
-        ("gguf/ggml-vocab-gpt-2.gguf", "BPE, byte-level", "native"),
+        ("falcon", "byte-level BPE", "native"),
+        ("gguf/ggml-vocab-gpt-2.gguf", "byte-level BPE", "native"),
         ("mistral", "SentencePiece bpe, with byte fallback", "native"),
         ("t5-small", "Unigram", "native"),
         ("bert-base-uncased/vocab.txt", "WordPiece", "native"),

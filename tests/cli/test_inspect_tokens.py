@@ -135,6 +135,16 @@ def test_vocab_out_with_an_unknown_extension_is_refused(run: Callable[..., Done]
     run("inspect", mine, "--vocab-out", "all.txt").refused(2, "neither .tsv nor .json")
 
 
+def test_saved_tokenizer_and_its_tokenizer_json_are_the_same_model(
+    run: Callable[..., Done], text: Path, tmp_path: Path
+) -> None:
+    run("train", text, "--vocab-size", "257", "--out", "saved").good()
+    comparison = run("inspect", "saved", "saved/tokenizer.json", "--json").good().json
+    settings = {setting["name"] for setting in comparison["settings"]}
+    assert "pre_tokenizer" in settings
+    assert "model" not in settings
+
+
 def test_two_tokenizers_are_compared(
     run: Callable[..., Done], mine: Path, tmp_path: Path, columns: int
 ) -> None:

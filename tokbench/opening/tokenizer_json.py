@@ -366,14 +366,13 @@ def _model(document: Mapping[str, Any], kind: str) -> str:
     model = document["model"]
     if kind != "BPE":
         return kind
-    notes = []
-    if any("ByteLevel" in str(document.get(part)) for part in ("pre_tokenizer", "decoder")):
-        notes.append("byte-level")
+    is_of_bytes = any("ByteLevel" in str(document.get(part)) for part in ("pre_tokenizer", "decoder"))
+    notes = ["byte-level BPE" if is_of_bytes else "BPE"]
     if model.get("byte_fallback"):
         notes.append("with byte fallback")
     if model.get("ignore_merges"):
         notes.append("whole pre-tokens first")
-    return ", ".join(["BPE", *notes])
+    return ", ".join(notes)
 
 
 def _described(part: Mapping[str, Any] | None) -> str | None:

@@ -65,7 +65,7 @@ def test_gguf_of_byte_level_bpe_opens_on_the_kernel(tmp_path: Path) -> None:
     model = opened(gguf(tmp_path, gguf_bpe()))
     assert model.engine == "native"
     assert model.tokenizer.encode("low low<|end|>", special=SpecialPolicy.ENCODE) == [257, 258, 259]
-    assert model.composition.model == "BPE, byte-level, whole pre-tokens first"
+    assert model.composition.model == "byte-level BPE, whole pre-tokens first"
 
 
 def test_gguf_with_user_tokens_or_several_split_steps_runs_on_the_kernel(tmp_path: Path) -> None:
