@@ -62,7 +62,9 @@ def test_words_and_special_tokens_are_added_without_a_text(
     run: Callable[..., Done], tokenizer: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "words.txt").write_bytes(b"\xef\xbb\xbfthee\r\n there\r\n\r\n")
-    done = run("extend", tokenizer, "--words", "words.txt", "--special", "<tool>", "--out", "new").good()
+    done = run(
+        "extend", tokenizer, "--words", "words.txt", "--special-token", "<tool>", "--out", "new"
+    ).good()
     assert any(line.startswith("to       265 ids: 5 words, 1 special") for line in done.lines)
     new = tokbench.load(tmp_path / "new")
     assert len(new.encode("thee there")) == 2
@@ -98,6 +100,16 @@ def test_word_with_an_unreachable_token_is_reported(run: Callable[..., Done], tm
     assert said.removeprefix("hint:  ") in " ".join(done.lines)
 
 
+def test_a_special_token_with_an_id_is_one_of_the_old_tokenizer(
+    run: Callable[..., Done], tokenizer: Path, tmp_path: Path
+) -> None:
+    run("convert", "-t", tokenizer, "--to", "tiktoken", "--out", "old.tiktoken").good()
+    special = ("--special-token", "<eos>=258", "--special-token", "<tool>")
+    run("extend", "old.tiktoken", "--pattern", "gpt2", *special, "--out", "new").good()
+    assert json_of(tmp_path / "new" / "id_map.json")["new_to_old"][257:] == [257, 258, -1]
+    assert tokbench.load(tmp_path / "new").info.special_tokens == {"<eos>": 258, "<tool>": 259}
+
+
 def test_too_little_text_is_reported(run: Callable[..., Done], tokenizer: Path) -> None:
     done = run(
         "extend", tokenizer, "text.txt", "--tokens", "900", "--min-frequency", "60", "--out", "new"
@@ -110,10 +122,12 @@ def test_too_little_text_is_reported(run: Callable[..., Done], tokenizer: Path) 
     [
         ([], "no tokens to add"),
         (["--tokens", "5"], "there is no text to learn tokens from"),
-        (["text.txt", "--special", "<a>"], "text is named, but nothing is learned from it"),
+        (["text.txt", "--special-token", "<a>"], "text is named, but nothing is learned from it"),
         (["text.txt", "--tokens", "5", "--size", "300"], "--tokens and --size both say"),
         (["text.txt", "--size", "259"], "--size 259 leaves no id"),
-        (["--special", "<eos>"], "'<eos>' is a token already"),
+        (["--special-token", "<eos>"], "'<eos>' is a token already"),
+        (["--special-token", "<a>", "--special-token", "<a>=9"], "the special token '<a>' is given twice"),
+        (["--special-token", "<a>=259"], "no tokens to add"),
         (
             ["--words", "two.txt"],
             "the word 'two words' is not one pre-token: it is split into 'two', ' words'",
@@ -143,7 +157,7 @@ def test_special_token_that_is_a_word_is_refused_with_ignore_merges(
     document = byte_level(("t", "h"))
     document["model"]["ignore_merges"] = True
     (tmp_path / "tokenizer.json").write_text(json.dumps(document))
-    done = run("extend", "tokenizer.json", "--special", "tool", "--out", "new").refused(1)
+    done = run("extend", "tokenizer.json", "--special-token", "tool", "--out", "new").refused(1)
     assert "could take the word 'tool'" in " ".join(done.stderr.split())
 
 

@@ -92,7 +92,7 @@ def test_id_map_and_initial_rows_are_written(run: Callable[..., Done], trained: 
 
 @pytest.mark.slow
 def test_special_token_replaces_a_rare_token(run: Callable[..., Done], trained: Path, tmp_path: Path) -> None:
-    run("extend", trained, "new.txt", "--budget", "3", "--special", "<|tool|>", "--out", "new").good()
+    run("extend", trained, "new.txt", "--budget", "3", "--special-token", "<|tool|>", "--out", "new").good()
     new = tokbench.load(tmp_path / "new")
     assert new.info.vocab_size == 270
     assert {"<eos>", "<|tool|>"} == set(new.info.special_tokens)

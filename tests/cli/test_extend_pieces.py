@@ -50,7 +50,7 @@ def test_bpe_model_becomes_coarser_only(
     old = variant(name)
     (tmp_path / "it.model").write_bytes(old.proto)
     done = run(
-        "extend", "it.model", text, "--tokens", "15", "--special", "<|tool|>", "--out", "new", "--json"
+        "extend", "it.model", text, "--tokens", "15", "--special-token", "<|tool|>", "--out", "new", "--json"
     ).good()
     size = old.info.vocab_size
     assert (done.json["algorithm"], done.json["learned"]) == ("character_bpe", 15)
@@ -158,7 +158,7 @@ def test_added_tokens_after_a_unigram_keep_their_ids(
     size = len(document["model"]["vocab"])
     document["added_tokens"] += [added("the", size, special=False), added("ten", size + 1)]
     (tmp_path / "document" / "tokenizer.json").write_text(json.dumps(document))
-    run("extend", "document", text, "--tokens", "9", "--special", "<x>", "--out", "new").good()
+    run("extend", "document", text, "--tokens", "9", "--special-token", "<x>", "--out", "new").good()
     run("extend", "new", text, "--tokens", "9", "--out", "newer").good()  # reuses the placeholders
     for name in ("new", "newer"):
         opened = tokbench.load(tmp_path / name)
@@ -173,7 +173,7 @@ def test_saved_wordpiece_changes_by_new_pieces_only(
     run: Callable[..., Done], text: Path, tmp_path: Path
 ) -> None:
     tokbench.train(training_text(), backend="wordpiece", vocab_size=400).save(tmp_path / "mine")
-    options = ("--tokens", "8", "--special", "[TOOL]", "--out", "new", "--json")
+    options = ("--tokens", "8", "--special-token", "[TOOL]", "--out", "new", "--json")
     done = run("extend", "mine", text, *options).good()
     assert (done.json["algorithm"], done.json["new_vocab_size"]) == ("wordpiece", 409)
     assert proofs(done) == ["tokenizers", "tokenizers"]

@@ -47,7 +47,7 @@ def test_infinite_number_is_refused(name: str, option: str, bounds: str) -> None
         "sweep --superwords auto --vocab-size 400",
         "migrate default default",
         "prune default --script Thai --out pruned",
-        "extend default --special <|new|> --out larger",
+        "extend default --special-token <|new|> --out larger",
         "convert --to tokbin --out made",
         "convert --check default default",
         "encode text --dropout 0.5",

@@ -178,7 +178,7 @@ COMMANDS: dict[str, Entry | EntryGroup] = {
         examples=[
             "extend mine docs/ --tokens 8k --out larger",
             "extend tokenizer.json 'data/*.txt' --size 64k --out larger",
-            "extend mine --words terms.txt --special '<|tool|>' --out larger",
+            "extend mine --words w.txt --special-token '<|tool|>' --out larger",
         ],
         elsewhere=dict.fromkeys(["-t", "--tokenizer"], "extend TOKENIZER"),
     ),

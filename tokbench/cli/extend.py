@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,12 +11,13 @@ import typer
 from tokbench.cli.corpus_options import DocumentChoices, tell_problems
 from tokbench.cli.options import PadOption, ThreadsOption, taking_groups, tokenizer_argument, tokens_option
 from tokbench.cli.output_options import ProgressOption, ResultChoices
-from tokbench.cli.tokenizer_options import OpeningChoices
+from tokbench.cli.tokenizer_options import OpeningChoices, special_tokens
 from tokbench.errors import ConfigError
 from tokbench.render.console import showing_progress
 
 if TYPE_CHECKING:
     from tokbench.corpus import Corpus
+    from tokbench.opening.request import OpenRequest
     from tokbench.workbench.extend import Additions, ExtendResult
     from tokbench.workbench.swap import SwapResult
 
@@ -28,7 +29,9 @@ class AdditionChoices:
     tokens: Annotated[int | None, tokens_option(help="Learn N tokens from the text, e.g. 8000 or 8k.")] = None
     size: Annotated[
         int | None,
-        tokens_option(help="Learn tokens until there are N ids, those of --words and --special included."),
+        tokens_option(
+            help="Learn tokens until there are N ids, those of --words and --special-token included."
+        ),
     ] = None
     budget: Annotated[
         int | None,
@@ -43,9 +46,6 @@ class AdditionChoices:
             help="Add each line as a token, with the space before it as in running text.",
         ),
     ] = None
-    special: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="Add a special token; repeatable.")
-    ] = None
     min_frequency: Annotated[
         int, typer.Option(metavar="N", min=1, help="The minimum frequency of a new token.")
     ] = 2
@@ -53,8 +53,8 @@ class AdditionChoices:
         int | None, typer.Option(metavar="N", min=1, help="The maximum length of a token, in bytes.")
     ] = None
 
-    def additions(self) -> Additions:
-        """Convert to the workbench's type. Raises `ConfigError`."""
+    def additions(self, special_tokens: tuple[str, ...]) -> Additions:
+        """Convert to the workbench's type, with these special tokens. Raises `ConfigError`."""
         from tokbench.workbench.extend import Additions
 
         if self.budget is not None and (self.tokens or self.size or self.words):
@@ -66,10 +66,35 @@ class AdditionChoices:
             num_tokens=self.budget or self.tokens,
             size=self.size,
             words=() if self.words is None else _words_of(self.words),
-            special_tokens=tuple(self.special or ()),
+            special_tokens=special_tokens,
             min_frequency=self.min_frequency,
             max_token_length=self.max_token_length,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class ExtendedTokenizer(OpeningChoices):
+    """How to open the tokenizer, and the special tokens to add to it."""
+
+    special_token: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT[=ID]",
+            help="Add a special token, after all other tokens; with an id, one that the tokenizer's file does not "
+            "define. Repeatable.",
+        ),
+    ] = None
+
+    def request(self) -> OpenRequest:
+        """Convert to a request for opening, with the special tokens that have an id. Raises `ConfigError`."""
+        request = OpeningChoices.request(self)
+        defined = {text: id for text, id in request.special_tokens.items() if id is not None}
+        return replace(request, special_tokens=defined)
+
+    def new_special_tokens(self) -> tuple[str, ...]:
+        """Return the special tokens without an id, which are added. Raises `ConfigError`."""
+        given = special_tokens(self.special_token or [])
+        return tuple(text for text, id in given.items() if id is None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +125,7 @@ def extend(
     force: Annotated[bool, typer.Option("--force", help="Replace a folder that extend wrote.")] = False,
     threads: ThreadsOption = None,
     seed: Annotated[int, typer.Option(metavar="N", help="The seed of the proof's generated texts.")] = 0,
-    opening: OpeningChoices,
+    opening: ExtendedTokenizer,
     form: ResultChoices,
     progress: ProgressOption = "bar",
 ) -> None:
@@ -114,7 +139,7 @@ def extend(
     from tokbench.workbench.extend import extend as extend_tokens
     from tokbench.workbench.swap import swap as swap_tokens
 
-    additions, corpus = added.additions(), text.open()
+    additions, corpus = added.additions(opening.new_special_tokens()), text.open()
     if corpus is not None and not additions.learns:
         raise ConfigError("text is named, but nothing is learned from it", hint="add --tokens N")
     with showing_progress(progress) as report:

@@ -68,7 +68,9 @@ class Additions:
         if self.num_tokens is not None and self.size is not None:
             raise ConfigError("--tokens and --size both say how many tokens are learned", hint="give one")
         if not (self.learns or self.words or self.special_tokens):
-            raise ConfigError("no tokens to add", hint="give --tokens N with text, --words or --special")
+            raise ConfigError(
+                "no tokens to add", hint="give --tokens N with text, --words or --special-token"
+            )
 
     @property
     def learns(self) -> bool:
