@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import tempfile
 from functools import partial
 from pathlib import Path
@@ -14,8 +13,9 @@ from tokbench.bench import measurements
 from tokbench.bench.entrants import entrant_of, first_line, is_of_library, peer_of
 from tokbench.bench.measurements import Expected
 from tokbench.bench.results import MEASURES, PARTS, Bench, Entry, Figure, LeftOut, leader_of, this_machine
+from tokbench.core.module_process import end_process, start_module
 from tokbench.core.progress import no_progress
-from tokbench.core.time_and_memory import Spread, module_environment, ratios
+from tokbench.core.time_and_memory import Spread, ratios
 from tokbench.distributed.engines.open import usable_processors
 
 if TYPE_CHECKING:
@@ -182,22 +182,14 @@ def _peak_of(entrant: Entrant, texts: Path) -> int | None:
     This includes the interpreter, the library and one text at a time. Return None if the system does not report it.
     """
     job = json.dumps({"recipe": dict(entrant.recipe), "texts": str(texts)})
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "tokbench.bench.worker"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=module_environment(),
-        encoding="utf-8",
-    )
+    process = start_module("tokbench.bench.worker", encoding="utf-8")
     try:
         answer, _ = process.communicate(job, timeout=_PATIENCE_SECONDS)
         return int(answer) or None
     except (subprocess.SubprocessError, OSError, ValueError):
         return None
     finally:
-        process.kill()
-        process.communicate()  # `subprocess.run` would not wait for it after Ctrl-C
+        end_process(process)  # also after Ctrl-C, when `subprocess.run` would not wait
 
 
 def _entry(entrant: Entrant, found: dict[str, Rounds], *, baseline: str) -> Entry:

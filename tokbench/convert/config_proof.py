@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.convert.disagreement import Disagreement
 from tokbench.convert.proof import ProofError, ProofResult
-from tokbench.core.time_and_memory import module_environment
+from tokbench.core.module_process import module_environment
 from tokbench.errors import ConversionError
 from tokbench.formats.tokenizer_config.fields import ADDED_TOKEN_FLAGS, ROLES, parse_generation_config
 

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import gc
 import math
-import os
 import statistics
-import sys
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -230,15 +228,6 @@ def throughput_of(tokenizer: Tokenizer, texts: Sequence[str]) -> Throughput | No
         runs=one.runs,
         all_threads=all_threads.median,
     )
-
-
-def module_environment() -> dict[str, str]:
-    """Return the environment in which `python -P -m MODULE` finds the modules that this process finds.
-
-    >>> module_environment().keys() >= os.environ.keys()
-    True
-    """
-    return os.environ | {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}  # "" is this folder
 
 
 def limit_memory(num_bytes: int) -> None:

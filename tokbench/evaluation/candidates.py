@@ -8,7 +8,6 @@ takes 3 MB instead of 21, and one of WordPiece 16 instead of 225.
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import tempfile
 import time
@@ -20,8 +19,9 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench import errors
 from tokbench.core.capabilities import AdvisesTrainingSize
+from tokbench.core.module_process import end_process, start_module
 from tokbench.core.progress import files_read, no_progress
-from tokbench.core.time_and_memory import module_environment, peak_bytes
+from tokbench.core.time_and_memory import peak_bytes
 from tokbench.errors import TokbenchError, TrainingError
 from tokbench.evaluation.holdout import Side
 from tokbench.opening.saved import load_saved
@@ -289,15 +289,7 @@ def train_in_process(
 def _run_worker(document: str, *, name: str, progress: Progress) -> dict[str, Any] | None:
     """Run the worker and return its final report; None if it reported nothing or cannot be started."""
     try:
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "tokbench.evaluation.training_worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env=module_environment(),
-            encoding="utf-8",
-            errors="replace",
-        )
+        process = start_module("tokbench.evaluation.training_worker", encoding="utf-8", errors="replace")
     except OSError:
         return None
     assert process.stdin is not None
@@ -315,10 +307,7 @@ def _run_worker(document: str, *, name: str, progress: Progress) -> dict[str, An
                 found = message
         code = process.wait()
     finally:
-        process.kill()
-        process.wait()
-        writer.join()
-        process.stdout.close()
+        end_process(process, [writer])
     if found is not None and "error" in found:
         kind = getattr(errors, found["error"], TrainingError)
         raise _error(kind, found["message"], found["hint"])

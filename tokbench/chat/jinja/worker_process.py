@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import threading
 import weakref
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tokbench.chat.jinja.frames import encode, read_frame, write_frame
-from tokbench.core.time_and_memory import module_environment
+from tokbench.core.module_process import end_process, start_module
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterator, Mapping, Sequence
 
 _WAIT = 60
@@ -38,13 +36,9 @@ class WorkerProcess:
         Args:
             job: the first frame (see `worker`).
         """
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "tokbench.chat.jinja.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+        self._process = start_module(
+            "tokbench.chat.jinja.worker",
             start_new_session=True,  # an interrupt at the terminal is for the parent
-            env=module_environment(),
         )
         self.owner = os.getpid()
         self.close = weakref.finalize(self, _end, self._process, self.owner)
@@ -107,11 +101,5 @@ def _stream(stream: Any) -> BinaryIO:
 
 
 def _end(process: subprocess.Popen[bytes], owner: int) -> None:
-    if os.getpid() != owner:  # a fork must not end the process of its parent
-        return
-    process.kill()
-    process.wait()
-    for stream in (process.stdin, process.stdout):
-        if stream:
-            with suppress(OSError):
-                stream.close()
+    if os.getpid() == owner:  # a fork must not end the process of its parent
+        end_process(process)

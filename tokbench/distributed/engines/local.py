@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import tempfile
 from collections import Counter, deque
 from contextlib import suppress
@@ -12,7 +11,7 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tokbench.core.time_and_memory import module_environment
+from tokbench.core.module_process import module_environment, start_module
 from tokbench.distributed.tasks import Engine, Ledger
 from tokbench.errors import DistributedError
 
@@ -125,10 +124,8 @@ class _Worker:
         environment = {"OPENBLAS_NUM_THREADS": str(threads), **module_environment()}
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         try:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "tokbench.distributed.engines.local_worker"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
+            self._process = start_module(
+                "tokbench.distributed.engines.local_worker",
                 stderr=self._stderr,
                 env=environment,
                 encoding="utf-8",

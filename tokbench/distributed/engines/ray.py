@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from tokbench import __version__
-from tokbench.core.time_and_memory import module_environment
+from tokbench.core.module_process import module_environment
 from tokbench.distributed.tasks import Engine, Ledger, TaskContext, at_intervals, run_task
 from tokbench.errors import DistributedError
 

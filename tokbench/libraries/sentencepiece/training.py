@@ -11,7 +11,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -20,8 +19,8 @@ from dataclasses import replace
 from typing import IO, TYPE_CHECKING
 
 from tokbench.core.interfaces import TrainingRecord
+from tokbench.core.module_process import end_process, start_module
 from tokbench.core.progress import reading_of
-from tokbench.core.time_and_memory import module_environment
 from tokbench.core.training import early_end, fitted_size, identity_of, no_text, refuse_one_text
 from tokbench.errors import BackendUnavailableError, TrainingError
 from tokbench.formats.sentencepiece.model import ModelType, parse_model
@@ -231,13 +230,7 @@ class _Worker:
 
     def __init__(self, steps: AddedPieces | PruningRounds) -> None:
         # -P: the folder of the user's script might contain a sentencepiece.py.
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "tokbench.libraries.sentencepiece.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=module_environment(),
-        )
+        self._process = start_module("tokbench.libraries.sentencepiece.worker", stderr=subprocess.PIPE)
         self._answer = b""
         self._log: list[bytes] = []
         self._steps = steps
@@ -252,14 +245,7 @@ class _Worker:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.kill()
-        self._process.wait()
-        for reader in self._readers:
-            reader.join()
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if stream is not None:
-                with suppress(OSError):  # unwritten data cannot be flushed
-                    stream.close()
+        end_process(self._process, self._readers)
 
     def feed(self, job: bytes, lines: Iterable[bytes]) -> bool:
         """Send the job and the text; return whether there was any text."""

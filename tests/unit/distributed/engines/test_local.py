@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from support.distributed_runs import SQUARES, files, run, slices
 
+from tokbench.core.module_process import module_environment
 from tokbench.core.progress import no_progress
-from tokbench.core.time_and_memory import module_environment
 from tokbench.distributed.engines.open import open_engine
 from tokbench.distributed.tasks import Slice
 from tokbench.errors import ConfigError, DistributedError

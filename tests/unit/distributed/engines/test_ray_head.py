@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tokbench.core.time_and_memory import module_environment
+from tokbench.core.module_process import module_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
