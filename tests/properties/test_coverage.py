@@ -76,8 +76,8 @@ def test_lines_of_files_are_resampled_by_file() -> None:
 
 
 @pytest.mark.slow
-def test_intervals_from_lots_have_the_coverage() -> None:
-    """More units than are kept apart are dealt into lots by their keys: some lots have several units, some none."""
+def test_intervals_from_buckets_have_the_coverage() -> None:
+    """More units than are kept apart are put into buckets by their keys: some have several units, some none."""
     generator = np.random.default_rng(3)
     samples, num_units = 150, 5000
     keys = generator.integers(0, 1 << 63, num_units)
@@ -89,7 +89,7 @@ def test_intervals_from_lots_have_the_coverage() -> None:
 def test_jackknife_intervals_have_the_coverage(num_units: int) -> None:
     """The entropy of tokens whose frequencies differ between units, compared to that of very many units.
 
-    More than 64 units are dealt into sets by their keys, so that the sets differ in size.
+    More than 64 units are put into buckets by their keys, so that the sets differ in size.
     """
     generator = np.random.default_rng(2)
     weights = 1 / np.arange(1, 61)
@@ -107,8 +107,8 @@ def test_jackknife_intervals_have_the_coverage(num_units: int) -> None:
     for _ in range(500):
         sets = drawn((num_units,))
         if num_units > 64:
-            lots = generator.integers(0, 64, num_units)
-            sets = np.stack([sets[lots == lot].sum(axis=0) for lot in np.unique(lots)])
+            buckets = generator.integers(0, 64, num_units)
+            sets = np.stack([sets[buckets == bucket].sum(axis=0) for bucket in np.unique(buckets)])
         whole = sets.sum(axis=0)
         low, high = jackknife_interval(efficiency(whole - sets), estimate=float(efficiency(whole)))
         held += low <= truth <= high

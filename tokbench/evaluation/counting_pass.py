@@ -297,8 +297,8 @@ class Counting:
             self._workers[0].take(name, group)
             self._units_of(name).join(state.units[name])
         self._frequencies.join(state.frequencies, state.frequencies_by_group)
-        keys, counts, are_dealt = state.sets
-        self._sets.join(keys, counts, are_dealt=are_dealt)
+        keys, counts, are_buckets = state.sets
+        self._sets.join(keys, counts, are_buckets=are_buckets)
         self._keys.join(state.single_documents, state.named, set(state.line_groups))
         self._failures += state.failures
         del self._failures[FAILURES_KEPT:]

@@ -122,9 +122,9 @@ def _put(state: CountingState, prefix: str, arrays: dict[str, NDArray[Any]]) -> 
         arrays[f"{prefix}{kind}"] = np.array(sorted(numbers), dtype=np.uint64)
     return {
         "groups": list(state.groups),
-        "lots": [state.units[name].are_lots for name in state.groups],
+        "buckets": [state.units[name].are_buckets for name in state.groups],
         "by_group": state.frequencies_by_group is not None,
-        "sets_are_dealt": state.sets[2],
+        "sets_are_buckets": state.sets[2],
         "single_documents": state.single_documents,
         "kinds": list(state.named),
         "line_groups": sorted(state.line_groups),
@@ -139,7 +139,7 @@ def _state(
     names = [str(name) for name in stored["groups"]]
     groups, units = {}, {}
     by_group: dict[str, NDArray[np.int64]] | None = {} if stored["by_group"] is True else None
-    for number, (name, are_lots) in enumerate(zip(names, stored["lots"], strict=True)):
+    for number, (name, are_buckets) in enumerate(zip(names, stored["buckets"], strict=True)):
         here = f"{prefix}group-{number}/"
         shaped = {field: reader.array(here + field, shape) for field, shape in GroupState.SHAPES.items()}
         sizes = reader.array(here + "sizes", (None,))
@@ -155,7 +155,7 @@ def _state(
         )
         keys = reader.array(here + "unit_keys", (None,), dtype=np.uint64)
         counts = reader.array(here + "unit_counts", (len(keys), num_columns))
-        units[name] = UnitCounts(keys, counts, are_lots is True)
+        units[name] = UnitCounts(keys, counts, are_buckets is True)
         if by_group is not None:
             by_group[name] = reader.array(here + "frequencies", (vocab_size,))
     set_keys = reader.array(f"{prefix}set_keys", (None,), dtype=np.uint64)
@@ -166,7 +166,7 @@ def _state(
         sets=(
             set_keys,
             reader.array(f"{prefix}set_counts", (len(set_keys), vocab_size)),
-            stored["sets_are_dealt"] is True,
+            stored["sets_are_buckets"] is True,
         ),
         units=units,
         single_documents=int(stored["single_documents"]),

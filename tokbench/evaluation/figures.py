@@ -198,7 +198,7 @@ class Aggregate:
 
     @property
     def num_units(self) -> int:
-        """Number of units that resamples draw from: files, aligned lines, single documents; or lots of these."""
+        """Number of units that resamples draw from: files, aligned lines, single documents; or buckets of these."""
         return len(self._units.keys)
 
     def group_units(self, group: str) -> int:

@@ -295,7 +295,7 @@ def _units(evaluation: Evaluation, part: Part) -> UnitCounts:
 
 
 def _drawn_together(mix: Mix, evaluation: Evaluation) -> list[list[Part]]:
-    """Partition the parts of a mix into sets without shared units (or lots, where units are not kept apart)."""
+    """Partition the parts of a mix into sets without shared units (or buckets, where units are not kept apart)."""
     sets: list[tuple[list[Part], UnitCounts]] = []
     for part in mix.parts:
         units = _units(evaluation, part)
@@ -307,6 +307,6 @@ def _drawn_together(mix: Mix, evaluation: Evaluation) -> list[list[Part]]:
 
 
 def _share(one: UnitCounts, other: UnitCounts) -> bool:
-    if one.are_lots or other.are_lots:
-        one, other = one.as_lots(), other.as_lots()
+    if one.are_buckets or other.are_buckets:
+        one, other = one.in_buckets(), other.in_buckets()
     return bool(np.isin(one.keys, other.keys).any())

@@ -63,18 +63,18 @@ class Resamples:
 
     Attributes:
         keys: uint64[U], ascending, the keys of the units. Up to 4,096 units have one column of `weights` each; more
-            are drawn in lots by their keys: the variance between lots is that between units.
-        are_lots: whether the keys are those of lots.
+            are drawn in buckets by their keys: the variance between buckets is that between units.
+        are_buckets: whether the keys are those of buckets.
         weights: float64[R, U], how often each unit is drawn.
     """
 
     keys: NDArray[np.uint64]
-    are_lots: bool
+    are_buckets: bool
     weights: NDArray[np.float64]
 
     @property
     def num_units(self) -> int:
-        """The number of units, or lots, that are drawn from."""
+        """The number of units, or buckets, that are drawn from."""
         return len(self.keys)
 
     def sums(self, units: UnitCounts) -> NDArray[np.float64]:
@@ -83,7 +83,7 @@ class Resamples:
         Args:
             units: some of the units that are drawn from; all others count 0.
         """
-        drawn_units = units.as_lots() if self.are_lots else units
+        drawn_units = units.in_buckets() if self.are_buckets else units
         columns = np.searchsorted(self.keys, drawn_units.keys)
         return np.asarray(self.weights[:, columns] @ drawn_units.counts, dtype=np.float64)
 
@@ -103,7 +103,7 @@ def resamples(units: UnitCounts, *, seed: int, num_resamples: int = RESAMPLES) -
     >>> resamples(units, seed=0, num_resamples=2).weights.sum(axis=1).tolist()
     [5.0, 5.0]
     """
-    drawn_from = units if len(units.keys) <= MOST_UNITS else units.as_lots()
+    drawn_from = units if len(units.keys) <= MOST_UNITS else units.in_buckets()
     num_columns = len(drawn_from.keys)
     if num_columns < FEWEST_UNITS:
         return None
@@ -116,7 +116,7 @@ def resamples(units: UnitCounts, *, seed: int, num_resamples: int = RESAMPLES) -
         drawn = generator.integers(num_columns, size=rows.shape)
         drawn += np.arange(len(rows))[:, np.newaxis] * num_columns
         rows[:] = np.bincount(drawn.ravel(), minlength=rows.size).reshape(rows.shape)
-    return Resamples(drawn_from.keys, drawn_from.are_lots, weights)
+    return Resamples(drawn_from.keys, drawn_from.are_buckets, weights)
 
 
 def interval_of(values: NDArray[np.float64], *, estimate: float, num_units: int) -> Interval:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tokbench.metrics.metric import Metric
 
 MOST_UNITS = 4096
-"""The most units that are kept apart; of more units, those with equal keys modulo this are one lot."""
+"""The most units that are kept apart; of more units, those with equal keys modulo this are one bucket."""
 
 _WAITING_ROWS = 1 << 13
 """The most rows of a group that wait to be added up: some megabytes."""
@@ -32,30 +32,32 @@ _COLUMNS = {name: column for column, name in enumerate(DOCUMENT_COUNTS)}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnitCounts:
-    """The counts of N units, or of N lots of units.
+    """The counts of N units, or of N buckets of units.
 
     The contents depend only on the units and their counts, not on their order or on how they were joined.
 
     Attributes:
-        keys: uint64[N], ascending; a unit's key is a uniform hash, a lot's key the common remainder.
+        keys: uint64[N], ascending; a unit's key is a uniform hash, a bucket's key the common remainder.
         counts: int64[N, K].
-        are_lots: whether there were more units than are kept apart.
+        are_buckets: whether there were more units than are kept apart.
     """
 
     keys: NDArray[np.uint64]
     counts: NDArray[np.int64]
-    are_lots: bool = False
+    are_buckets: bool = False
 
-    def as_lots(self) -> UnitCounts:
-        """Return the counts added up in lots."""
+    def in_buckets(self) -> UnitCounts:
+        """Return the counts added up in buckets."""
         return (
-            self if self.are_lots else _add_up(self.keys % np.uint64(MOST_UNITS), self.counts, are_lots=True)
+            self
+            if self.are_buckets
+            else _add_up(self.keys % np.uint64(MOST_UNITS), self.counts, are_buckets=True)
         )
 
     def only(self, keys: NDArray[np.uint64]) -> UnitCounts:
         """Return the counts of some units."""
         is_wanted = np.isin(self.keys, keys)
-        return UnitCounts(self.keys[is_wanted], self.counts[is_wanted], self.are_lots)
+        return UnitCounts(self.keys[is_wanted], self.counts[is_wanted], self.are_buckets)
 
 
 class UnitSums:
@@ -103,7 +105,7 @@ def joined(several: Iterable[UnitCounts], *, most_units: int | None = MOST_UNITS
 
     Args:
         several: at least one, with the same columns; keys may repeat, in any order.
-        most_units: the most units to keep apart; None keeps all that are not in lots yet.
+        most_units: the most units to keep apart; None keeps all that are not in buckets yet.
 
     >>> one = UnitCounts(np.array([3, 9], np.uint64), np.array([[1], [10]]))
     >>> other = UnitCounts(np.array([9, 4], np.uint64), np.array([[100], [1000]]))
@@ -112,23 +114,23 @@ def joined(several: Iterable[UnitCounts], *, most_units: int | None = MOST_UNITS
     ([3, 4, 9], [1, 1000, 110])
     """
     parts = list(several)
-    if any(part.are_lots for part in parts):
-        parts = [part.as_lots() for part in parts]
+    if any(part.are_buckets for part in parts):
+        parts = [part.in_buckets() for part in parts]
     sums = _add_up(
         np.concatenate([part.keys for part in parts]),
         np.concatenate([part.counts for part in parts]),
-        are_lots=parts[0].are_lots,
+        are_buckets=parts[0].are_buckets,
     )
-    return sums if most_units is None or len(sums.keys) <= most_units else sums.as_lots()
+    return sums if most_units is None or len(sums.keys) <= most_units else sums.in_buckets()
 
 
-def _add_up(keys: NDArray[np.uint64], counts: NDArray[np.int64], *, are_lots: bool) -> UnitCounts:
+def _add_up(keys: NDArray[np.uint64], counts: NDArray[np.int64], *, are_buckets: bool) -> UnitCounts:
     if not len(keys):
-        return UnitCounts(keys, counts, are_lots)
+        return UnitCounts(keys, counts, are_buckets)
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     firsts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
-    return UnitCounts(keys[firsts], np.add.reduceat(counts[order], firsts, axis=0), are_lots)
+    return UnitCounts(keys[firsts], np.add.reduceat(counts[order], firsts, axis=0), are_buckets)
 
 
 def is_by_document(metric: Metric) -> bool:
@@ -265,7 +267,7 @@ class SetFrequencies:
         self._most = min(_SETS, _MOST_IN_SETS // max(vocab_size, 1))
         self._counts = np.zeros((self._most, vocab_size), dtype=np.int64)
         self._rows: dict[int, int] = {}
-        self._are_dealt = False
+        self._are_buckets = False
 
     def add(self, keys: NDArray[np.uint64], encoded: Encoded) -> None:
         """Count the ids of documents, given the keys of their units (uint64[D]) and their tokens."""
@@ -275,31 +277,31 @@ class SetFrequencies:
         ids = np.repeat(firsts, np.diff(encoded.offsets)) + encoded.ids
         current_kernel().count_ids(ids, self._counts.reshape(-1))
 
-    def join(self, keys: NDArray[np.uint64], counts: NDArray[np.int64], *, are_dealt: bool) -> None:
+    def join(self, keys: NDArray[np.uint64], counts: NDArray[np.int64], *, are_buckets: bool) -> None:
         """Add the result of `parts` of another object."""
         if not self._most:
             return
-        if are_dealt and not self._are_dealt:
+        if are_buckets and not self._are_buckets:
             self._deal()
         rows = self._rows_of(keys)  # before `self._counts` is read, which this call may replace
         np.add.at(self._counts, rows, counts)
 
     def parts(self) -> tuple[NDArray[np.uint64], NDArray[np.int64], bool]:
-        """Return the keys of the sets (units or lots), ascending, their counts, and whether the sets are lots."""
+        """Return the keys of the sets (units or buckets), ascending, their counts, and whether the sets are buckets."""
         keys = sorted(self._rows)
         rows = [self._rows[key] for key in keys]
-        return np.array(keys, dtype=np.uint64), self._counts[rows], self._are_dealt
+        return np.array(keys, dtype=np.uint64), self._counts[rows], self._are_buckets
 
     def _rows_of(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return the row of each key."""
-        lots = keys % np.uint64(self._most) if self._are_dealt else keys
-        distinct, positions = np.unique(lots, return_inverse=True)
+        buckets = keys % np.uint64(self._most) if self._are_buckets else keys
+        distinct, positions = np.unique(buckets, return_inverse=True)
         fresh = [key for key in distinct.tolist() if key not in self._rows]
-        if not self._are_dealt and len(self._rows) + len(fresh) > self._most:
+        if not self._are_buckets and len(self._rows) + len(fresh) > self._most:
             self._deal()
             return self._rows_of(keys)
         for key in fresh:
-            self._rows[key] = key if self._are_dealt else len(self._rows)
+            self._rows[key] = key if self._are_buckets else len(self._rows)
         return np.array([self._rows[key] for key in distinct.tolist()], dtype=np.int64)[positions]
 
     def _deal(self) -> None:
@@ -307,4 +309,4 @@ class SetFrequencies:
         for key, row in self._rows.items():
             counts[key % self._most] += self._counts[row]
         self._rows = {key % self._most: key % self._most for key in self._rows}
-        self._counts, self._are_dealt = counts, True
+        self._counts, self._are_buckets = counts, True

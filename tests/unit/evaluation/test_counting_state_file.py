@@ -102,7 +102,7 @@ def test_parts_with_more_units_than_the_limit_equal_one_pass(whole_groups: tuple
     ]
     tokenizer = TOYS["unknown"]
     whole = evaluate(tokenizer, documents, threads=1, whole_groups=whole_groups)
-    assert whole.group_units["en"].are_lots is not bool(whole_groups)
+    assert whole.group_units["en"].are_buckets is not bool(whole_groups)
     assert len(whole.set_frequencies) == 64
     for cut in (100, MOST_UNITS + 10):
         parts = [documents[:cut], documents[cut:]]

@@ -219,10 +219,10 @@ def test_frequency_metrics_have_jackknife_intervals() -> None:
 def test_many_units_are_assigned_to_sets_by_their_keys() -> None:
     documents = documents_of(*(f"{'a' * (number % 7)}b" for number in range(150)))
     evaluation = evaluate(Toy("a", "b"), documents)
-    lots = (UnitKeys().of(documents) % np.uint64(64)).tolist()
-    assert len(evaluation.set_frequencies) == len(set(lots)) > 50
+    buckets = (UnitKeys().of(documents) % np.uint64(64)).tolist()
+    assert len(evaluation.set_frequencies) == len(set(buckets)) > 50
     assert evaluation.set_frequencies.sum(axis=0).tolist() == evaluation.frequencies.tolist()
-    first = [document for document, lot in zip(documents, lots, strict=True) if lot == min(lots)]
+    first = [document for document, bucket in zip(documents, buckets, strict=True) if bucket == min(buckets)]
     expected = evaluate(Toy("a", "b"), first).frequencies
     assert evaluation.set_frequencies[0].tolist() == expected.tolist()
 

@@ -71,7 +71,7 @@ def test_interval_uses_percentiles_widened_for_few_units() -> None:
 
 @pytest.mark.parametrize("documents", [200, 6000])
 def test_interval_covers_the_true_value_at_about_its_level(documents: int) -> None:
-    """Check a hundred noisy samples of a ratio of 4; more than 4,096 documents are drawn in lots."""
+    """Check a hundred noisy samples of a ratio of 4; more than 4,096 documents are drawn in buckets."""
     drawn = resamples(one_document_units(documents), seed=3, num_resamples=400)
     assert drawn is not None
     generator = np.random.default_rng(8)
@@ -97,9 +97,9 @@ def test_many_documents_are_grouped_into_lots_by_their_keys() -> None:
     units = units_of(keys, np.ones(10_000, np.int64))
     drawn = resamples(units, seed=0, num_resamples=3)
     assert drawn is not None
-    assert drawn.are_lots
+    assert drawn.are_buckets
     assert drawn.keys.tolist() == sorted({key % 4096 for key in keys.tolist()})
-    assert drawn.num_units == drawn.weights.shape[1] > 3600  # 4,096 lots without the empty ones
+    assert drawn.num_units == drawn.weights.shape[1] > 3600  # 4,096 buckets without the empty ones
     sizes = np.bincount((keys % np.uint64(4096)).astype(np.int64), minlength=4096)
     assert drawn.sums(units)[:, 0].tolist() == (drawn.weights @ sizes[sizes > 0]).tolist()
 

@@ -1,4 +1,4 @@
-"""Tests for counts by unit: sums do not depend on the order, and too many units are grouped into lots."""
+"""Tests for counts by unit: sums do not depend on the order, and too many units are grouped into buckets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tokbench.metrics.unit_counts import UnitCounts
 
 few_keys = st.integers(0, 12).map(lambda key: key * 4099)
-"""Keys so few that they repeat, and so far apart that their lots are in another order."""
+"""Keys so few that they repeat, and so far apart that their buckets are in another order."""
 some = st.lists(st.tuples(few_keys, st.integers(0, 9)), max_size=12)
 
 
@@ -32,7 +32,7 @@ def summed(pairs: list[tuple[int, int]], *, most: int) -> UnitCounts:
 
 
 def content(units: UnitCounts) -> tuple[list[int], list[list[int]], bool]:
-    return units.keys.tolist(), units.counts.tolist(), units.are_lots
+    return units.keys.tolist(), units.counts.tolist(), units.are_buckets
 
 
 @given(one=some, other=some, third=some)
@@ -55,18 +55,18 @@ def test_sums_equal_those_of_a_dictionary(pairs: list[tuple[int, int]]) -> None:
     expected: Counter[int] = Counter()
     for key, count in pairs:
         expected[key] += count
-    are_lots = len({key for key, _ in pairs}) > 5
-    if are_lots:
-        lots: Counter[int] = Counter()
+    are_buckets = len({key for key, _ in pairs}) > 5
+    if are_buckets:
+        buckets: Counter[int] = Counter()
         for key, count in expected.items():
-            lots[key % MOST_UNITS] += count
-        expected = lots
+            buckets[key % MOST_UNITS] += count
+        expected = buckets
     units = summed(pairs, most=5)
-    assert units.keys.tolist() == sorted({key % MOST_UNITS if are_lots else key for key, _ in pairs})
+    assert units.keys.tolist() == sorted({key % MOST_UNITS if are_buckets else key for key, _ in pairs})
     assert {
         key: count for key, [count] in zip(units.keys.tolist(), units.counts.tolist(), strict=True) if count
     } == {key: count for key, count in expected.items() if count}
-    assert units.are_lots == are_lots
+    assert units.are_buckets == are_buckets
 
 
 def test_waiting_rows_are_summed_in_between(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,15 +80,15 @@ def test_waiting_rows_are_summed_in_between(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_units_are_separate_up_to_a_limit() -> None:
     keys = np.arange(1, MOST_UNITS + 2)
-    assert not joined([units_of(keys[:-1], keys[:-1])]).are_lots
+    assert not joined([units_of(keys[:-1], keys[:-1])]).are_buckets
     whole = joined([units_of(keys, keys)])
-    assert whole.are_lots
+    assert whole.are_buckets
     assert whole.keys.tolist() == list(range(MOST_UNITS))
     assert whole.counts[1].tolist() == [1 + MOST_UNITS + 1]
     kept = UnitSums(1, most_units=None)
     kept.add(keys.astype(np.uint64), keys[:, np.newaxis])
     assert content(kept.counts()) == (keys.tolist(), keys[:, np.newaxis].tolist(), False)
-    assert content(kept.counts().as_lots()) == content(whole)
+    assert content(kept.counts().in_buckets()) == content(whole)
 
 
 def test_units_can_be_selected_by_key() -> None:
