@@ -10,7 +10,7 @@ import pytest
 
 import tokbench
 from tokbench.corpus.inputs import TextBlocks
-from tokbench.workbench.limit import hold_to_limit
+from tokbench.workbench.limit import compare_with_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -62,12 +62,12 @@ def test_reading_stops_once_the_limit_is_exceeded(block: str) -> None:
             yield block
 
     tokenizers = [tokbench.load("default"), tokbench.train([], backend="byte")]
-    result = hold_to_limit(tokenizers, [TextBlocks("endless", endless(), is_joined=True)], limit=100)
+    result = compare_with_limit(tokenizers, [TextBlocks("endless", endless(), is_joined=True)], limit=100)
     assert not result.is_within
     assert all(not text.is_exact and text.tokens > 1000 for text in result.texts)
     assert all(text.num_bytes < 300_000 for text in result.texts)
     assert read < max(300_000, 2 * len(block))
-    apart = hold_to_limit(tokenizers[:1], [TextBlocks("records", endless(), is_joined=False)], limit=100)
+    apart = compare_with_limit(tokenizers[:1], [TextBlocks("records", endless(), is_joined=False)], limit=100)
     assert not apart.is_within
 
 
@@ -82,7 +82,7 @@ def test_encoded_characters_are_linear_in_the_text() -> None:
 
     tokenizer.encode = counted
     blocks = ["x" * 1000] * 400
-    hold_to_limit([tokenizer], [TextBlocks("long", iter(blocks), is_joined=True)], limit=10_000)
+    compare_with_limit([tokenizer], [TextBlocks("long", iter(blocks), is_joined=True)], limit=10_000)
     assert encoded < 4 * 400_000
 
 

@@ -50,10 +50,10 @@ def count(
         raise ConfigError("--per-line cannot be used with --limit", hint="leave it out")
     opened = opening.open_all(tokenizer, progress=progress)
     if limit is not None:
-        from tokbench.workbench.limit import hold_to_limit
+        from tokbench.workbench.limit import compare_with_limit
 
         blocks = reading.read_blocks(inputs)
-        limited = hold_to_limit(opened, blocks, limit=limit, special=special_policy)
+        limited = compare_with_limit(opened, blocks, limit=limit, special=special_policy)
         output.write(limit_forms(limited), lambda console: render_limit(limited, console=console))
         if not limited.is_within:
             raise typer.Exit(_OVER)

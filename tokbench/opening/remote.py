@@ -64,7 +64,7 @@ def _open_tiktoken(name: str, request: OpenRequest) -> Opened:
 
     from tokbench.opening.tiktoken_ranks import open_encoding
 
-    request.takes_nothing(f"{TIKTOKEN}{name}")
+    request.refuse_options(f"{TIKTOKEN}{name}")
     known = tiktoken.list_encoding_names()
     if name not in known:
         close = near_names(name, known)

@@ -69,7 +69,7 @@ class OpenRequest:
         of_set = special_preset(self.special_preset).ids(num_tokens)
         return {**{text: known.get(text, id) for text, id in of_set.items()}, **self.special_tokens}
 
-    def takes_nothing(self, what: str) -> None:
+    def refuse_options(self, what: str) -> None:
         """Refuse options for a file that defines everything itself. Raises `ConfigError`."""
         given = [
             name
@@ -86,7 +86,7 @@ class OpenRequest:
                 hint="leave the option out: it is for rank files and other bare vocabularies",
             )
 
-    def refuses(self, engine: str, reason: str) -> None:
+    def refuse_engine(self, engine: str, reason: str) -> None:
         """Raise `ConfigError` if the user demands this engine, which cannot run the tokenizer."""
         if self.engine == engine:
             other = "library" if engine == "native" else "native"

@@ -47,7 +47,7 @@ def load_saved(directory: Path, *, manifest: Manifest | None = None) -> Tokenize
 
 def opened_as_saved(tokenizer: Tokenizer, source: Source, request: OpenRequest) -> Opened:
     """Wrap a tokenizer that its backend has loaded. Raises `ConfigError`."""
-    request.takes_nothing("a saved tokenizer")
+    request.refuse_options("a saved tokenizer")
     reason = f"the backend {tokenizer.info.backend!r} runs what it trained"
     return Opened(
         tokenizer=tokenizer,
@@ -106,7 +106,7 @@ def open_binary(source: Source, request: OpenRequest) -> Opened:
     from tokbench.formats.tokbin.layout import Model
     from tokbench.opening.tokbin import open_tokbin
 
-    request.takes_nothing("a tokbin file")
+    request.refuse_options("a tokbin file")
     tokenizer = open_tokbin(source.files[0])
     reason = "the file contains what the engine needs"
     file, texts = tokenizer.file, tokenizer.file.texts
@@ -143,5 +143,5 @@ def _checked_engine(tokenizer: Tokenizer, request: OpenRequest, *, reason: str) 
     """Return the tokenizer's engine. Raises `ConfigError` if the user demands another one."""
     engine = "native" if tokenizer.info.kernel in ("native", "python") else "library"
     if request.engine not in ("auto", engine):
-        request.refuses(request.engine, reason)
+        request.refuse_engine(request.engine, reason)
     return engine

@@ -88,7 +88,7 @@ def open_pieces(
         ModelFormatError: the model is damaged.
         ConfigError: an option sets what the model already defines, or the demanded engine cannot run it.
     """
-    request.takes_nothing("a SentencePiece model")
+    request.refuse_options("a SentencePiece model")
     given = proto
     template = around
     tokenizer = open_model(
@@ -216,7 +216,7 @@ def _composition(tokenizer: KernelModel, *, first: str = "") -> Composition:
 def _engine(tokenizer: KernelModel, request: OpenRequest) -> tuple[str, str]:
     """Return the engine of a model and the reason. Raises `ConfigError` if our kernel is demanded and cannot run it."""
     if tokenizer.left_because:
-        request.refuses("native", tokenizer.left_because)
+        request.refuse_engine("native", tokenizer.left_because)
         return "library", tokenizer.left_because
     done = {
         ModelType.UNIGRAM: "scores are added up as sentencepiece rounds them",

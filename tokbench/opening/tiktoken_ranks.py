@@ -94,7 +94,7 @@ def open_tekken(source: Source, request: OpenRequest) -> Opened:
     from tokbench.formats.tiktoken import table_of_ranks
 
     path = source.files[0]
-    request.takes_nothing("tekken.json")
+    request.refuse_options("tekken.json")
     tekken = parse_tekken(parse_json(read_file(path), path=path), path=path)
     roles = {role: text for role, text in ROLES.items() if text in tekken.special_tokens}
     config = replace(source.config, roles={**roles, **source.config.roles})
@@ -213,9 +213,9 @@ def open_rank_table(
 
     native, reason = _native_of(description, name=name, library=library)
     if native is None:
-        request.refuses("native", reason)
+        request.refuse_engine("native", reason)
     elif normalization is not None:
-        request.refuses("library", "tiktoken has no normalizer, and qwen2 normalizes text to NFC first")
+        request.refuse_engine("library", "tiktoken has no normalizer, and qwen2 normalizes text to NFC first")
     elif request.engine == "library":
         native, reason = None, "asked for"
     engine = "library" if native is None else "native"

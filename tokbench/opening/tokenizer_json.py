@@ -72,7 +72,7 @@ def open_tokenizer_json(
         ModelFormatError: the document contradicts itself, or the library rejects it.
         ConfigError: an option sets what the document already defines, or the demanded engine cannot run it.
     """
-    request.takes_nothing(f"a {source.format.value}")
+    request.refuse_options(f"a {source.format.value}")
     path = source.files[0]
     document = parse_json(data, path=path) if parsed is None else parsed
     data, given, contradictions = completed(data, document, source.config)
@@ -145,7 +145,7 @@ def _run(
     plan, reason = _plan(document, path=path, library=tokenizer, scores=scores)
     if plan is not None and engine == "auto":
         return _Run(NativeDocument(tokenizer, plan=plan), "native", reason)
-    request.refuses("native", reason)
+    request.refuse_engine("native", reason)
     return _Run(tokenizer, "library", "asked for" if engine == "library" else reason)
 
 
@@ -161,7 +161,7 @@ def _bpe_or_library(
     if description is None and characters is None:
         plan, reason = _plan(document, path=path, library=library)
         if plan is None:
-            request.refuses("native", reason)
+            request.refuse_engine("native", reason)
     if request.engine == "library":
         return _Run(library, "library", "asked for")
     if characters is not None:

@@ -218,7 +218,7 @@ def open_vocab_txt(source: Source, request: OpenRequest) -> Opened:
         ModelFormatError: no line is the unknown token, nor is it an added token.
         ConfigError: an option sets what the file already defines.
     """
-    request.takes_nothing("a vocab.txt")
+    request.refuse_options("a vocab.txt")
     path = source.files[0]
     vocab, line_warnings = _word_list(decode_text(read_file(path), path=path))
     name = read_declared(path.parent, source.config).class_name

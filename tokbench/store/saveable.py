@@ -145,7 +145,7 @@ class SaveableTokenizer(TellsRoles, BaseTokenizer):
         except CorpusError:  # standard input is consumed, or the files have changed meanwhile
             return None
 
-    def hold_to(self, manifest: Manifest, *, path: Path) -> None:
+    def verify_against(self, manifest: Manifest, *, path: Path) -> None:
         """Run the self-test of an opened tokenizer, and keep the manifest's data on training and roles.
 
         Raises:

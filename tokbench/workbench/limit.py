@@ -81,7 +81,7 @@ class LimitResult:
         }
 
 
-def hold_to_limit(
+def compare_with_limit(
     tokenizers: Sequence[Tokenizer],
     texts: Iterable[TextBlocks],
     *,

@@ -142,5 +142,5 @@ class ByteBackend:
                 "different ones",
                 hint=_RETRAIN,
             )
-        tokenizer.hold_to(manifest, path=directory)
+        tokenizer.verify_against(manifest, path=directory)
         return tokenizer

@@ -323,7 +323,7 @@ class _FrequentBackend(Generic[_Tokenizer]):
         tokenizer = self._tokenizer_type(
             parts, num_special=num_special, name=manifest.name, config=manifest.config
         )
-        tokenizer.hold_to(manifest, path=directory)
+        tokenizer.verify_against(manifest, path=directory)
         return tokenizer
 
     def _count(

@@ -94,7 +94,7 @@ class BpeBackend:
 
         arguments, read_trace = read_folder(directory, manifest)
         tokenizer = BpeTokenizer(**arguments)
-        tokenizer.hold_to(manifest, path=directory)
+        tokenizer.verify_against(manifest, path=directory)
         tokenizer.read_trace = read_trace
         return tokenizer
 

@@ -179,7 +179,7 @@ def load(directory: Path, manifest: Manifest) -> WordPieceTokenizer:
     info = tokenizer.info
     if info.vocab_size != manifest.vocab_size or info.special_tokens != manifest.special_tokens:
         raise ModelFormatError(path, "the vocabulary of the manifest", "a different one", hint=_RETRAIN)
-    tokenizer.hold_to(manifest, path=directory)
+    tokenizer.verify_against(manifest, path=directory)
     return tokenizer
 
 

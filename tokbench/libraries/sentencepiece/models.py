@@ -242,7 +242,7 @@ def load(directory: Path, manifest: Manifest) -> SentencePieceTokenizer:
             f"{manifest.vocab_size} tokens, or other special tokens",
             hint=_RETRAIN,
         )
-    tokenizer.hold_to(manifest, path=directory)
+    tokenizer.verify_against(manifest, path=directory)
     return tokenizer
 
 

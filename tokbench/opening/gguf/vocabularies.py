@@ -130,7 +130,7 @@ def _open_character_bpe(
     crosses the ends of such a run, so plain merging gives the same tokens.
     """
     path = source.files[0]
-    request.takes_nothing("a GGUF file")
+    request.refuse_options("a GGUF file")
     pieces = _pieces(fields, path)
     types = _token_types(fields, path)
     unknown = fields.get("unknown_token_id")
