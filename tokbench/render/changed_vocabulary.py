@@ -164,10 +164,10 @@ def _swap_rows(result: SwapResult) -> Iterator[tuple[str, Text]]:
     yield old_row(change)
     yield (
         "to",
-        Text(f"{change.new.vocab_size:,} ids: {len(result.came):,} added, {len(result.went):,} removed"),
+        Text(f"{change.new.vocab_size:,} ids: {len(result.added):,} added, {len(result.removed):,} removed"),
     )
-    yield "came", _pieces(result.came)
-    yield "went", _pieces(result.went)
+    yield "added", _pieces(result.added)
+    yield "removed", _pieces(result.removed)
     yield tokens_row(result.old_tokens, result.new_tokens)
     made = _WORDS[result.algorithm].made
     yield "proved", Text(f"{counted(proofs.tokens, 'token')} keep their bytes, {proofs.reproduced:,} {made}")

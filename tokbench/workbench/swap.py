@@ -39,8 +39,8 @@ class SwapResult:
     Attributes:
         change: the tokenizer before and after, and what was written.
         algorithm: the algorithm, as `surgery.contents` names it.
-        came: the bytes of the new tokens, in the order of their ids.
-        went: the bytes of the removed tokens, the rarest first.
+        added: the bytes of the new tokens, in the order of their ids.
+        removed: the bytes of the removed tokens, the rarest first.
         old_tokens: tokens of the text under the old tokenizer.
         new_tokens: tokens of the text under the new tokenizer.
         extension: the proofs of adding tokens.
@@ -49,8 +49,8 @@ class SwapResult:
 
     change: ChangedVocabulary
     algorithm: Algorithm
-    came: tuple[bytes, ...]
-    went: tuple[bytes, ...]
+    added: tuple[bytes, ...]
+    removed: tuple[bytes, ...]
     old_tokens: int
     new_tokens: int
     extension: ExtensionProofs
@@ -61,9 +61,9 @@ class SwapResult:
         return self.change.to_json(
             "tokbench.swap/1",
             algorithm=self.algorithm,
-            swapped=len(self.came),
-            first_came=[token_fields(piece) for piece in self.came[:_SHOWN]],
-            first_went=[token_fields(piece) for piece in self.went[:_SHOWN]],
+            swapped=len(self.added),
+            first_added=[token_fields(piece) for piece in self.added[:_SHOWN]],
+            first_removed=[token_fields(piece) for piece in self.removed[:_SHOWN]],
             old_tokens=self.old_tokens,
             new_tokens=self.new_tokens,
             proofs={"extension": self.extension.to_json(), "pruning": self.pruning.to_json()},
@@ -135,8 +135,8 @@ def swap(
         pruned = pruning.prune(closed, name=out.name, texts=samples(corpus), seed=seed, progress=progress)
         old_tokens, new_tokens = count_tokens(corpus, opened.tokenizer, pruned.tokenizer, threads=threads)
     id_map, rows = _map_and_rows(made, closed)
-    came = tuple(pruned.tokenizer.token_bytes(id) for id, old in enumerate(id_map.new_to_old) if old == NONE)
-    if not came:
+    added = tuple(pruned.tokenizer.token_bytes(id) for id, old in enumerate(id_map.new_to_old) if old == NONE)
+    if not added:
         raise ConfigError(
             "no token would be added: each would be rarer on this text than the tokens that it would replace",
             hint="the tokenizer suits the text; --tokens N adds tokens at a larger size",
@@ -150,14 +150,14 @@ def swap(
         out=out,
         pad_multiple=pad_multiple,
         overwrite=overwrite,
-        notes=(*_note_on_fewer(len(came), additions), *pruned.notes),
+        notes=(*_note_on_fewer(len(added), additions), *pruned.notes),
         seconds={**opening, **grown.seconds, "swapping": time.perf_counter() - started},
     )
     return SwapResult(
         change=change,
         algorithm=grown.algorithm,
-        came=came,
-        went=tuple(larger.token_bytes(id) for id in removal.ids if made.id_map.new_to_old[id] != NONE),
+        added=added,
+        removed=tuple(larger.token_bytes(id) for id in removal.ids if made.id_map.new_to_old[id] != NONE),
         old_tokens=old_tokens,
         new_tokens=new_tokens,
         extension=made.proofs,
