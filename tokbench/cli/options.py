@@ -29,13 +29,13 @@ PadOption = Annotated[
 
 
 def taking_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """A command with each parameter that is a dataclass replaced by its fields.
+    """Replace each parameter of a command that is a dataclass by the fields of the dataclass.
 
     Args:
-        command: all that it takes are keywords, but for what typer gives by itself.
+        command: a command whose parameters are keyword-only, except those that typer supplies.
 
     Returns:
-        What typer is to be given: it puts the dataclasses together and calls the command.
+        The command for typer, which constructs the dataclasses from its options and calls `command`.
 
     >>> @dataclasses.dataclass
     ... class Size:

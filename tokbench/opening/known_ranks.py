@@ -196,7 +196,7 @@ _OF_ONE_FILE = {
 
 
 def of_name(known: KnownRanks, name: str) -> KnownRanks:
-    """Return the tokenizer of a known file that its name stands for, where several tokenizers have that file.
+    """Return the tokenizer with this name if several share a rank file, otherwise the known one.
 
     >>> of_name(next(k for k in KNOWN_BY_SHA256.values() if k.name == "o200k_base"), "o200k_harmony").eos_ids
     (200002, 199999, 200012)

@@ -96,7 +96,7 @@ def _counted(tokens: Iterable[str], first: int) -> Mapping[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class _Ranks:
-    """What the special tokens of a class depend on.
+    """The facts about a rank file that determine the special tokens of its class.
 
     Attributes:
         folder: the folder of the ranks.

@@ -1,4 +1,4 @@
-"""What the user asks for when opening a tokenizer, and the result of opening it."""
+"""The user's options for opening a tokenizer, and the result of opening it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class OpenRequest:
 
     @property
     def all_roles(self) -> Mapping[str, str]:
-        """Role → text: the roles given one by one, over those of the preset."""
+        """Role → text of the preset's roles, overridden by those that the user assigns."""
         of_set = {} if self.special_preset is None else special_preset(self.special_preset).roles
         return {**of_set, **self.roles}
 

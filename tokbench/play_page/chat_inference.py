@@ -248,7 +248,7 @@ def _record_content(atom: Atom, said: str, key: str, contents: dict[str, frozens
 
 @lru_cache(maxsize=1 << 10)
 def _fitting(said: str, written: str, *, is_learned: bool) -> frozenset[Content]:
-    """What may have become of a content that is written in this way."""
+    """Return the ways of trimming a content that result in what the template writes."""
     possible = (Content(left, right, is_learned) for left, right in product(TRIMS, repeat=2))
     return frozenset(content for content in possible if content.trimmed(said) == written)
 

@@ -29,7 +29,7 @@ def play_page(
     conversations: int = 0,
     made: datetime | None = None,
 ) -> bytes:
-    """Write the page.
+    """Return the page for some tokenizers.
 
     Args:
         tokenizers: the tokenizers to choose from, each with its passed check; the first two are shown.

@@ -66,7 +66,7 @@ class Part:
 
     @property
     def sums(self) -> dict[str, int]:
-        """Its totals."""
+        """The totals of its shards, by name: documents, tokens, bytes."""
         total = self.index.to_json()["total"]
         return {name: total[name] for name in _SUMS}
 

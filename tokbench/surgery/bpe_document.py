@@ -89,7 +89,8 @@ def read_bpe(document: Mapping[str, Any], *, path: Path | str) -> BpeDocument:
         path: its path for error messages.
 
     Raises:
-        SurgeryError: the model is not a BPE, or its pieces are not spelled in byte-level characters.
+        SurgeryError: the model is not a BPE, or its pieces have a prefix or a suffix, or are not spelled in byte-level
+            characters.
         ModelFormatError: its merges are not a list of pairs.
     """
     model = document["model"]

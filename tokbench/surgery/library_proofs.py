@@ -78,6 +78,9 @@ def reopened(content: Content, old: Opened, id_map: IdMap, *, name: str) -> Iter
         old: the tokenizer whose configuration is used.
         id_map: the map from the old ids to the new ids.
         name: its name.
+
+    Yields:
+        The opened tokenizer, whose files exist until the block ends.
     """
     file_name = model_name(old) if isinstance(content, bytes) else DOCUMENT_NAME
     files = {file_name: dumped(content)}

@@ -59,7 +59,7 @@ class PieceWords:
     taken: frozenset[str] = frozenset()
 
     def count(self, texts: Iterable[str], *, threads: int | None, progress: Progress) -> Counter[str]:
-        """Count the words of texts. Raises `CorpusError`."""
+        """Count the parts of words that no piece crosses, without ▁ alone. Raises `CorpusError`."""
         if self.is_local:
             words = count_by_chunks(
                 texts, self._words_of, parts_of=self.parts, threads=threads, progress=progress

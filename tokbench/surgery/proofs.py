@@ -302,7 +302,11 @@ class OnlyByNewPieces:
     unknown: int | None
 
     def __call__(self, before: list[int], after: list[int]) -> str | None:
-        """Return a description of the fault; None if there is none."""
+        """Return a description of the fault; None if there is none.
+
+        Raises:
+            SurgeryError: a known text becomes unknown.
+        """
         if max(after, default=0) < self.first_id:
             return "would have different tokens, though none of them is new"
         if self.unknown in before:

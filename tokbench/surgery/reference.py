@@ -49,7 +49,7 @@ def prune(
         most: maximum number of remaining merges; None for no limit.
         min_count: leaves with fewer occurrences are removed; None for no limit.
 
-    "ab" (3) is needed by "abc" (4); the rarest leaf is "abc", whose three occurrences are then added to those of "ab".
+    "ab" (id 3) is needed by "abc" (id 4). The rarest leaf is "abc", whose 3 occurrences are then added to "ab" and "c".
 
     >>> done = prune([(0, 1, 3), (3, 2, 4), (1, 2, 5)], {2: 1, 3: 2, 4: 3, 5: 4}, most=1)
     >>> done.removed, done.merges, done.frequencies

@@ -108,7 +108,7 @@ def open_writer(path: Path, *, is_soon_read: bool = False) -> Iterator[WordsWrit
 
 
 def _has_utf8_name(path: Path) -> bool:
-    """Whether pyarrow takes a path."""
+    """Whether the bytes of a path are UTF-8, as pyarrow requires."""
     return printable(str(path)) == str(path)
 
 

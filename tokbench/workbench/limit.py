@@ -235,7 +235,7 @@ def _count_joined(
 def _count_apart(
     tokenizer: Tokenizer, texts: Iterable[str], enough: int, special: SpecialPolicy
 ) -> tuple[int, bool, int]:
-    """The same of texts that are counted one by one."""
+    """Return the same for texts that are counted separately."""
     tokens = num_bytes = 0
     for text in texts:
         tokens += num_tokens(tokenizer, text, special=special)
@@ -246,5 +246,5 @@ def _count_apart(
 
 
 def _slices(block: str, size: int) -> Iterator[str]:
-    """A block in parts, so that of a long one no more is counted than needed."""
+    """Yield the parts of a block, so that no more of a long one is counted than needed."""
     return (block[start : start + size] for start in range(0, len(block), size))

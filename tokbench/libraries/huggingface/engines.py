@@ -148,7 +148,7 @@ def asks_for_unknown(message: str) -> bool:
 
 @contextmanager
 def text_errors(source: Path | str) -> Iterator[None]:
-    """Do as `library_errors` does, and turn the error for an unknown word into an `UnknownWordError`.
+    """Turn the library's error for an unknown word into an `UnknownWordError`; otherwise like `library_errors`.
 
     A model without an unknown token fails at the first word that is not in its vocabulary.
     """

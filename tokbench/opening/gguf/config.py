@@ -28,7 +28,7 @@ _BEGINNING = frozenset(
 )
 """Pre-tokenizers with which llama.cpp puts bos in front of a text if the file does not say."""
 _ALWAYS_BEGINNING = (b"gemma4", b"granite-embed-multi-311m")
-"""Pre-tokenizers with which it puts bos there whatever the file says."""
+"""Pre-tokenizers with which llama.cpp always puts bos in front of a text, whatever the file says."""
 _ENDS = ("eos_token_id", "eot_token_id", "eom_token_id")
 _MAX_TEMPLATE_BYTES = 2**20
 
