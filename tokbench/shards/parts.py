@@ -66,7 +66,7 @@ class Part:
 
     @property
     def sums(self) -> dict[str, int]:
-        """The totals of its shards, by name: documents, tokens, bytes."""
+        """The number of its shards, documents, tokens and bytes of text, by name."""
         total = self.index.to_json()["total"]
         return {name: total[name] for name in _SUMS}
 
