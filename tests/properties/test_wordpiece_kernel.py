@@ -219,7 +219,7 @@ def test_special_and_added_tokens_match_as_in_the_library(name: str) -> None:
     for tokens in ((), everywhere, everywhere[:1], (added("<B>", 902, normalized=True),)):
         data = wordpiece(BERT, tokens=tokens, gap=1)
         ours, library = opened(data, name), on_library(data)
-        assert not ours.left_because
+        assert not ours.library_reason
         for text in ("[CLS] a [UNK]", "ab<a>bc", "x <a> bc", "<b> <B>", "[cls]", "none"):
             for special in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
                 assert ours.encode(text, special=special) == library.encode(text, special=special)
@@ -255,7 +255,7 @@ CHANGES: list[tuple[dict[str, Any], str]] = [
 def test_unsupported_settings_are_left_to_the_library(change: dict[str, Any], reason: str) -> None:
     data = dump(json.loads(wordpiece(BERT)) | change)
     ours = DocumentWordPiece(data, name="test")
-    assert reason in ours.left_because
+    assert reason in ours.library_reason
     assert ours.encode("The Café x y <3>") == on_library(data).encode("The Café x y <3>")
     assert ours.info.kernel.startswith("tokenizers")
 
@@ -349,7 +349,7 @@ def test_real_vocabulary_encodes_real_texts_as_the_library(shared: Path) -> None
         if file.stem != "SOURCE"
         for line in file.read_text(encoding="utf-8").splitlines()[:150]
     ]
-    assert not ours.left_because
+    assert not ours.library_reason
     expected = library.encode_batch(lines, add_special_tokens=False)
     found = ours.encode_batch(lines)
     assert [found[i].tolist() for i in range(len(lines))] == [tokens.ids for tokens in expected]

@@ -215,9 +215,9 @@ def _composition(tokenizer: KernelModel, *, first: str = "") -> Composition:
 
 def _engine(tokenizer: KernelModel, request: OpenRequest) -> tuple[str, str]:
     """Return the engine of a model and the reason. Raises `ConfigError` if our kernel is demanded and cannot run it."""
-    if tokenizer.left_because:
-        request.refuse_engine("native", tokenizer.left_because)
-        return "library", tokenizer.left_because
+    if tokenizer.library_reason:
+        request.refuse_engine("native", tokenizer.library_reason)
+        return "library", tokenizer.library_reason
     done = {
         ModelType.UNIGRAM: "scores are added up as sentencepiece rounds them",
         ModelType.BPE: "pieces are merged as by sentencepiece",

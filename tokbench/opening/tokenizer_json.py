@@ -140,7 +140,7 @@ def _run(
         tokenizer = UnigramDocument(data, name=name, source=path, engine=engine, parsed=document)
         scores = tokenizer.scores_as_read
         done = "a table of replacements, words with ▁ and the best sums of scores"
-    if not tokenizer.left_because:
+    if not tokenizer.library_reason:
         return _Run(tokenizer, "native", f"it is {done}")
     plan, reason = _plan(document, path=path, library=tokenizer, scores=scores)
     if plan is not None and engine == "auto":

@@ -59,7 +59,7 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
         parsed: as for a `HuggingFaceTokenizer`.
 
     Attributes:
-        left_because: why the library runs all texts; "" if the kernel runs some.
+        library_reason: why the library runs all texts; "" if the kernel runs some.
 
     Raises:
         ModelFormatError: the document is not a tokenizer, or the library rejects it.
@@ -77,22 +77,22 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
         super().__init__(document, name=name, backend="unigram", source=source, parsed=parsed)
         self._missing = _ENOUGH_TEXT
         self._seen_ends: dict[str, bool] = {}
-        self.left_because = "" if engine == "auto" else "asked for"
-        if not self.left_because and (
+        self.library_reason = "" if engine == "auto" else "asked for"
+        if not self.library_reason and (
             os.environ.get("TOKBENCH_KERNEL") == "python" or not is_installed(COMPILED)
         ):
-            self.left_because = "only the compiled kernel runs it"
-        if self.left_because:
+            self.library_reason = "only the compiled kernel runs it"
+        if self.library_reason:
             return
         try:
             self._described  # noqa: B018
         except NotNativeError as error:
-            self.left_because = str(error)
+            self.library_reason = str(error)
             return
         self.info = replace(self.info, kernel="native")
 
     def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
-        if self.left_because or (special is not SpecialPolicy.TEXT and not self._described.finds_specials):
+        if self.library_reason or (special is not SpecialPolicy.TEXT and not self._described.finds_specials):
             return None
         if special is SpecialPolicy.ENCODE:
             return KernelUse(lambda text: self._covers(text, specials=True), self._finds_specials)
@@ -115,7 +115,7 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
     @property
     def _kernel_spans(self) -> KernelSpans | None:
-        if self.left_because or not self._described.knows_places:
+        if self.library_reason or not self._described.knows_places:
             return None
         by_places = partial(spans_by_places, spans=self._owned, token=self._ordinary_token)
         return preferring(

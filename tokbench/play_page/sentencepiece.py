@@ -32,9 +32,9 @@ def sentencepiece_data(model: SentencePieceFile, *, special_tokens: Mapping[str,
         PageError: the encoders do not support the model.
     """
     if model.model_type is ModelType.UNIGRAM:
-        reason, own = unigram.left_because(model), _unigram_fields
+        reason, own = unigram.library_reason(model), _unigram_fields
     elif model.model_type is ModelType.BPE:
-        reason, own = bpe.left_because(model), _bpe_fields
+        reason, own = bpe.library_reason(model), _bpe_fields
     else:
         reason, own = f"its pieces are {model.model_type.name.lower()}s", _bpe_fields
     if not reason and sum(len(piece.text.encode()) for piece in model.pieces) >= _MOST_PIECE_BYTES:

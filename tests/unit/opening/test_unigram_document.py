@@ -160,7 +160,7 @@ CONVERTED: dict[str, Any] = {
 @cache
 def converted(name: str) -> tuple[UnigramDocument, UnigramDocument]:
     native = opened(CONVERTED[name]())
-    assert not native.left_because
+    assert not native.library_reason
     assert native.encoder is not None
     return native, opened(CONVERTED[name](), engine="library")
 
@@ -227,7 +227,7 @@ def test_added_tokens_are_encoded_as_by_the_library(shape: str, data: st.DataObj
 )
 def test_texts_with_added_tokens_run_on_the_kernel(flags: frozenset[str]) -> None:
     ours = opened(with_added(document(), [("<a>", flags), *([(f"<{n}>", flags) for n in range(40)])]))
-    assert not ours.left_because
+    assert not ours.library_reason
     assert ours._covers("text <a> and＜a＞日本<7>")
     assert ours._covers("a </s> b", specials=True)
     assert (ours._kernel_spans is not None) and ours._covers_places("text <a> 日本")
@@ -301,7 +301,7 @@ def test_pieces_listed_again_are_encoded_and_decoded_as_by_the_library(
     given_texts = ["ab aab", "日x<unk> ab", "", "<unk>", "▁ab</s>x", "xééé"]
     ours, reference = opened(fields), opened(fields, engine="library")
     check(ours, reference, given_texts)
-    assert not ours.left_because
+    assert not ours.library_reason
     for text in given_texts:
         expected = library.encode(text, add_special_tokens=False).ids
         assert ours.encode(text, special=SpecialPolicy.ENCODE) == expected

@@ -48,7 +48,7 @@ class DocumentWordPiece(KernelOrLibrary, HuggingFaceTokenizer):
         parsed: as for a `HuggingFaceTokenizer`.
 
     Attributes:
-        left_because: why the library runs all texts; "" if the kernel runs.
+        library_reason: why the library runs all texts; "" if the kernel runs.
 
     Raises:
         ModelFormatError: the document is not a tokenizer, or the library does not accept it.
@@ -64,21 +64,21 @@ class DocumentWordPiece(KernelOrLibrary, HuggingFaceTokenizer):
         parsed: Mapping[str, Any] | None = None,
     ) -> None:
         super().__init__(document, name=name, backend="wordpiece", source=source, parsed=parsed)
-        self.left_because = "" if engine == "auto" else "asked for"
-        if self.left_because:
+        self.library_reason = "" if engine == "auto" else "asked for"
+        if self.library_reason:
             return
         kernel = current_kernel()
         try:
             self._description = wordpiece_description(self._parsed)
             self._kernel_encoder = kernel.encoder(self._description)
         except (LeftToLibraryError, ValueError) as error:
-            self.left_because = str(error)
+            self.library_reason = str(error)
             return
         self._agreement = BertAgreement(kernel, self._description.rules)
         self.info = replace(self.info, kernel=kernel.name)
 
     def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
-        if self.left_because:
+        if self.library_reason:
             return None
         added_tokens = self._description.everywhere
         if special is not SpecialPolicy.TEXT:
@@ -105,7 +105,7 @@ class DocumentWordPiece(KernelOrLibrary, HuggingFaceTokenizer):
 
     def count_tokens(self, counter: WordCounter, *, threads: int) -> int:
         """Return the number of tokens of the words of a finished counter."""
-        if not self.left_because:
+        if not self.library_reason:
             return current_kernel().count_tokens(self._kernel_encoder, counter, threads)
         words = counter.items()
         counts = self.count_batch([word for word, _ in words], threads=threads).tolist()

@@ -24,7 +24,7 @@ _MOST_UNUSED = 100
 """The largest length of an unused piece in bytes: the library splits such pieces recursively, to a limited depth."""
 
 
-def left_because(model: SentencePieceFile) -> str:
+def library_reason(model: SentencePieceFile) -> str:
     """Return why a BPE model runs on its library; "" if the kernel gives the same ids for every text."""
     if len(model.pieces) >= _MOST_PIECES:
         return f"it has {_MOST_PIECES:,} pieces or more"
@@ -39,7 +39,7 @@ def left_because(model: SentencePieceFile) -> str:
 
 
 def new_encoder(model: SentencePieceFile) -> KernelEncoder:
-    """Build the encoder of a model for which `left_because` returns "".
+    """Build the encoder of a model for which `library_reason` returns "".
 
     Raises:
         ValueError: the normalization table is damaged, or the pieces repeat more than a table can hold.

@@ -93,7 +93,7 @@ def kernel_or_reason(model: SentencePieceFile) -> tuple[str, str]:
     The Python fallback is slower than the library, and runs only if TOKBENCH_KERNEL asks for it.
     """
     kernel = _kernel_of(model)
-    if reason := kernel.left_because(model):
+    if reason := kernel.library_reason(model):
         return "", reason
     if os.environ.get("TOKBENCH_KERNEL") == "python":
         return "python", ""
@@ -105,7 +105,7 @@ class _ModelKernel(Protocol):
 
     COMPILED: str
 
-    def left_because(self, model: SentencePieceFile) -> str: ...
+    def library_reason(self, model: SentencePieceFile) -> str: ...
     def new_encoder(self, model: SentencePieceFile) -> KernelEncoder: ...
 
 

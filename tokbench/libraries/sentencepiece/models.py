@@ -92,18 +92,20 @@ class KernelModel(KernelOrLibrary, SentencePieceTokenizer):
         arguments: the arguments of `SentencePieceTokenizer`.
 
     Attributes:
-        left_because: why the library runs all texts; "" if the kernel runs.
+        library_reason: why the library runs all texts; "" if the kernel runs.
     """
 
     def __init__(self, *, engine: str = "auto", **arguments: Any) -> None:
         super().__init__(**arguments)
-        kernel, self.left_because = kernel_or_reason(self.model) if engine != "library" else ("", "asked for")
+        kernel, self.library_reason = (
+            kernel_or_reason(self.model) if engine != "library" else ("", "asked for")
+        )
         if kernel:
             self.info = replace(self.info, kernel=kernel)
             self._late_encoder = LateEncoder(self.model)
 
     def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
-        if self.left_because or special is not SpecialPolicy.TEXT:
+        if self.library_reason or special is not SpecialPolicy.TEXT:
             return None
         return KernelUse(self._late_encoder.covers, self._late_encoder, self._late_encoder.covers_all)
 

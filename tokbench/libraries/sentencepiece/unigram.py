@@ -34,7 +34,7 @@ _MOST_PIECES = 1 << 23
 _DEFINED_BY = (0, 2, 3)
 
 
-def left_because(model: SentencePieceFile) -> str:
+def library_reason(model: SentencePieceFile) -> str:
     """Return why a Unigram model runs on its library; "" if the kernel gives the same ids for every text."""
     types = {piece.type for piece in model.pieces}
     if PieceType.NORMAL not in types or PieceType.UNKNOWN not in types:
@@ -50,7 +50,7 @@ def left_because(model: SentencePieceFile) -> str:
 
 
 def new_encoder(model: SentencePieceFile) -> KernelEncoder:
-    """Build the encoder of a model for which `left_because` returns "".
+    """Build the encoder of a model for which `library_reason` returns "".
 
     Raises:
         ValueError: the normalization table is damaged, or a piece occurs twice.

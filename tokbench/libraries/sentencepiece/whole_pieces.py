@@ -36,7 +36,7 @@ _ISOLATED = 0
 _LONGEST = 1 << 31
 
 
-def left_because(model: SentencePieceFile) -> str:
+def library_reason(model: SentencePieceFile) -> str:
     """Return why a model runs on its library; "" if the kernel gives the same ids for every text."""
     trainer, normalizer = model.trainer, model.normalizer
     if trainer["byte_fallback"]:
@@ -63,7 +63,7 @@ def _may_be_found(text: str, model: SentencePieceFile) -> bool:
 
 
 def new_encoder(model: SentencePieceFile) -> KernelEncoder:
-    """Build the encoder of a model for which `left_because` returns "".
+    """Build the encoder of a model for which `library_reason` returns "".
 
     Raises:
         ValueError: the normalization table is damaged.

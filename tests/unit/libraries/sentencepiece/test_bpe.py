@@ -26,7 +26,7 @@ from support.texts import bundled_texts
 from tokbench.formats.sentencepiece.model import ModelType, parse_model
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.libraries.sentencepiece import bpe
-from tokbench.libraries.sentencepiece.bpe import left_because, new_encoder
+from tokbench.libraries.sentencepiece.bpe import library_reason, new_encoder
 from tokbench.native.kernel_choice import is_installed
 
 if TYPE_CHECKING:
@@ -101,14 +101,14 @@ def models(draw: st.DrawFn) -> bytes:
 @pytest.mark.parametrize("kernel", KERNELS)
 @given(proto=models(), texts=st.lists(TEXTS, max_size=4))
 def test_any_model_encodes_as_in_the_library(kernel: str, proto: bytes, texts: list[str]) -> None:
-    if not left_because(parse_model(proto)):
+    if not library_reason(parse_model(proto)):
         check(proto, texts, kernel)
 
 
 @pytest.mark.skipif(not is_installed(bpe.COMPILED), reason="not compiled")
 @given(proto=models(), texts=st.lists(TEXTS, max_size=4))
 def test_spans_of_any_model_equal_the_librarys(proto: bytes, texts: list[str]) -> None:
-    if not left_because(parse_model(proto)):
+    if not library_reason(parse_model(proto)):
         assert_spans_equal_the_librarys(proto, texts)
 
 
@@ -225,14 +225,14 @@ def test_equal_scores_merge_from_the_left(kernel: str) -> None:
 def test_unused_piece_is_split_again(kernel: str) -> None:
     unused = normal({"abc": -2, "abcabc": -3}, PieceType.UNUSED)
     proto = bpe_model(*normal({"▁": 0, "a": 0, "b": 0, "c": 0, "ab": -1}), *unused)
-    assert not left_because(parse_model(proto))
+    assert not library_reason(parse_model(proto))
     check(proto, ["abc", "abcabc", "cabcabcabc"], kernel)
 
 
 def test_unused_piece_with_two_merges_is_left_to_the_library() -> None:
     unused = normal({"abc": -3}, PieceType.UNUSED)
     proto = bpe_model(*normal({"a": 0, "b": 0, "c": 0, "ab": -1, "bc": -2}), *unused)
-    assert "two ways" in left_because(parse_model(proto))
+    assert "two ways" in library_reason(parse_model(proto))
     if is_installed(bpe.COMPILED):
         with pytest.raises(ValueError, match="two ways"):
             encoder(proto, "native")

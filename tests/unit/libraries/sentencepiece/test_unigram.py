@@ -179,7 +179,7 @@ def test_kernel_counts_words_decided_by_rounding() -> None:
 
 def test_model_without_normal_pieces_is_left_to_the_library() -> None:
     proto = written([unknown(), ModelPiece("a", 0.0, PieceType.USER_DEFINED)])
-    assert unigram.left_because(parse_model(proto)) == "it has no normal pieces, or no unknown one"
+    assert unigram.library_reason(parse_model(proto)) == "it has no normal pieces, or no unknown one"
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

@@ -15,7 +15,7 @@ import tokbench
 from tokbench.formats.sentencepiece.model import ModelType, parse_model
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.libraries.sentencepiece import whole_pieces
-from tokbench.libraries.sentencepiece.whole_pieces import left_because, new_encoder
+from tokbench.libraries.sentencepiece.whole_pieces import library_reason, new_encoder
 from tokbench.native.kernel_choice import is_installed
 
 KERNELS = [
@@ -68,14 +68,14 @@ def check(proto: bytes, texts: list[str], kernel: str) -> None:
 @pytest.mark.parametrize("kernel", KERNELS)
 @given(proto=models(), texts=st.lists(TEXTS, max_size=4))
 def test_any_model_encodes_as_in_the_library(kernel: str, proto: bytes, texts: list[str]) -> None:
-    if not left_because(parse_model(proto)):
+    if not library_reason(parse_model(proto)):
         check(proto, texts, kernel)
 
 
 @pytest.mark.skipif(not is_installed(whole_pieces.COMPILED), reason="not compiled")
 @given(proto=models(), texts=st.lists(TEXTS, max_size=4))
 def test_spans_of_any_model_equal_the_librarys(proto: bytes, texts: list[str]) -> None:
-    if not left_because(parse_model(proto)):
+    if not library_reason(parse_model(proto)):
         assert_spans_equal_the_librarys(proto, texts)
 
 
@@ -106,8 +106,8 @@ def test_opened_file_runs_on_the_kernel_or_the_library(kind: ModelType, tmp_path
 
 def test_unsupported_models_are_left_to_the_library() -> None:
     control = [ModelPiece("</s>", 0.0, PieceType.CONTROL)]
-    assert not left_because(parse_model(model(ModelType.WORD, control, escape_whitespaces=True)))
+    assert not library_reason(parse_model(model(ModelType.WORD, control, escape_whitespaces=True)))
     bare = model(ModelType.WORD, control, add_dummy_prefix=False, escape_whitespaces=True)
-    assert left_because(parse_model(bare)) == "a text may become a control token"
+    assert library_reason(parse_model(bare)) == "a text may become a control token"
     spaces = model(ModelType.CHAR, [], escape_whitespaces=False)
-    assert "do not begin with ▁" in left_because(parse_model(spaces))
+    assert "do not begin with ▁" in library_reason(parse_model(spaces))
