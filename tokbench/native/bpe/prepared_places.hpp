@@ -2,8 +2,7 @@
 // character that contributes to the token to the end of the last one.
 //
 // The tokens of a word are adjacent, each as long as the part that it encodes; the byte tokens of a Unigram's unknown characters
-// share one part. In a normalized text, and in a copy with added
-// spaces or marks, a position maps to the original character.
+// share one part. In a normalized text, and in a copy with added spaces or marks, a position maps to the original character.
 #pragma once
 
 #include "encoding/placed_texts.hpp"
