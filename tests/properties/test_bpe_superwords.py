@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from hypothesis import given
+import regex
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from support.kernels import chosen, counted_by_definition
 from support.texts import texts
@@ -23,8 +24,25 @@ PUBLISHED = pre_tokenizers.Split(Regex(r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]{2,}[\r\n/]
 """The authors' pattern; text that no alternative matches stays together."""
 
 
+CLASSES = {name: pre_tokenizers.Split(Regex(name), "removed") for name in (r"\p{L}", r"\p{N}", r"\s")}
+
+
+def has_same_classes(character: str) -> bool:
+    """Whether the library, whose Unicode tables are older, classifies a character as we do."""
+    return all(
+        bool(regex.fullmatch(name, character)) != bool(removing.pre_tokenize_str(character))
+        for name, removing in CLASSES.items()
+    )
+
+
+def test_usual_characters_have_the_same_classes() -> None:
+    """Others, such as the small seal script of Unicode 18, are left out of the comparison."""
+    assert all(map(has_same_classes, "a1 \n!字\u0301é٣\u3000"))
+
+
 @given(text=spaced | st.text(alphabet="a\u4e9c 1\t\r\n!/\u0301\u00a0", max_size=30) | texts)
 def test_pattern_and_scanner_split_as_the_published_one(kernel: Kernel, text: str) -> None:
+    assume(all(map(has_same_classes, text)))
     pieces = [piece for piece, _ in PUBLISHED.pre_tokenize_str(text)]
     assert split(resolve_pattern("superwords"), text) == pieces
     data = text.encode()
