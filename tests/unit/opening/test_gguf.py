@@ -11,6 +11,7 @@ from support.small_files import opened
 
 import tokbench
 from tokbench import SpecialPolicy
+from tokbench.core.capabilities import SupportsPreTokens
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.formats.sentencepiece.pieces import BYTE_PIECES
 from tokbench.formats.tokenizer_json import to_byte_level
@@ -106,23 +107,32 @@ def test_gguf_end_of_turn_is_a_control_token_as_in_llama_cpp(tmp_path: Path) -> 
             "a\n é,東京12 \u03b1\u0905  ",
             ["a", "\n", " é", ",", "東京", "12", " α", "अ", "  "],
         ),
+        ("deepseek-llm", "a  \u3000。東\u3000", ["a", "  ", "\u3000。", "東", "\u3000"]),
+        ("deepseek-coder", "\u2029漢\u3000 \u3000", ["\u2029", "漢", "\u3000 \u3000"]),
         ("deepseek-v3", "x.y 12345\n東京a", ["x", ".y", " ", "123", "45", "\n", "東京", "a"]),
         ("falcon", "a, 12345-b", ["a", ",", " ", "123", "45", "-", "b"]),
         ("command-r", "it's 12", ["it", "'s", " ", "1", "2"]),
         ("qwen35", "क्षि 12", ["क्षि", " ", "1", "2"]),
         ("bloom", "Hi there, you", ["Hi", " there", ",", " you"]),
         ("llama4", "it's USAid 1234", ["it's", " USAid", " ", "123", "4"]),
+        ("gpt-4o", "haÉcole aB हिन्", ["haÉcole", " a", "B", " ह", "ि", "न", "्"]),
+        ("granite-embed-multi-97m", "haÉcole aB हिन्", ["haÉcole", " a", "B", " हिन्"]),
         ("tekken", "it's 12 .//", ["it", "'s", " ", "1", "2", " .//"]),
+        ("tekken", "haÉcole हि", ["haÉcole", " ह", "ि"]),
         ("tiny_aya", "a 1234567 b", ["a", " ", "1", "234", "567", " b"]),
+        ("tiny_aya", "aBc हि  12", ["aBc", " हि", " ", " ", "12"]),
         ("superbpe", "a cat, 1234567 b", ["a cat, ", "1", "234", "567", " b"]),
         ("kimi-k2", "東京ab 12345.\n/", ["東京", "ab", " ", "123", "45", ".\n", "/"]),
+        ("kimi-k2", "aBcÉ's हि 'ſa", ["aBcÉ's", " ह", "ि", " '", "ſa"]),
         ("youtu", "한a，b 12", ["한", "a", "，", "b", " ", "1", "2"]),
+        ("youtu", "aBcÉ's हि", ["aBcÉ's", " हि"]),
         ("jais-2", "a       b", ["a", "    ", "  ", " b"]),
         ("laguna", "a \n\nb 12", ["a", " ", "\n\n", "b", " ", "1", "2"]),
         ("exaone-moe", "go on now. 12", ["go on now", ".", " ", "1", "2"]),
         ("chameleon", "a    b12,", ["a", "    ", "b", "1", "2", ","]),
         ("spark2_5", "x.y\n\na 1234", ["x", ".y", "\n", "\n", "a", " ", "1", "2", "3", "4"]),
         ("afmoe", "a12345 東京กa", ["a", "12", "345", " ", "東京", "กa"]),
+        ("afmoe", "\ua000b  1", ["\ua000", "b", " ", " ", "1"]),
     ],
 )
 def test_gguf_splits_as_its_named_pre_tokenizer(
@@ -148,6 +158,17 @@ def test_gguf_splits_as_its_named_pre_tokenizer(
         ]
         assert pair in pairs
         assert not crossing
+    if isinstance(tokenizer, SupportsPreTokens):
+        assert tokenizer.pretokens(text) == pieces
+
+
+@pytest.mark.parametrize(("pre", "said"), [("gpt-4o", "combining marks, as in Hindi"), ("qwen2", "")])
+def test_gguf_says_where_llama_cpp_splits_other_than_the_model(tmp_path: Path, pre: str, said: str) -> None:
+    path = gguf(tmp_path, gguf_bpe(pre=pre.encode()))
+    warnings = opened(path).warnings
+    assert bool(warnings) == bool(said)
+    assert said in "".join(warnings)
+    assert not opened(path, pattern="gpt4").warnings
 
 
 def test_gguf_without_a_pre_tokenizer_warns_and_uses_the_default(tmp_path: Path) -> None:

@@ -1,11 +1,12 @@
-"""The pre-tokenizers named in GGUF files: how llama.cpp splits text for each value of `tokenizer.ggml.pre`.
+r"""The pre-tokenizers named in GGUF files: how llama.cpp splits text for each value of `tokenizer.ggml.pre`.
 
 In llama.cpp a name selects a `LLAMA_VOCAB_PRE_TYPE_*`, for which the constructor of `llm_tokenizer_bpe`
 (llama-vocab.cpp) lists regular expressions, `regex_exprs`; `unicode_regex_split` (unicode.cpp) applies them in order,
 each to the parts left by the previous ones. Every match is a part, and so is every gap between matches; the final parts
-are the pre-tokens. A list of one expression that is one of our named patterns runs on our kernel. Where llama.cpp only
-approximates the expression of the model's own tokenizer, as for gpt-4o, tekken and kimi-k2, this module has the
-original expression.
+are the pre-tokens. The expressions here split as that function does, which differs from the expressions as they are
+written: categories of letters are all \p{L} to it, and white space beyond ASCII is in no range of characters. Some
+names have functions of their own instead. Where that splits some texts other than the model's own tokenizer, as for
+gpt-4o, tekken and kimi-k2, the difference is noted.
 """
 
 from __future__ import annotations
@@ -15,10 +16,17 @@ from functools import cache
 
 _GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
 _CONTRACTIONS = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+_ENDINGS = "(?:'[sS]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"
 _SPACES = r"\s*[\r\n]+|\s+(?!\S)|\s+"
 _PUNCTUATION = r"[\p{P}\$\+<=>\^~\|`]+"
 _THREE_DIGITS = "[0-9][0-9][0-9]"
 _DEEPSEEK_WORDS = r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+"""
+_THREE_DIGITS_FROM_THE_RIGHT = r"\P{N}*\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))"
+_CASE = "letters other than a-z and A-Z have no case"
+_MARKS_AND_CASE = f"combining marks, as in Hindi, are no letters, and {_CASE}"
+_ANY_CASE = "no pre-token begins at a capital"
+_MARKS_AND_ANY_CASE = f"combining marks, as in Hindi, are no letters, and {_ANY_CASE}"
+_WHITE_SPACE = "white space beyond ASCII joins no other characters"
 _WORDS_BETWEEN_SIGNS = r" ?[^(\s|.,!?…。，、।۔،)]+"
 
 
@@ -29,10 +37,12 @@ class PreTokenizer:
     Attributes:
         expressions: the regular expressions, applied in order.
         whole_tokens_first: whether a pre-token found in the vocabulary becomes that token without merging.
+        differs: where llama.cpp splits a text other than the model's own tokenizer; empty if nowhere known.
     """
 
     expressions: tuple[str, ...]
     whole_tokens_first: bool = False
+    differs: str = ""
 
 
 def pre_tokenizer_named(name: str) -> PreTokenizer | None:
@@ -58,8 +68,10 @@ def known_names() -> list[str]:
 def _named() -> tuple[tuple[frozenset[str], PreTokenizer], ...]:
     """Return sets of names with the pre-tokenizer that they stand for."""
 
-    def named(names: str, *expressions: str, whole: bool = False) -> tuple[frozenset[str], PreTokenizer]:
-        return frozenset(names.split()), PreTokenizer(expressions, whole_tokens_first=whole)
+    def named(
+        names: str, *expressions: str, whole: bool = False, differs: str = ""
+    ) -> tuple[frozenset[str], PreTokenizer]:
+        return frozenset(names.split()), PreTokenizer(expressions, whole_tokens_first=whole, differs=differs)
 
     return (
         named(
@@ -79,18 +91,33 @@ def _named() -> tuple[tuple[frozenset[str], PreTokenizer], ...]:
             _llama3(r"\p{N}{1,3}"),
             whole=True,
         ),
-        named("gpt-4o llama4 kanana2 talkie minimax-m2", _gpt4o()),
-        named("granite-embed-multi-97m", _gpt4o(), whole=True),
-        named("tekken", _gpt4o(digits=r"\p{N}", contractions=""), whole=True),
-        named("tiny_aya cohere2moe", r"\d{1,3}(?=(?:\d{3})*\b)", _gpt4o()),
-        named("kimi-k2", r"\p{Han}+|" + _gpt4o(other_than=r"&&[^\p{Han}]", after_signs=r"[\r\n]*")),
+        named("gpt-4o llama4 kanana2 talkie minimax-m2", _gpt4o(), differs=_MARKS_AND_CASE),
+        named(
+            "granite-embed-multi-97m",
+            _gpt4o(letters=r"\p{L}\p{M}"),
+            whole=True,
+            differs=_CASE,
+        ),
+        named("tekken", _gpt4o(digits=r"\p{N}", contractions=""), whole=True, differs=_MARKS_AND_CASE),
+        named(
+            "tiny_aya cohere2moe",
+            _THREE_DIGITS_FROM_THE_RIGHT,
+            _caseless(r"[\p{L}\p{M}]"),
+            differs=_ANY_CASE,
+        ),
+        named(
+            "kimi-k2",
+            f"[{_ranges(_HAN)}]+|" + _caseless(rf"[\p{{L}}&&[^{_ranges(_HAN)}]]", after_signs=r"[\r\n]*"),
+            differs=_MARKS_AND_ANY_CASE,
+        ),
         named(
             "youtu",
             f"[{_ranges('AC00-D7A3 3131-318E')}]+"
             f"|[{_ranges('FF01 2026 201C 201D 2018 2019 2014 FF1A FF1B FF0C 3001-303F FE30-FE4F')}]+"
             f"|[{_ranges('3105-312F')}]+|[{_ranges('4E00-9FA5 3040-309F 30A0-30FF')}]+",
-            _gpt4o(digits=r"\p{N}"),
+            _caseless(r"[\p{L}\p{M}]", digits=r"\p{N}"),
             whole=True,
+            differs=_ANY_CASE,
         ),
         named("superbpe", r"\p{N}+", r"(?=(\d{3})+(?!\d))"),
         named("dbrx smaug-bpe chatglm-bpe", _llama3(r"\p{N}{1,3}")),
@@ -139,6 +166,7 @@ def _named() -> tuple[tuple[frozenset[str], PreTokenizer], ...]:
             r"\s+$",
             f"[{_ranges(_EAST_ASIAN)}]+",
             r"\p{N}+",
+            differs=_WHITE_SPACE,
         ),
         named(
             "deepseek-coder",
@@ -147,6 +175,7 @@ def _named() -> tuple[tuple[frozenset[str], PreTokenizer], ...]:
             r"\s?\p{P}+",
             f"[{_ranges(_EAST_ASIAN)}]+",
             r"\p{N}",
+            differs=_WHITE_SPACE,
         ),
         named(
             "deepseek-v3 hunyuan-dense joyai-llm hy_v4",
@@ -163,9 +192,10 @@ def _named() -> tuple[tuple[frozenset[str], PreTokenizer], ...]:
         ),
         named(
             "afmoe",
-            r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))",
+            _THREE_DIGITS_FROM_THE_RIGHT,
             f"[{_ranges(_ASIAN)}]+",
             rf"{_DEEPSEEK_WORDS}| ?[\p{{P}}\p{{S}}]+[\r\n]*|{_SPACES}",
+            differs="characters from U+8C48 to U+FAFF count as Chinese",
         ),
     )
 
@@ -175,20 +205,20 @@ def _llama3(digits: str, *, spaces: str = _SPACES) -> str:
 
 
 def _gpt4o(
-    *,
-    digits: str = r"\p{N}{1,3}",
-    contractions: str = f"{_CONTRACTIONS}?",
-    other_than: str = "",
-    after_signs: str = r"[\r\n/]*",
+    *, digits: str = r"\p{N}{1,3}", contractions: str = f"{_ENDINGS}?", letters: str = r"\p{L}"
 ) -> str:
-    """Return GPT-4o's pattern, or a variant with the given differences."""
-    upper = rf"[\p{{Lu}}\p{{Lt}}\p{{Lm}}\p{{Lo}}\p{{M}}{other_than}]"
-    lower = rf"[\p{{Ll}}\p{{Lm}}\p{{Lo}}\p{{M}}{other_than}]"
+    """Return llama.cpp's form of GPT-4o's pattern: letters other than a-z and A-Z are of both cases."""
+    upper, lower = f"[{letters}&&[^a-z]]", f"[{letters}&&[^A-Z]]"
     words = (
-        rf"[^\r\n\p{{L}}\p{{N}}]?{letters}{contractions}"
-        for letters in (f"{upper}*{lower}+", f"{upper}+{lower}*")
+        rf"[^\r\n\p{{L}}\p{{N}}]?{word}{contractions}" for word in (f"{upper}*{lower}+", f"{upper}+{lower}*")
     )
-    return "|".join([*words, digits, rf" ?[^\s\p{{L}}\p{{N}}]+{after_signs}", _SPACES])
+    return "|".join([*words, digits, r" ?[^\s\p{L}\p{N}]+[\r\n/]*", _SPACES])
+
+
+def _caseless(letters: str, *, digits: str = r"\p{N}{1,3}", after_signs: str = r"[\r\n/]*") -> str:
+    """Return GPT-4o's pattern for a llama.cpp that does not tell upper from lower case."""
+    word = rf"[^\r\n\p{{L}}\p{{N}}]?{letters}+{_ENDINGS}?"
+    return "|".join([word, digits, rf" ?[^\s\p{{L}}\p{{N}}]+{after_signs}", _SPACES])
 
 
 def _halved_spaces() -> str:
@@ -203,12 +233,14 @@ def _ranges(listed: str) -> str:
     return "".join("-".join(rf"\x{{{int(end, 16):04X}}}" for end in range_ends) for range_ends in ends)
 
 
-_EAST_ASIAN = "0800-4E00 4E00-9FA5 AC00-D7FF"
+_EAST_ASIAN = "0800-167F 1681-1FFF 200B-2027 202A-202E 2030-205E 2060-2FFF 3001-9FA5 AC00-D7FF"
+_HAN = "4E00-9FFF 3400-4DBF 20000-2A6DF 2A700-2B73F 2B740-2B81F 2B820-2CEAF 2CEB0-2EBEF F900-FAFF 2F800-2FA1F"
+"""The characters that llama.cpp's function for Kimi K2 treats as Chinese."""
 _ASIAN = (
-    "4E00-9FFF 3400-4DBF F900-FAFF 3040-309F 30A0-30FF FF65-FF9F 2F00-2FDF 0E40-0E7F 0E80-0EFF 1780-17FF "
+    "4E00-9FFF 3400-4DBF 8C48-FAFF 3040-309F 30A0-30FF FF65-FF9F 2F00-2FDF 0E40-0E7F 0E80-0EFF 1780-17FF "
     "1000-109F AA60-AA7F A9E0-A9FF AC00-D7AF 1100-11FF"
 )
-_SIGNS = "21-2F 3A-7E 2018-201F 3000-3002 FF01-FF0F FF1A-FF5E"
+_SIGNS = "21-2F 3A-7E 2018-201F 3001-3002 FF01-FF0F FF1A-FF5E"
 _CASED = (
     "41-5A 61-7A B5 C0-D6 D8-F6 F8-1BA 1BC-1BF 1C4-293 295-2AF 370-373 376 377 37B-37D 37F 386 388-38A "
     "38C 38E-3A1 3A3-3F5 3F7-481 48A-52F 531-556 10A0-10C5 13A0-13F5 13F8-13FD 1C90-1CBA 1CBD-1CBF "

@@ -16,7 +16,7 @@ from tokbench.formats.protobuf import float_field, length_field, varint_field
 from tokbench.formats.sentencepiece.model import ModelType, dump_model
 from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.opening.gguf.config import around_text, gguf_config
-from tokbench.opening.gguf.pretokenizers import known_names, pre_tokenizer_named
+from tokbench.opening.gguf.pretokenizers import PreTokenizer, known_names, pre_tokenizer_named
 from tokbench.opening.known_ranks import TAKES_PATTERN
 from tokbench.opening.patterns import checked_pattern
 from tokbench.opening.request import OpenRequest
@@ -30,7 +30,7 @@ from tokbench.opening.vocab_txt import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from tokbench.core.descriptions import PostProcessing
@@ -100,16 +100,16 @@ def _open_bpe(
     if request.special_tokens or request.special_preset:
         option = "--special-token" if request.special_tokens else "--special-preset"
         raise ConfigError("a GGUF file defines its special tokens itself", hint=f"leave {option} out")
-    expressions, whole_tokens_first = _splitting(fields, path, asked=request.pattern)
+    splitting = _splitting(fields, path, asked=request.pattern)
     vocab = {piece: id for id, piece in enumerate(pieces)}
     document = byte_level_tokenizer_json(
         vocab,
         _merges(fields, path),
         specials={pieces[id]: id for id, kind in enumerate(types) if kind == PieceType.CONTROL},
         others=[pieces[id] for id, kind in enumerate(types) if kind == PieceType.USER_DEFINED],
-        patterns=expressions,
+        patterns=splitting.expressions,
         normalize_nfc=request.pattern == "qwen2",
-        whole_tokens_first=whole_tokens_first,
+        whole_tokens_first=splitting.whole_tokens_first,
     )
     document = _with_template(document, around_text(config, vocab))
     return open_tokenizer_json(
@@ -117,7 +117,7 @@ def _open_bpe(
         source=source,
         request=OpenRequest(engine=request.engine),
         parsed=document,
-        warnings=() if request.pattern or "pre" in fields else (_UNNAMED,),
+        warnings=tuple(_warnings(fields, splitting, asked=request.pattern)),
     )
 
 
@@ -150,18 +150,29 @@ def _with_template(document: dict[str, Any], around: PostProcessing) -> dict[str
     return document if around == NOTHING else document | dump_post_processing(around)
 
 
-def _splitting(fields: Mapping[str, Any], path: Path, *, asked: str | None) -> tuple[tuple[str, ...], bool]:
-    """Return the expressions that split a text, and whether whole tokens come first. Raises `ConfigError`."""
+def _splitting(fields: Mapping[str, Any], path: Path, *, asked: str | None) -> PreTokenizer:
+    """Return how a text is split. Raises `ConfigError`."""
     name = _text(fields.get("pre", b"default"), path)
     known = pre_tokenizer_named(name)
     if asked is not None:
-        return (checked_pattern(asked),), known is not None and known.whole_tokens_first
+        return PreTokenizer((checked_pattern(asked),), known is not None and known.whole_tokens_first)
     if known is None:
         raise ConfigError(
             f"{path} names the unknown pre-tokenizer {name!r}",
             hint=f"{TAKES_PATTERN}; known are {', '.join(known_names())}",
         )
-    return known.expressions, known.whole_tokens_first
+    return known
+
+
+def _warnings(fields: Mapping[str, Any], splitting: PreTokenizer, *, asked: str | None) -> Iterator[str]:
+    """Yield what a user may not expect of llama.cpp's splitting."""
+    if asked is None and "pre" not in fields:
+        yield _UNNAMED
+    if splitting.differs:
+        yield (
+            "text is split as by llama.cpp, which differs from the model's own tokenizer: "
+            + splitting.differs
+        )
 
 
 def _open_word_piece(
