@@ -74,6 +74,7 @@ def open_pieces(
     request: OpenRequest,
     warnings: tuple[str, ...] = (),
     around: PostProcessing = NOTHING,
+    finds_unknown: bool = False,
 ) -> Opened:
     """Open the tokenizer of a serialized `ModelProto`.
 
@@ -83,6 +84,7 @@ def open_pieces(
         request: what the user asks for.
         warnings: warnings already found.
         around: the template of a file that is no `.model`; that of a `.model` depends on the files beside it.
+        finds_unknown: whether the text of the unknown token is that token where special tokens are encoded.
 
     Raises:
         ModelFormatError: the model is damaged.
@@ -92,7 +94,12 @@ def open_pieces(
     given = proto
     template = around
     tokenizer = open_model(
-        proto, name=source.name, path=source.files[0], post_processing=template, engine=request.engine
+        proto,
+        name=source.name,
+        path=source.files[0],
+        post_processing=template,
+        engine=request.engine,
+        finds_unknown=finds_unknown,
     )
     _check_whole(tokenizer.model, source.files[0])
     engine, reason = _engine(tokenizer, request)
@@ -137,7 +144,12 @@ def open_pieces(
             return open_tokenizer_json(document, source=source, request=request, warnings=warnings)
     if whole is not proto or template != around:
         tokenizer = open_model(
-            whole, name=source.name, path=source.files[0], post_processing=template, engine=request.engine
+            whole,
+            name=source.name,
+            path=source.files[0],
+            post_processing=template,
+            engine=request.engine,
+            finds_unknown=finds_unknown,
         )
     changing = _changing(tokenizer, source)
     return Opened(

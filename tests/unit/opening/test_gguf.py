@@ -249,6 +249,23 @@ def test_gguf_of_pieces_puts_bos_and_eos_around_a_text_as_llama_cpp(
     assert tokenizer.with_template("a") == expected
 
 
+@pytest.mark.parametrize("model", ["llama", "t5"])
+def test_gguf_of_pieces_finds_the_unknown_token_as_llama_cpp(tmp_path: Path, model: str) -> None:
+    fields = {
+        "model": model.encode(),
+        "tokens": [piece.encode() for piece in [*PIECES, "▁", "a"]],
+        "scores": [0.0] * 259 + [-1.0, -2.0],
+        "token_type": [2, 3, 3, *[6] * 256, 1, 1],
+    }
+    tokenizer = tokbench.load(gguf(tmp_path, fields))
+    assert tokenizer.encode("a<unk>", special=SpecialPolicy.ENCODE) == [259, 260, 0]
+    assert 0 not in tokenizer.encode("a<unk>")
+    assert tokenizer.decode([260, 0]) == "a<unk>"
+    tokenizer.save(tmp_path / "saved")
+    saved = tokbench.load(tmp_path / "saved")
+    assert saved.encode("a<unk>", special=SpecialPolicy.ENCODE) == [259, 260, 0]
+
+
 def test_gguf_of_gemma_4_always_begins_with_bos(tmp_path: Path) -> None:
     pieces = ["<unk>", "<bos>", *BYTE_PIECES, "▁", "a", "b", "ab"]
     fields = {
@@ -368,7 +385,9 @@ def test_gguf_of_sentencepiece_with_padding_entries_opens(tmp_path: Path) -> Non
     assert tokenizer.encode("a a") == [261, 261]
     assert tokenizer.encode("a</s>") == [261, *(3 + byte for byte in b"</s>")]
     assert {262, 263}.isdisjoint(tokenizer.encode("[PAD1] [PAD2]"))
-    assert dict(tokenizer.info.special_tokens) == {"<s>": 1, "</s>": 2, "[PAD1]": 262, "[PAD2]": 263}
+    assert dict(tokenizer.info.special_tokens) == {"<s>": 1, "</s>": 2, "[PAD1]": 262, "[PAD2]": 263} | {
+        "<unk>": 0
+    }
 
 
 def test_gguf_of_wordpiece_opens(tmp_path: Path) -> None:

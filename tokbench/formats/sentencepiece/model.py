@@ -319,9 +319,10 @@ def piece_bytes(piece: ModelPiece, *, unk_surface: str) -> bytes:
     return piece.text.replace(SPACE, " ").encode()
 
 
-def special_tokens_of(model: SentencePieceFile) -> dict[str, int]:
-    """Return the control symbols, text → id; text never becomes one of them."""
-    return {piece.text: id for id, piece in enumerate(model.pieces) if piece.type is PieceType.CONTROL}
+def special_tokens_of(model: SentencePieceFile, *, with_unknown: bool = False) -> dict[str, int]:
+    """Return the control symbols, and if wanted the unknown token, text → id; text never becomes one of them."""
+    types = {PieceType.CONTROL, PieceType.UNKNOWN} if with_unknown else {PieceType.CONTROL}
+    return {piece.text: id for id, piece in enumerate(model.pieces) if piece.type in types}
 
 
 def roles_of_model(model: SentencePieceFile) -> dict[str, str]:

@@ -15,6 +15,7 @@ from tokbench.core.tokens import Encoded, ScoredSegmentation, Segmentation, Span
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.files.untrusted import load_json
 from tokbench.formats.sentencepiece.model import ModelType, parse_model
+from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.libraries.sentencepiece.kernel import LateEncoder, kernel_or_reason
 from tokbench.libraries.sentencepiece.sampling import bpe_dropout, sampled_index, unigram_sample
 from tokbench.libraries.sentencepiece.serialized import found_segmentations
@@ -49,6 +50,7 @@ def open_model(
     post_processing: PostProcessing = NOTHING,
     engine: str = "auto",
     model: SentencePieceFile | None = None,
+    finds_unknown: bool = False,
 ) -> KernelModel:
     """Return the tokenizer of a serialized model, with the capabilities of its algorithm.
 
@@ -63,6 +65,7 @@ def open_model(
         post_processing: the post-processing of ids before a model gets them; a `.model` file cannot hold it.
         engine: "auto", or "library" to use the library alone.
         model: the parsed model, if the caller has it.
+        finds_unknown: whether the text of the unknown token is that token where special tokens are encoded.
 
     Raises:
         ModelFormatError: the bytes are not a model, or the library does not accept it.
@@ -81,6 +84,7 @@ def open_model(
         identify_text=identify_text,
         post_processing=post_processing,
         engine=engine,
+        finds_unknown=finds_unknown,
     )
 
 
@@ -228,8 +232,12 @@ def load(directory: Path, manifest: Manifest) -> SentencePieceTokenizer:
     files = store.read_files(directory, manifest)
     if MODEL_NAME not in files:
         raise ModelFormatError(directory, f"a file {MODEL_NAME}", "none in the manifest", hint=_RETRAIN)
+    model = parse_model(files[MODEL_NAME], path=directory / MODEL_NAME)
+    unknown = {piece.text for piece in model.pieces if piece.type is PieceType.UNKNOWN}
     tokenizer = open_model(
         files[MODEL_NAME],
+        model=model,
+        finds_unknown=not unknown.isdisjoint(manifest.special_tokens),
         name=manifest.name,
         backend=manifest.backend,
         path=directory / MODEL_NAME,

@@ -138,6 +138,7 @@ class SentencePieceTokenizer(EncodesOrdinaryBatches):
         training: TrainingRecord | None = None,
         identify_text: Callable[[], TextIdentity] | None = None,
         post_processing: PostProcessing = NOTHING,
+        finds_unknown: bool = False,
     ) -> None:
         self.proto = proto
         self.post_processing = post_processing
@@ -150,7 +151,7 @@ class SentencePieceTokenizer(EncodesOrdinaryBatches):
             name=name,
             backend=backend,
             vocab_size=len(model.pieces),
-            special_tokens=special_tokens_of(model),
+            special_tokens=special_tokens_of(model, with_unknown=finds_unknown),
             lossless=False,
             kernel=library(),
         )

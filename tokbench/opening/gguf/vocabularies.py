@@ -226,7 +226,8 @@ def _open_sentencepiece(
         for id, (piece, kind) in enumerate(zip(pieces, types, strict=True))
         if kind in (PieceType.CONTROL, PieceType.USER_DEFINED)
     }
-    return open_pieces(proto, source=source, request=request, around=around_text(config, symbols))
+    around = around_text(config, symbols)
+    return open_pieces(proto, source=source, request=request, around=around, finds_unknown=True)
 
 
 def _trainer(fields: Mapping[str, Any], types: Sequence[int], *, is_unigram: bool) -> dict[str, int]:
