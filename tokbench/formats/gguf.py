@@ -26,6 +26,8 @@ _MAX_ENTRIES = 1 << 16
 _MAX_KEY_BYTES = 1 << 16
 _MAX_ELEMENTS = 1 << 24
 _MAX_DEPTH = 2
+_MAX_INNER_ARRAYS = 1 << 16
+"""Arrays within arrays in a file: no known file has any, and each is read by itself."""
 
 
 def read_metadata(path: Path, *, prefix: str = "tokenizer.") -> dict[str, Any]:
@@ -58,6 +60,7 @@ class _Reader:
         self._data = data
         self._path = path
         self._position = 0
+        self._inner_arrays = 0
 
     def entries(self, prefix: str) -> dict[str, Any]:
         if self._take(4) != MAGIC:
@@ -100,6 +103,9 @@ class _Reader:
         if kind == _STRING:
             strings = self._strings(length)
             return strings if wanted else []
+        self._inner_arrays += length
+        if self._inner_arrays > _MAX_INNER_ARRAYS:
+            raise self._wrong(f"at most {_MAX_INNER_ARRAYS:,} arrays within arrays", f"{length:,}")
         values = [self._value(kind, wanted=wanted, depth=depth + 1) for _ in range(length)]
         return values if wanted else []
 

@@ -83,7 +83,9 @@ def open_gguf(source: Source, request: OpenRequest) -> Opened:
         "gemma4": _open_character_bpe,
     }
     if model not in openers:
-        raise ModelFormatError(path, f"a tokenizer of the model {', '.join(openers)}", repr(model))
+        raise ModelFormatError(
+            path, f"a tokenizer of the model {', '.join(openers)}", repr(model) if model else "none"
+        )
     is_of_characters = model == "gpt2" and fields.get("pre") in _CHARACTER_PRE_TOKENIZERS
     opener = _open_character_bpe if is_of_characters else openers[model]
     config = gguf_config(metadata)
