@@ -9,12 +9,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tokbench.core.wording import counted, is_or_are
 from tokbench.errors import TokbenchError
+from tokbench.files.untrusted import decode_text
 from tokbench.formats.post_processors import UnknownPostProcessingError, parse_post_processing
 from tokbench.formats.sentencepiece.model import looks_like_model, parse_model
 from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.libraries.huggingface.tokenizer_json import model_ids, steps
-from tokbench.opening.files import read_file
+from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.piece_order import piece_order
 from tokbench.opening.tokenizer_classes import class_named_in, json_beside, read_declared
 from tokbench.opening.vocabulary_beside import is_renumbered
@@ -48,6 +50,7 @@ _OF_LANGUAGES = ("MBartTokenizer", "MBart50Tokenizer", "NllbTokenizer", "Seamles
 """Classes that put the token of the language `src_lang` beside a text."""
 _PUBLISHED = ("BaichuanTokenizer", "InternLM2Tokenizer", "InternLMTokenizer")
 """Classes published with their models that put bos in front of a text by default."""
+_VOCABULARY_NAMES = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
 _MODEL_NAMES = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "spm.model")
 
 
@@ -226,11 +229,63 @@ def other_models(document: Mapping[str, Any], source: Source) -> Iterator[str]:
         for id, piece in enumerate(pieces):
             other = ids.get(piece.text, id)
             if piece.type is PieceType.NORMAL and other != id:
-                yield (
-                    f"{path.name} says that {piece.text!r} is {id}, and {source.files[0].name} {other}, which is used: "
-                    "the two files are not of one tokenizer"
-                )
+                said = f"{piece.text!r} is {id}", f"{other}"
+                yield _of_two(path.name, said, used=source.files[0].name)
                 break
+
+
+def other_vocabulary(document: Mapping[str, Any], source: Source) -> Iterator[str]:
+    """Yield a sentence for each vocab.json and merges.txt beside a `tokenizer.json` with other ids or merges.
+
+    Args:
+        document: the parsed `tokenizer.json`.
+        source: its file.
+    """
+    folder, name = source.files[0].parent, source.files[0].name
+    vocab, merges = (document["model"].get(part) for part in ("vocab", "merges"))
+    for vocab_name, merges_name in _VOCABULARY_NAMES:
+        if isinstance(vocab, dict):
+            other = _parsed_beside(folder / vocab_name)
+            moved = next((piece for piece, id in other.items() if vocab.get(piece, id) != id), None)
+            if moved is not None:
+                said = f"{moved!r} is {other[moved]!r:.20}", f"{vocab[moved]}"
+                yield _of_two(vocab_name, said, used=name)
+        if isinstance(merges, list) and (lines := _merges_beside(folder / merges_name)) is not None:
+            own = [merge if isinstance(merge, str) else " ".join(merge) for merge in merges]
+            if own != lines:
+                rank = next(
+                    (n for n, pair in enumerate(zip(own, lines, strict=False)) if len({*pair}) > 1), None
+                )
+                if rank is None:
+                    said = f"there {is_or_are(len(lines))} {counted(len(lines), 'merge')}", f"{len(own):,}"
+                else:
+                    said = f"merge {rank:,} is {lines[rank]!r:.80}", f"{own[rank]!r:.80}"
+                yield _of_two(merges_name, said, used=name)
+
+
+def _of_two(name: str, said: tuple[str, str], *, used: str) -> str:
+    return f"{name} says that {said[0]}, and {used} {said[1]}, which is used: the two files are not of one tokenizer"
+
+
+def _parsed_beside(path: Path) -> dict[str, Any]:
+    """Return a vocabulary beside a `tokenizer.json`; empty if there is none that can be read."""
+    try:
+        found = parse_json(read_file(path), path=path) if path.is_file() else {}
+    except TokbenchError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _merges_beside(path: Path) -> list[str] | None:
+    """Return the merges in a file beside a `tokenizer.json`; None if there is none that can be read."""
+    try:
+        text = decode_text(read_file(path), path=path) if path.is_file() else None
+    except TokbenchError:
+        return None
+    if text is None:
+        return None
+    lines = (line.removesuffix("\r") for line in text.split("\n"))
+    return [line for line in lines if line.strip() and not line.startswith("#version")]
 
 
 def _is_reordered(source: Source, pieces: Sequence[ModelPiece]) -> bool:

@@ -325,7 +325,11 @@ def _warnings(document: Mapping[str, Any], kind: str) -> list[str]:
 
 def _contradicted(document: Mapping[str, Any], source: Source) -> Iterator[str]:
     """Yield how the files beside a `tokenizer.json` contradict it; a document built from other files follows them."""
-    from tokbench.opening.contradictions import contradicted_tokenizer_json, other_models
+    from tokbench.opening.contradictions import (
+        contradicted_tokenizer_json,
+        other_models,
+        other_vocabulary,
+    )
     from tokbench.opening.recognition import Format
 
     path = source.files[0]
@@ -333,6 +337,7 @@ def _contradicted(document: Mapping[str, Any], source: Source) -> Iterator[str]:
         folder, config = path.parent, source.config
         yield from contradicted_tokenizer_json(document, folder=folder, name=path.name, config=config)
         yield from other_models(document, source)
+        yield from other_vocabulary(document, source)
 
 
 def _repeated(vocab: Sequence[Sequence[Any]]) -> dict[str, int]:

@@ -195,3 +195,32 @@ def test_a_damaged_model_beside_a_tokenizer_json_is_not_reported(tmp_path: Path)
 def set_fields(path: Path, **fields: Any) -> None:
     """Change some fields of a JSON file."""
     path.write_text(json.dumps(json.loads(path.read_text()) | fields))
+
+
+BPE: dict[str, Any] = {
+    "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2, "ba": 3}, "merges": [["a", "b"], ["b", "a"]]},
+}
+
+
+@pytest.mark.parametrize(
+    ("beside", "said"),
+    [
+        ({"vocab.json": BPE["model"]["vocab"], "merges.txt": "#version: 0.2\na b\nb a\n"}, ""),
+        ({"vocab.json": {"a": 0, "b": 1, "ab": 2}}, ""),
+        ({"vocab.json": {"a": 0, "ab": 1, "b": 2}}, "vocab.json says that 'ab' is 1, and tokenizer.json 2"),
+        ({"merges.txt": "b a\na b\n"}, "merges.txt says that merge 0 is 'b a', and tokenizer.json 'a b'"),
+        ({"vocab.bpe": "a b\n"}, "vocab.bpe says that there is 1 merge, and tokenizer.json 2"),
+        ({"vocab.json": "{"}, ""),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("as_text", [False, True])
+def test_another_vocabulary_beside_a_tokenizer_json_is_reported(
+    tmp_path: Path, beside: dict[str, Any], said: str, as_text: bool
+) -> None:
+    merges = [" ".join(pair) if as_text else pair for pair in BPE["model"]["merges"]]
+    document = huggingface.document(BPE["model"] | {"merges": merges})
+    put(tmp_path, {"tokenizer.json": document, **beside})
+    told = [each for each in opened(tmp_path).warnings if "not of one tokenizer" in each]
+    assert len(told) == bool(said)
+    assert said in "".join(told)
