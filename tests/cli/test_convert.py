@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import pytest
 
 import tokbench
 import tokbench.workbench.convert as conversion
+from tokbench.backends.bpe.split_patterns import resolve_pattern
 from tokbench.convert.conversion import TARGETS, Product, Source, Target
 from tokbench.convert.proof import Disagreement, ProofResult, peer_of, prove
 from tokbench.render.console import make_console
@@ -19,6 +21,8 @@ from tokbench.render.conversion import render_proof
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+_SPELLED = {name: resolve_pattern(name).oniguruma for name in ("gpt4", "qwen2")}
 
 
 @pytest.fixture
@@ -247,3 +251,25 @@ def test_long_results_are_abbreviated_around_the_difference() -> None:
     shown = captured.get()
     assert "(1,000 characters)" in shown
     assert "496 alike, then  a 1  a 1  a 1  a 1  b 3  c 4" in shown
+
+
+@pytest.mark.parametrize("pattern", ["gpt4", "qwen2", r"\w+|'? [^\w]+|\W"])
+def test_rank_file_opens_again_with_the_printed_options(
+    run: Callable[..., Any], tmp_path: Path, pattern: str
+) -> None:
+    special = "<|it's a|>"
+    tokenizer = tokbench.train(["e\u0301 low lower lowest"], vocab_size=262, special_tokens=[special])
+    tokenizer.save(tmp_path / "mine")
+    run("convert", "-t", "mine", "--to", "tokenizers", "--out", "tokenizer.json").good()
+    document = json.loads((tmp_path / "tokenizer.json").read_bytes())
+    document["normalizer"] = None
+    document["pre_tokenizer"]["pretokenizers"][0]["pattern"] = {"Regex": _SPELLED.get(pattern, pattern)}
+    (tmp_path / "tokenizer.json").write_text(json.dumps(document))
+    done = run(
+        "convert", "-t", "tokenizer.json", "--to", "tiktoken", "--out", "made.tiktoken", "--json"
+    ).good()
+    note = next(note for note in json.loads(done.stdout)["notes"] if "tokbench needs the options" in note)
+    text = f"lower e\u0301, 12345\n {special} 's"
+    given = ("--special-policy", "encode", text)
+    again = run("encode", "-t", "made.tiktoken", *shlex.split(note.partition("\n")[2]), *given).good()
+    assert again.stdout == run("encode", "-t", "tokenizer.json", *given).good().stdout

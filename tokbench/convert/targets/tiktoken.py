@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -142,6 +143,7 @@ def _notes(ranked: _Ranked) -> Iterator[str]:
         "a rank file contains neither the pattern nor the special tokens; pass both to tiktoken.Encoding:\n"
         f"pat_str={pattern!r}, special_tokens={dict(description.special_tokens)!r}"
     )
+    yield f"to open the file again, tokbench needs the options\n{shlex.join(_options(description))}"
     if added.everywhere:
         yield (
             f"the added tokens that are not special ({_listed(added.everywhere)}) are found in every text; "
@@ -152,6 +154,19 @@ def _notes(ranked: _Ranked) -> Iterator[str]:
             f"the special token {text!r} has the flag {', '.join(flags)}, which tiktoken does not have: "
             f"where special tokens are found, it matches exactly the token's text, anywhere"
         )
+
+
+def _options(description: ByteLevelBpe) -> Iterator[str]:
+    """Yield the options by which tokbench opens the rank file as the tokenizer that it was made of."""
+    yield "--pattern"
+    if description.pattern is None:
+        yield "none"
+    elif description.pattern_name in ("custom", "qwen2"):  # the name qwen2 also normalizes
+        yield description.pattern
+    else:
+        yield description.pattern_name
+    for text, id in description.special_tokens.items():
+        yield from ("--special-token", f"{text}={id}")
 
 
 def _listed(texts: Collection[str]) -> str:
