@@ -10,6 +10,7 @@ from support import huggingface
 from support.folders import files_of
 from support.lint import byte_level
 from support.model_folders import put
+from support.sentencepiece_models import scored, unknown, written
 
 from tokbench.workbench import lint_fix
 
@@ -42,6 +43,22 @@ def test_tokenizer_in_place_of_text_is_refused(run: Callable[..., Done], tmp_pat
     run("lint", tmp_path, "--select", "bidi").good()  # a folder of texts may contain a tokenizer
     run("lint", path, "-t", path, "--select", "bidi").good()
     run("lint", tmp_path / "words.txt", "--select", "bidi").good()
+
+
+@pytest.mark.parametrize("names", [("mine.json",), ("mine.json", "yours.json"), ("a.model", "b.model")])
+def test_models_with_other_names_are_named_in_the_error(
+    run: Callable[..., Done], tmp_path: Path, names: tuple[str, ...]
+) -> None:
+    folder, corpus = tmp_path / "models", tmp_path / "texts"
+    content = (
+        huggingface.byte_level() if names[0].endswith(".json") else written([unknown(), *scored({"a": -1.0})])
+    )
+    put(folder, dict.fromkeys(names, content))
+    paths = [str(folder / name) for name in names]
+    run("lint", folder).refused(2, *paths)
+    run("inspect", folder).refused(1, *names)
+    put(corpus, {"mine.json": huggingface.byte_level(), "a.txt": "text"})
+    run("lint", corpus, "--select", "bidi").good()
 
 
 def test_folder_of_models_in_place_of_text_is_refused(run: Callable[..., Done], tmp_path: Path) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from tokbench import store
-from tokbench.errors import ModelFormatError, StoreError
+from tokbench.errors import ModelFormatError, StoreError, TokbenchError
 from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 from tokbench.opening.files import SUFFIXES, is_packed, plain_name, read_file, read_head
 from tokbench.opening.refusals import KNOWN_FILES, is_broken_link, no_candidates, no_partner, refuse_class
@@ -160,7 +161,12 @@ def _recognize_folder(folder: Path, *, damaged: Mapping[Path, ModelFormatError] 
                 return Source(recognized.format, folder, recognized.files, damaged=known)
     refuse_class(folder)
     if not known:
-        raise no_candidates(folder, vocab_names=_VOCAB_NAMES, merges_names=_MERGES_NAMES)
+        raise no_candidates(
+            folder,
+            vocab_names=_VOCAB_NAMES,
+            merges_names=_MERGES_NAMES,
+            others=[path.name for path in otherwise_named(folder)],
+        )
     if len(known) == 1:
         raise next(iter(known.values()))
     wrong = "; ".join(error.message for error in known.values())
@@ -181,6 +187,20 @@ def tokenizer_files(folder: Path) -> list[Path]:
     """Return the files of a folder that may each hold a tokenizer, the one that is opened for the folder first."""
     listed = [path for candidates in _candidates(folder) for path in candidates]
     return list(dict.fromkeys(listed))
+
+
+def otherwise_named(folder: Path) -> list[Path]:
+    """Return the JSON files of a folder that are tokenizers by content, but not by name: the first few."""
+    found = []
+    for path in sorted(islice(folder.glob("*.json"), _MAX_JSON_FILES)):
+        try:
+            if path.is_file() and path.stat().st_size <= _MAX_JSON_BYTES:
+                found += (
+                    [path] if _recognize_file(path).format in (Format.TOKENIZER_JSON, Format.TEKKEN) else []
+                )
+        except TokbenchError:
+            continue
+    return found
 
 
 def _matching(folder: Path, patterns: Iterable[str]) -> list[Path]:
@@ -396,6 +416,8 @@ _FOLDER_NAMES = (
     "prophetnet.tokenizer",
     "tokenizer.bin",
 )
+_MAX_JSON_FILES = 16
+_MAX_JSON_BYTES = 1 << 26
 _FOLDER_PATTERNS = (
     "*.tokbin",
     "*.tiktoken",

@@ -52,7 +52,7 @@ def refuse_class(folder: Path) -> None:
 
 
 def no_candidates(
-    folder: Path, *, vocab_names: Sequence[str], merges_names: Sequence[str]
+    folder: Path, *, vocab_names: Sequence[str], merges_names: Sequence[str], others: Sequence[str]
 ) -> ModelFormatError:
     """Return the error for a folder without a file that could be a tokenizer.
 
@@ -60,6 +60,7 @@ def no_candidates(
         folder: the folder.
         vocab_names: the names of vocabularies that need merges beside them.
         merges_names: the names of these merges.
+        others: the names of files that are tokenizers by content.
     """
     broken = ", ".join(sorted(path.name for path in folder.iterdir() if is_broken_link(path)))
     for path in (folder / name for name in vocab_names):
@@ -68,6 +69,10 @@ def no_candidates(
     what, hint = "none of its files", KNOWN_FILES
     if broken:
         what = f"links to missing files: {broken}"
+    elif others:
+        what, hint = "no file with a usual name", f"name the file itself: {folder / others[0]}"
+        if len(others) > 1:
+            hint = f"name one of the files: {', '.join(str(folder / name) for name in others)}"
     elif inside := _folders_inside(folder):
         what, hint = "none of its files", f"name a folder inside it: {', '.join(inside)}"
     elif (folder / _CONFIG).is_file():

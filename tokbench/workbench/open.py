@@ -39,6 +39,7 @@ _MOST_OPEN = 8
 _ENDINGS = {".json", ".model", ".spm", ".tiktoken", ".gguf", ".tokbin", ".bin"}
 _MOST_BYTES = 1 << 28
 _MOST_FILES = 4096
+_MOST_JSON_FILES = 16
 _OF_A_MODEL = re.compile(
     r"README.*|LICENSE.*|NOTICE.*|USE_POLICY.*|.*\.(model|model\.v.*|spm|tiktoken|gguf|tokbin|bin|jinja|safetensors|onnx)"
     r"|.*(token|config|vocab|index|encoder|template|tekken|params).*\.json|(vocab|.*merges)\.txt|vocab\.bpe"
@@ -218,20 +219,39 @@ def tokenizers_among(paths: Sequence[str]) -> Iterator[Path]:
 
 
 def tokenizer_folders(path: Path) -> list[Path]:
-    """Return the folders of tokenizers in a folder of nothing but files of models; empty for any other path.
+    """Return what to name instead of a folder of nothing but files of models; empty for any other path.
 
+    These are the folders of tokenizers in it, or the files, where a folder has several or they have unusual names.
     Texts in vocabularies are no documents: a folder with other files is a corpus, even if a tokenizer is among them.
     """
     from tokbench.corpus.paths import files_below
-    from tokbench.opening.recognition import tokenizer_files
 
     if not path.is_dir():
         return []
     files = list(islice(files_below(path, hidden=set(), results=set()), _MOST_FILES))
-    if len(files) == _MOST_FILES or not all(_OF_A_MODEL.fullmatch(file.name) for file in files):
+    if len(files) == _MOST_FILES:
+        return []
+    others = [file for file in files if not _OF_A_MODEL.fullmatch(file.name)]
+    if any(file.suffix != ".json" for file in others) or len(others) > _MOST_JSON_FILES:
+        return []
+    if len(list(tokenizers_among(list(map(str, others))))) != len(others):
         return []
     folders = dict.fromkeys(file.parent for file in sorted(files))
-    return [folder for folder in folders if tokenizer_files(folder)]
+    return [path for folder in folders for path in _to_name(folder)]
+
+
+def _to_name(folder: Path) -> list[Path]:
+    """Return what opens a tokenizer of a folder: the folder itself, or several or unusual files; empty if nothing."""
+    from tokbench.opening.recognition import otherwise_named, recognize, tokenizer_files
+
+    files = tokenizer_files(folder)
+    if not files:
+        return otherwise_named(folder)
+    try:
+        recognize(folder)
+    except TokbenchError:
+        return [folder] if len(files) == 1 else files
+    return [folder]
 
 
 def _is_candidate(path: Path) -> bool:
