@@ -102,7 +102,7 @@ def _timed(factory: pytest.TempPathFactory) -> tuple[Path, tuple[str, ...]]:
         result = convert(
             tokenizer_with(*TIMES), to="tiktoken", out=factory.mktemp("timed") / "timed.tiktoken"
         )
-        assert "'<|0.00|>', '<|0.02|>', '<|0.04|>' and 1 more) are found in every text" in result.notes[1]
+        assert "'<|0.00|>', '<|0.02|>', '<|0.04|>' and 1 more) are found in every text" in result.notes[2]
         _TIMED.append((result.out, result.notes))
     return _TIMED[0]
 
