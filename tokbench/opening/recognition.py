@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import islice
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 from tokbench import store
 from tokbench.errors import ModelFormatError, StoreError, TokbenchError
 from tokbench.formats.tokenizer_config.fields import TokenizerConfig
+from tokbench.opening.cached_models import cached_folder, cached_model_name
 from tokbench.opening.files import SUFFIXES, is_packed, plain_name, read_file, read_head
 from tokbench.opening.refusals import KNOWN_FILES, is_broken_link, no_candidates, no_partner, refuse_class
 
@@ -67,7 +69,7 @@ class Source:
         main = self.files[0] if self.files else self.path
         if self.path.is_dir() or main.name.partition(".")[0] in _GENERIC_NAMES:
             folder = self.path if self.path.is_dir() else main.parent
-            return _cached_model_name(folder) or folder.resolve().name or main.stem
+            return cached_model_name(folder) or folder.resolve().name or main.stem
         return self.path.name.partition(".")[0] or self.path.name
 
 
@@ -81,7 +83,7 @@ def recognize(path: Path) -> Source:
     if store.is_saved_tokenizer(path):
         return Source(Format.SAVED, path, ())
     if path.is_dir():
-        return _recognize_folder(_cached_folder(path))
+        return _recognize_folder(cached_folder(path))
     if is_broken_link(path):
         raise StoreError(
             f"{path} is a link to {path.readlink()}, which does not exist", hint="download the file again"
@@ -89,48 +91,6 @@ def recognize(path: Path) -> Source:
     if not path.exists():
         raise StoreError(f"there is no file or folder {path}", hint="`tokbench list` shows the tokenizers")
     return _recognize_file(path)
-
-
-def _cached_folder(folder: Path) -> Path:
-    """Return the revision of a model in `huggingface_hub`'s cache that `refs/main` names, or its only one.
-
-    Any other folder is returned as is.
-
-    Raises:
-        ModelFormatError: there are several revisions, and `refs/main` names none of them.
-    """
-    snapshots = folder / "snapshots"
-    if not folder.name.startswith("models--") or not snapshots.is_dir():
-        return folder
-    commit = _commit_in(folder / "refs" / "main")
-    if commit is not None and (snapshots / commit).is_dir():
-        return snapshots / commit
-    revisions = sorted(path for path in snapshots.iterdir() if path.is_dir())
-    if len(revisions) == 1:
-        return revisions[0]
-    names = ", ".join(path.name for path in revisions) or "none"
-    raise ModelFormatError(snapshots, "one version of a model", names, hint="name the folder of one of them")
-
-
-def _commit_in(ref: Path) -> str | None:
-    if not ref.is_file():
-        return None
-    with ref.open("rb") as stream:
-        text = stream.read(_MAX_REF_BYTES).decode(errors="replace").strip()
-    return text if _COMMIT.fullmatch(text) else None
-
-
-def _cached_model_name(folder: Path) -> str | None:
-    """Return the model name, without its organization, of a cached revision's folder; None for any other folder.
-
-    >>> from pathlib import Path
-    >>> _cached_model_name(Path("models--openai--clip/snapshots/0123abc"))
-    'clip'
-    """
-    place = folder.absolute().parent
-    if place.name != "snapshots" or not place.parent.name.startswith("models--"):
-        return None
-    return place.parent.name.rpartition("--")[2] or None
 
 
 def recognize_without(source: Source, error: ModelFormatError) -> Source:
@@ -192,14 +152,12 @@ def tokenizer_files(folder: Path) -> list[Path]:
 def otherwise_named(folder: Path) -> list[Path]:
     """Return the JSON files of a folder that are tokenizers by content, but not by name: the first few."""
     found = []
-    for path in sorted(islice(folder.glob("*.json"), _MAX_JSON_FILES)):
-        try:
-            if path.is_file() and path.stat().st_size <= _MAX_JSON_BYTES:
-                found += (
-                    [path] if _recognize_file(path).format in (Format.TOKENIZER_JSON, Format.TEKKEN) else []
-                )
-        except TokbenchError:
+    for path in islice(sorted(folder.glob("*.json")), _MAX_JSON_FILES):
+        if not path.is_file() or path.stat().st_size > _MAX_JSON_BYTES:
             continue
+        with suppress(TokbenchError):
+            if _recognize_file(path).format in (Format.TOKENIZER_JSON, Format.TEKKEN):
+                found.append(path)
     return found
 
 
@@ -382,8 +340,6 @@ def _is_word_list(head: bytes) -> bool:
     return not any(" " in word or "\t" in word or "\0" in word for word in words)
 
 
-_MAX_REF_BYTES = 256
-_COMMIT = re.compile(r"[0-9a-f]{6,64}")
 _RANK_LINE = re.compile(rb"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)? [0-9]+\r?(?:\n|\Z)")
 _MERGE_LINES = re.compile(
     rb"(?:[^ \n]+ [^ \n]+(?: [0-9]+\r?)?\n){3}"
