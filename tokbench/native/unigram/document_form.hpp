@@ -16,6 +16,7 @@
 #include "encoding/added_tokens.hpp"
 #include "normalization/character_table.hpp"
 #include "normalization/normalizer.hpp"
+#include "normalization/white_space.hpp"
 
 namespace tokbench {
 
@@ -144,13 +145,13 @@ class DocumentForm {
   // added token that is matched in its normal form.
   template <class Use, class UseAdded>
   void for_each_text(Bytes word, NormalizedText& normal, const Use& use, const UseAdded& use_added) const {
-    for_each_text_of(word, normal, use, use_added, [](std::size_t) { return true; });
+    for_each_text_of(word, false, normal, use, use_added);
   }
 
   // The same without ▁ in front of the word, unless its normal form begins with white space.
   template <class Use>
   void for_each_unmarked_text(Bytes word, NormalizedText& normal, const Use& use) const {
-    for_each_text_of(word, normal, use, [](Id) {}, [](std::size_t start) { return start != 0; });
+    for_each_text_of(word, true, normal, use, [](Id) {});
   }
 
   // for_each_text() with offsets: use(bytes, places) and use_added(id, place). With `only_spaces`, ▁ has the offsets of the white
@@ -192,13 +193,12 @@ class DocumentForm {
   }
 
  private:
-  // Normalizes a word; gets_mark(start) tells whether the part of its normal form that begins at `start` gets ▁ in front.
-  template <class Use, class UseAdded, class GetsMark>
-  void for_each_text_of(Bytes word, NormalizedText& normal, const Use& use, const UseAdded& use_added, const GetsMark& gets_mark) const {
+  template <class Use, class UseAdded>
+  void for_each_text_of(Bytes word, bool is_unmarked, NormalizedText& normal, const Use& use, const UseAdded& use_added) const {
     normal.bytes.clear();
     append_normal(word, [&](Bytes put, std::size_t, std::size_t) { normal.bytes.insert(normal.bytes.end(), put.begin(), put.end()); });
     const auto copy = [&](std::size_t start, std::size_t stop, bool has_mark) {
-      if (!has_mark && gets_mark(start)) normal.bytes.insert(normal.bytes.end(), kMark.begin(), kMark.end());
+      if (!has_mark && !(is_unmarked && start == 0)) normal.bytes.insert(normal.bytes.end(), kMark.begin(), kMark.end());
       append_copy(normal.bytes, start, stop);
     };
     for_each_copy(normal.bytes, [&](std::size_t size) { normal.bytes.resize(size); }, copy,
@@ -208,7 +208,6 @@ class DocumentForm {
 
   static constexpr std::size_t kCodePoints = 0x110000;
   static constexpr std::array<Byte, 3> kMark = {0xE2, 0x96, 0x81};  // ▁
-  static constexpr std::uint32_t kAfterWhite = 0x3001;  // no code point from here on is White_Space
   static constexpr std::size_t kWholeClusters = 6;      // bytes from which on a cluster is not looked up as a whole
 
   // Calls put(bytes, start, stop) with the replacement of each character, or of each cluster that is replaced as a whole.
@@ -302,40 +301,13 @@ class DocumentForm {
     is_inserted = false;
   }
 
-  static bool has_white(Bytes bytes) {
-    for (std::size_t at = 0; at < bytes.size(); ++at) {
-      if (white_length(bytes, at, bytes.size()) != 0) return true;
-    }
-    return false;
-  }
-
   static std::uint32_t bytes_of(std::uint32_t code_point) {
     return code_point < 0x80 ? 1 : code_point < 0x800 ? 2 : code_point < 0x10000 ? 3 : 4;
   }
   static std::uint64_t pair_of(std::uint32_t first, std::uint32_t second) { return std::uint64_t{first} << 32 | second; }
 
-  static std::uint32_t decoded(const Byte* p, std::size_t length) {
-    if (length == 1) return p[0];
-    std::uint32_t code_point = p[0] & (0xFFu >> (length + 1));
-    for (std::size_t i = 1; i < length; ++i) code_point = code_point << 6 | (p[i] & 0x3Fu);
-    return code_point;
-  }
-
   static bool is_mark(const std::vector<Byte>& bytes, std::size_t start, std::size_t stop) {
     return stop - start >= kMark.size() && std::equal(kMark.begin(), kMark.end(), bytes.begin() + static_cast<std::ptrdiff_t>(start));
-  }
-
-  // The length of the white space (Unicode's White_Space) at a position; 0 if there is none.
-  static std::size_t white_length(std::span<const Byte> bytes, std::size_t start, std::size_t stop) {
-    const Byte lead = bytes[start];
-    if (lead < 0x80) return lead == ' ' || (lead >= '\t' && lead <= '\r') ? 1 : 0;
-    const std::size_t length = well_formed_length(bytes.data() + start, bytes.data() + stop);
-    if (length == 2 && lead == 0xC2) return bytes[start + 1] == 0x85 || bytes[start + 1] == 0xA0 ? 2 : 0;
-    if (length != 3) return 0;
-    const std::uint32_t one = decoded(bytes.data() + start, 3);
-    const bool is_white = one == 0x1680 || (one >= 0x2000 && one <= 0x200A) || one == 0x2028 || one == 0x2029 || one == 0x202F ||
-                          one == 0x205F || one == 0x3000;
-    return is_white ? 3 : 0;
   }
 
   // Whether the bytes contain ▁ or white space other than U+0020.
@@ -346,16 +318,6 @@ class DocumentForm {
       if (is_mark || (rest.front() != ' ' && white_length(rest, 0, rest.size()) != 0)) return true;
     }
     return false;
-  }
-
-  static bool is_white(Bytes bytes) {
-    std::size_t at = 0;
-    while (at < bytes.size()) {
-      const std::size_t length = white_length(bytes, at, bytes.size());
-      if (length == 0) return false;
-      at += length;
-    }
-    return !bytes.empty();
   }
 
   template <class Unit>
