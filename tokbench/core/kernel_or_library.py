@@ -181,7 +181,10 @@ def spans_in_arrays(
 
 
 def preferring(first: KernelSpans, second: KernelSpans) -> KernelSpans:
-    """Return the spans of the first for the texts that it covers, else those of the second, which covers these, too."""
+    """Return the spans of the first for the texts that it covers, else those of the second, which covers these, too.
+
+    The first is asked only about texts that the second covers.
+    """
 
     def encode_spans(texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
         from tokbench.core.token_arrays import divided

@@ -131,7 +131,7 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
             return tiled
         by_places = partial(spans_by_places, spans=self._owned, token=self._ordinary_token)
         placed = preferring(
-            by_places(lambda text: self._covers(text) and places.are_from_kernel(text), places.from_kernel),
+            by_places(places.are_from_kernel, places.from_kernel),
             by_places(
                 lambda text: self._covers(text) and places.know_origins_of(text), places.from_normalized
             ),

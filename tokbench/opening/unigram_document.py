@@ -119,7 +119,7 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
             return None
         by_places = partial(spans_by_places, spans=self._owned, token=self._ordinary_token)
         return preferring(
-            by_places(self._covers_unchanged, self._place_unchanged),
+            by_places(self._stays_as_it_is, self._place_unchanged),
             by_places(self._covers_places, self._place),
         )
 
@@ -167,9 +167,9 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
             return False
         return self._special_bytes.keys().isdisjoint(self._finds_specials.encode(text))
 
-    def _covers_unchanged(self, text: str) -> bool:
-        """Whether the kernel knows the library's spans of a text's tokens without mapping them back."""
-        return self._covers(text) and self._places.leaves(text)
+    def _stays_as_it_is(self, text: str) -> bool:
+        """Whether the spans of a text, which are known, need not be mapped back."""
+        return self._places.leaves(text)
 
     def _covers_places(self, text: str) -> bool:
         """Whether the kernel knows the library's spans of a text's tokens."""
