@@ -1,4 +1,4 @@
-"""Tests for GGUF files: byte-level BPE, SentencePiece and WordPiece, and the pre-tokenizers that they name."""
+"""Tests for GGUF files of byte-level BPE, the pre-tokenizers that they name, and files that are refused."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support.gguf_files import gguf
 from support.small_files import opened
 
 import tokbench
@@ -25,31 +26,6 @@ if TYPE_CHECKING:
 
 BYTES = [bytes([byte]) for byte in range(256)]
 TOKENS = [*BYTES, b"lo", b"low", b" low"]
-PIECES = ["<unk>", "<s>", "</s>", *BYTE_PIECES]
-
-
-def gguf(folder: Path, fields: dict[str, Any]) -> Path:
-    """Write a GGUF file of strings, integers, booleans, and lists of strings, integers and floats."""
-
-    def string(data: bytes) -> bytes:
-        return struct.pack("<Q", len(data)) + data
-
-    def value(of: Any) -> bytes:
-        if isinstance(of, bytes):
-            return struct.pack("<I", 8) + string(of)
-        if isinstance(of, bool):
-            return struct.pack("<I?", 7, of)
-        if isinstance(of, int):
-            return struct.pack("<II", 4, of)
-        if isinstance(of[0], bytes):
-            return struct.pack("<IIQ", 9, 8, len(of)) + b"".join(map(string, of))
-        kind, code = (6, "f") if isinstance(of[0], float) else (5, "i")
-        return struct.pack(f"<IIQ{len(of)}{code}", 9, kind, len(of), *of)
-
-    body = b"".join(string(b"tokenizer.ggml." + key.encode()) + value(of) for key, of in fields.items())
-    path = folder / "model.gguf"
-    path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 0, len(fields)) + body + bytes(64))
-    return path
 
 
 def gguf_bpe(**changes: Any) -> dict[str, Any]:
@@ -223,190 +199,11 @@ def test_gguf_of_bpe_puts_bos_and_eos_around_a_text_as_llama_cpp(
     assert tokbench.load(tmp_path / "tokenizer.json").with_template("low") == [*begin, 257, *end]
 
 
-@pytest.mark.parametrize(
-    ("model", "changes", "expected"),
-    [
-        ("llama", {}, [1, 259]),
-        ("llama", {"add_eos_token": True}, [1, 259, 2]),
-        ("llama", {"add_bos_token": False}, [259]),
-        ("t5", {}, [259, 2]),
-        ("t5", {"add_eos_token": False, "add_bos_token": True}, [1, 259]),
-    ],
-)
-def test_gguf_of_pieces_puts_bos_and_eos_around_a_text_as_llama_cpp(
-    tmp_path: Path, model: str, changes: dict[str, Any], expected: list[int]
-) -> None:
-    pieces = [*PIECES, "▁a"]
-    fields = {
-        "model": model.encode(),
-        "tokens": [piece.encode() for piece in pieces],
-        "scores": [0.0] * 259 + [-1.0],
-        "token_type": [2, 3, 3, *[6] * 256, 1],
-        "bos_token_id": 1,
-        "eos_token_id": 2,
-    }
-    tokenizer: Any = tokbench.load(gguf(tmp_path, fields | changes))
-    assert tokenizer.encode("a") == [259]
-    assert tokenizer.with_template("a") == expected
-
-
-@pytest.mark.parametrize("model", ["llama", "t5"])
-def test_gguf_of_pieces_finds_the_unknown_token_as_llama_cpp(tmp_path: Path, model: str) -> None:
-    fields = {
-        "model": model.encode(),
-        "tokens": [piece.encode() for piece in [*PIECES, "▁", "a"]],
-        "scores": [0.0] * 259 + [-1.0, -2.0],
-        "token_type": [2, 3, 3, *[6] * 256, 1, 1],
-    }
-    tokenizer = tokbench.load(gguf(tmp_path, fields))
-    assert tokenizer.encode("a<unk>", special=SpecialPolicy.ENCODE) == [259, 260, 0]
-    assert 0 not in tokenizer.encode("a<unk>")
-    assert tokenizer.decode([260, 0]) == "a<unk>"
-    tokenizer.save(tmp_path / "saved")
-    saved = tokbench.load(tmp_path / "saved")
-    assert saved.encode("a<unk>", special=SpecialPolicy.ENCODE) == [259, 260, 0]
-
-
-def test_gguf_of_gemma_4_always_begins_with_bos(tmp_path: Path) -> None:
-    pieces = ["<unk>", "<bos>", *BYTE_PIECES, "▁", "a", "b", "ab"]
-    fields = {
-        "model": b"gemma4",
-        "tokens": [piece.encode() for piece in pieces],
-        "token_type": [2, 3, *[6] * 256, *[1] * 4],
-        "merges": [b"a b"],
-        "bos_token_id": 1,
-        "add_bos_token": False,
-    }
-    tokenizer: Any = tokbench.load(gguf(tmp_path, fields))
-    assert tokenizer.with_template("ab") == [1, 261]
-
-
 def test_gguf_with_an_unknown_pre_tokenizer_requires_a_pattern(tmp_path: Path) -> None:
     path = gguf(tmp_path, gguf_bpe(pre=b"something-new"))
     with pytest.raises(ConfigError, match="unknown pre-tokenizer 'something-new'"):
         tokbench.load(path)
     assert tokbench.load(path, pattern="gpt4").encode("low low") == [257, 258]
-
-
-@pytest.mark.parametrize(
-    "named",
-    [
-        {"model": b"gemma4"},
-        *(
-            {"model": b"gpt2", "pre": name}
-            for name in (b"gemma4", b"sarvam-moe", b"granite-embed-multi-311m")
-        ),
-    ],
-)
-def test_gguf_of_gemma_4_merges_characters_and_has_an_ordinary_eos(
-    tmp_path: Path, named: dict[str, bytes]
-) -> None:
-    pieces = ["<unk>", "<eos>", "</s>", "<|tool_response>", *BYTE_PIECES]
-    pieces += ["▁", "l", "o", "w", "\n", "lo", "low", "▁low", "\n\n", "<", "/", "s", ">", "</", "s>", "<b>"]
-    merges = ["l o", "lo w", "▁ low", "\n \n", "< /", "s >", "</ s>"]
-    fields = {
-        **named,
-        "tokens": [piece.encode() for piece in pieces],
-        "token_type": [2, 3, 1, 4, *[6] * 256, *[1] * 15, 4],
-        "merges": [merge.encode() for merge in merges],
-        "unknown_token_id": 0,
-    }
-    model = opened(gguf(tmp_path, fields))
-    assert model.engine == "native"
-    tokenizer, ids = model.tokenizer, {piece: id for id, piece in enumerate(pieces)}
-
-    def encoded(*expected: str) -> list[int]:
-        return [ids[piece] for piece in expected]
-
-    assert tokenizer.encode("low  low\n\n\n") == encoded("low", "▁", "▁low", "\n\n", "\n")
-    assert tokenizer.encode("é<b>") == encoded("<0xC3>", "<0xA9>", "<b>")
-    assert tokenizer.encode("</s>", special=SpecialPolicy.ENCODE) == encoded("</s>")
-    assert set(tokenizer.info.special_tokens) == {"<eos>", "<|tool_response>"}
-    assert tokenizer.decode(tokenizer.encode(" low é")) == " low é"
-
-
-@pytest.mark.parametrize(
-    ("said", "pieces"),
-    [
-        ({}, [0, 0, 0]),
-        ({"normalizer.lowercase": True}, [1, 2, 2]),
-        ({"normalizer.lowercase": False}, [0, 0, 0]),
-        ({"normalizer.lowercase": False, "normalizer.strip_accents": True}, [0, 2, 0]),
-        ({"normalizer.lowercase": True, "normalizer.strip_accents": False}, [1, 0, 0]),
-    ],
-)
-def test_gguf_of_bert_normalizes_as_its_metadata_says(
-    tmp_path: Path, said: dict[str, bool], pieces: list[int]
-) -> None:
-    tokens = ["[UNK]", "▁low", "▁e", "▁[CLS]", "▁[SEP]"] + (["▁Up"] if not said else [])
-    fields = {
-        "model": b"bert",
-        "tokens": [token.encode() for token in tokens],
-        "token_type": [3] + [1] * (len(tokens) - 1),
-        **said,
-    }
-    tokenizer = opened(gguf(tmp_path, fields)).tokenizer
-    assert tokenizer.encode("LOW é É") == pieces
-
-
-def test_gguf_of_a_sentencepiece_model_opens(tmp_path: Path) -> None:
-    pieces = [*PIECES, "▁", "l", "o", "w", "lo", "low", "▁low"]
-    path = gguf(
-        tmp_path,
-        {
-            "model": b"llama",
-            "tokens": [piece.encode() for piece in pieces],
-            "scores": [0.0] * 259 + [-float(rank) for rank in range(7, 0, -1)],
-            "token_type": [2, 3, 3] + [6] * 256 + [1] * 7,
-            "bos_token_id": 1,
-            "eos_token_id": 2,
-            "unknown_token_id": 0,
-        },
-    )
-    model = opened(path)
-    assert model.composition.model == "SentencePiece bpe, with byte fallback"
-    assert model.tokenizer.encode("low low") == [265, 265]
-    assert model.tokenizer.encode("é") == [259, 3 + 0xC3, 3 + 0xA9]
-
-
-def test_gguf_of_sentencepiece_with_padding_entries_opens(tmp_path: Path) -> None:
-    """As in Phi-3's file, <unk> is a control piece and the tokens that pad the vocabulary have the type unknown."""
-    pieces = [*PIECES, "▁", "a", "▁a", "[PAD1]", "[PAD2]"]
-    path = gguf(
-        tmp_path,
-        {
-            "model": b"llama",
-            "tokens": [piece.encode() for piece in pieces],
-            "scores": [0.0] * 259 + [-2.0, -3.0, -1.0, -1e4, -1e4],
-            "token_type": [3, 3, 4, *[6] * 256, 1, 1, 1, 2, 2],
-            "unknown_token_id": 0,
-        },
-    )
-    tokenizer = tokbench.load(path)
-    assert tokenizer.encode("a a") == [261, 261]
-    assert tokenizer.encode("a</s>") == [261, *(3 + byte for byte in b"</s>")]
-    assert {262, 263}.isdisjoint(tokenizer.encode("[PAD1] [PAD2]"))
-    assert dict(tokenizer.info.special_tokens) == {"<s>": 1, "</s>": 2, "[PAD1]": 262, "[PAD2]": 263} | {
-        "<unk>": 0
-    }
-
-
-def test_gguf_of_wordpiece_opens(tmp_path: Path) -> None:
-    path = gguf(
-        tmp_path,
-        {
-            "model": b"bert",
-            "tokens": [b"[PAD]", b"[UNK]", "▁low".encode(), b"er"],
-            "token_type": [3, 3, 1, 1],
-        },
-    )
-    assert tokbench.load(path).encode("Lower zzz") == [2, 3, 1]
-
-
-def test_gguf_spells_a_bracket_inside_a_word_without_its_prefix(tmp_path: Path) -> None:
-    tokens = [b"[PAD]", b"[UNK]", "▁[".encode(), b"[", b"]", "▁low".encode()]
-    path = gguf(tmp_path, {"model": b"bert", "tokens": tokens, "token_type": [3, 3, 1, 1, 1, 1]})
-    assert tokbench.load(path).encode("low [") == [5, 2]
 
 
 def test_arrays_within_arrays_are_few(tmp_path: Path) -> None:
@@ -447,7 +244,7 @@ def test_gguf_without_a_tokenizer_says_so(tmp_path: Path) -> None:
     ],
 )
 def test_metadata_of_other_types_is_refused(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
-    pieces = [*PIECES, "▁", "a"]
+    pieces = ["<unk>", "<s>", "</s>", *BYTE_PIECES, "▁", "a"]
     fields = {
         "model": b"llama",
         "tokens": [piece.encode() for piece in pieces],
