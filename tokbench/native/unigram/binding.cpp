@@ -171,8 +171,8 @@ DocumentUnigramEncoder* made_document_encoder(const nb::list& pieces, const Inpu
   const Bytes table = view(charsmap);
   const FirstMark first_mark = first_mark_named(prepend_scheme);
   const nb::gil_scoped_release unlocked;
-  DocumentForm form(table.empty() ? CharacterMap() : CharacterMap(table), {joined.begin(), joined.end()}, only_spaces,
-                    std::move(found_after), first_mark);
+  ClusterMap replacements(table.empty() ? CharacterMap() : CharacterMap(table), {joined.begin(), joined.end()});
+  DocumentForm form(std::move(replacements), only_spaces, std::move(found_after), first_mark);
   UnigramModel<double> model(pieces_of<double>(texts, numbers, amounts), rules, form.rewritten());
   return new DocumentUnigramEncoder({std::move(model), std::move(form)}, DocumentUnigram(std::move(found_first)));
 }
@@ -243,7 +243,7 @@ NB_MODULE(_unigram, module) {
   nb::class_<DocumentUnigramEncoder>(module, "DocumentEncoder")
       .def(nb::new_(&made_document_encoder), "pieces"_a, "ids"_a.noconvert(), "scores"_a.noconvert(), nb::kw_only(), "unknown"_a,
            "unknown_score"_a, "bytes"_a.noconvert().none(), "charsmap"_a, "joining"_a.noconvert(), "only_spaces"_a, "prepend_scheme"_a, "added"_a)
-      .def("covers", [](const DocumentUnigramEncoder& encoder, nb::handle text) { return encoder.model()->form.covers(text_of(text)); },
+      .def("covers", [](const DocumentUnigramEncoder& encoder, nb::handle text) { return encoder.model()->form.replacements().covers(text_of(text)); },
            "text"_a, "Whether the library makes of a text what the encoder does.")
       .def("added_places", [](const DocumentUnigramEncoder& encoder, const nb::bytes& text) { return places_of(encoder.family().found_first(), text); },
            "text"_a, "(start, stop, id) of the added tokens that are found before a text is normalized.")

@@ -1,20 +1,15 @@
 // Normalization and splitting of a `tokenizer.json` converted from SentencePiece: the Precompiled table of replacements, words
-// separated by white space, and ▁ in front of each word.
+// separated by white space, and ▁ in front of each word. cluster_map.hpp applies the table.
 //
-// The library applies the table to grapheme clusters: a cluster of fewer than six bytes is replaced as a whole by its shortest
-// key, if it begins with one; otherwise each of its characters is replaced by itself. Here a cluster is a character followed by
-// combining marks that attach to any character; covers() tells whether that gives the same result for a text.
-//
-// Source: normalizers/precompiled.rs and pre_tokenizers/metaspace.rs of tokenizers 0.23, spm_precompiled 0.1.
+// Source: pre_tokenizers/metaspace.rs of tokenizers 0.23.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <optional>
 
-#include "common/texts.hpp"
 #include "encoding/added_tokens.hpp"
-#include "normalization/character_table.hpp"
+#include "normalization/cluster_map.hpp"
 #include "normalization/normalizer.hpp"
 #include "normalization/white_space.hpp"
 
@@ -39,69 +34,44 @@ enum class FirstMark : std::uint8_t {
 
 class DocumentForm {
  public:
-  // How a code point behaves in grapheme clusters.
-  enum Joining : std::uint8_t { Alone, MayJoinPrevious, Unknown, JoinsPrevious };
-
-  // `joining` has one value per code point (0x110000). With `only_spaces`, words are separated by U+0020 alone, and other white
-  // space and ▁ must be `Unknown`. `added` are the tokens that are matched in normalized text. Throws std::invalid_argument for a
-  // table that may join words, for added tokens that contain white space, for any added tokens with `only_spaces`, and without
-  // `only_spaces` for first words without ▁.
-  DocumentForm(CharacterMap map, std::vector<std::uint8_t> joining, bool only_spaces, AddedTokenSet added,
-               FirstMark first_mark = FirstMark::Always)
-      : map_(std::move(map)), joining_(std::move(joining)), only_spaces_(only_spaces), first_mark_(first_mark), added_(std::move(added)) {
+  // With `only_spaces`, words are separated by U+0020 alone, and other white space and ▁ must be `Unknown` to the map. `added` are
+  // the tokens that are matched in normalized text. Throws std::invalid_argument for a table that may join words, for added tokens
+  // that contain white space, for any added tokens with `only_spaces`, and without `only_spaces` for first words without ▁.
+  DocumentForm(ClusterMap replacements, bool only_spaces, AddedTokenSet added, FirstMark first_mark = FirstMark::Always)
+      : replacements_(std::move(replacements)), only_spaces_(only_spaces), first_mark_(first_mark), added_(std::move(added)) {
     if (!only_spaces && first_mark != FirstMark::Always) throw std::invalid_argument("every word that white space ends has ▁");
     for (const AddedToken& token : added_.tokens()) {
       if (only_spaces || has_white({reinterpret_cast<const Byte*>(token.text.data()), token.text.size()})) {
         throw std::invalid_argument("an added token may reach over the end of a word");
       }
     }
-    if (joining_.size() != kCodePoints) throw std::invalid_argument("there must be a number for each code point");
+    const CharacterMap& characters = replacements_.characters();
     for (const Byte byte : {Byte{' '}, Byte{'\t'}, Byte{'\n'}, Byte{'\r'}}) {
-      const CharacterMap::Match match = map_.longest(&byte, &byte + 1);
+      const CharacterMap::Match match = characters.longest(&byte, &byte + 1);
       if (match.length != 0 && !is_white(match.replacement)) throw std::invalid_argument("it replaces white space by something else");
     }
-    map_.for_each_key([&](Bytes key, Bytes made) {
+    characters.for_each_key([&](Bytes key, Bytes made) {
       if (made.size() > growth_ * key.size()) growth_ = (made.size() + key.size() - 1) / key.size();
       if (only_spaces && makes_other_boundaries(made)) throw std::invalid_argument("it makes white space that is no space");
-      const std::size_t first = well_formed_length(key.data(), key.data() + key.size());
-      if (first == 0) return;
-      const Byte* const second = key.data() + first;
-      const Byte* const end = key.data() + key.size();
-      if (second == end || well_formed_length(second, end) == 0) return;
-      const std::uint64_t pair = pair_of(code_point_at(key.data(), end).value, code_point_at(second, end).value);
-      if (pairs_.empty() || pair != pairs_.back()) pairs_.push_back(pair);  // keys are sorted: equal beginnings are adjacent
     });
-    std::ranges::sort(pairs_);
   }
+
+  const ClusterMap& replacements() const { return replacements_; }
 
   // The characters that the table replaces, and the white space other than U+0020 that separates pre-tokens.
   std::optional<std::vector<std::uint32_t>> rewritten() const {
-    std::vector<std::uint32_t> all{0};  // keys of the table end at a NUL, so that its own replacement is not known
+    std::vector<std::uint32_t> all = replacements_.replaced();
     for (std::uint32_t one = 0; one < kAfterWhite; ++one) {
       Byte bytes[4];
-      if (one != ' ' && white_length({bytes, write_character(one, bytes)}, 0, bytes_of(one)) != 0) all.push_back(one);
-    }
-    map_.for_each_key([&](Bytes key, Bytes) {
-      const CodePoint character = code_point_at(key.data(), key.data() + key.size());
-      if (character.length == key.size()) all.push_back(character.value);
-    });
-    for (const std::uint64_t pair : pairs_) {
-      const auto second = static_cast<std::uint32_t>(pair);
-      if (joining_[second] == JoinsPrevious) all.push_back(second);
+      const Byte* const end = write_character(one, bytes);
+      const auto length = static_cast<std::size_t>(end - bytes);
+      if (one != ' ' && white_length({bytes, end}, 0, length) != 0) all.push_back(one);
     }
     return all;
   }
 
   // Upper bound on the growth of a word by normalization, ▁ included, per byte of the word.
   std::size_t most_made_per_byte() const { return growth_ + kMark.size(); }
-
-  // Whether this form gives the library's result for a text of code points or ASCII. Lone surrogates are not covered.
-  bool covers(const Text& text) const {
-    if (text.units == Units::Ucs2) return covers_units(static_cast<const std::uint16_t*>(text.data), text.size);
-    if (text.units == Units::Ucs4) return covers_units(static_cast<const std::uint32_t*>(text.data), text.size);
-    if (text.units == Units::Latin1) return covers_units(static_cast<const std::uint8_t*>(text.data), text.size);
-    return std::ranges::none_of(Bytes(static_cast<const Byte*>(text.data), text.size), [](Byte byte) { return byte >= 0x80; });
-  }
 
   // Each pre-token has a sum of scores of its own.
   static constexpr bool kTextsAreAlone = true;
@@ -121,24 +91,8 @@ class DocumentForm {
   bool removes_first(Bytes text) const {
     if (text.empty()) return false;
     const std::size_t length = well_formed_length(text.data(), text.data() + text.size());
-    const CharacterMap::Match match = map_.longest(text.data(), text.data() + std::max<std::size_t>(length, 1));
+    const CharacterMap::Match match = replacements_.characters().longest(text.data(), text.data() + std::max<std::size_t>(length, 1));
     return match.length != 0 && match.length == length && match.replacement.empty();
-  }
-
-  // Whether a cluster of several characters is replaced as a whole: the library then has offsets of its own.
-  bool replaces_cluster(Bytes text) const {
-    const Byte* const end = text.data() + text.size();
-    std::uint32_t previous = '\n';
-    for (const Byte* p = text.data(); p != end;) {
-      const CodePoint character = code_point_at(p, end);
-      if (character.value >= 0x80 && character.value != CodePoint::kNoCharacter && joining_[character.value] == JoinsPrevious &&
-          begins_cluster_key(previous, character.value)) {
-        return true;
-      }
-      previous = character.value;
-      p += character.length;
-    }
-    return false;
   }
 
   // Normalizes a word that is delimited by white space; calls use(bytes) for each of its pre-tokens and use_added(id) for each
@@ -163,7 +117,7 @@ class DocumentForm {
     normal.bytes.clear();
     normal.places.clear();
     bool is_inserted = false;  // the last character is not the first one of its replacement
-    append_normal(word, [&](Bytes put, std::size_t start, std::size_t stop) {
+    replacements_.for_each(word, [&](Bytes put, std::size_t start, std::size_t stop) {
       const Place place{static_cast<std::int64_t>(start), static_cast<std::int64_t>(stop)};
       if (put.empty()) return give_removed(normal, place, is_inserted);
       normal.bytes.insert(normal.bytes.end(), put.begin(), put.end());
@@ -196,7 +150,7 @@ class DocumentForm {
   template <class Use, class UseAdded>
   void for_each_text_of(Bytes word, bool is_unmarked, NormalizedText& normal, const Use& use, const UseAdded& use_added) const {
     normal.bytes.clear();
-    append_normal(word, [&](Bytes put, std::size_t, std::size_t) { normal.bytes.insert(normal.bytes.end(), put.begin(), put.end()); });
+    replacements_.for_each(word, [&](Bytes put, std::size_t, std::size_t) { normal.bytes.insert(normal.bytes.end(), put.begin(), put.end()); });
     const auto copy = [&](std::size_t start, std::size_t stop, bool has_mark) {
       if (!has_mark && !(is_unmarked && start == 0)) normal.bytes.insert(normal.bytes.end(), kMark.begin(), kMark.end());
       append_copy(normal.bytes, start, stop);
@@ -206,45 +160,7 @@ class DocumentForm {
                   [&](Id id, std::size_t, std::size_t) { use_added(id); });
   }
 
-  static constexpr std::size_t kCodePoints = 0x110000;
   static constexpr std::array<Byte, 3> kMark = {0xE2, 0x96, 0x81};  // ▁
-  static constexpr std::size_t kWholeClusters = 6;      // bytes from which on a cluster is not looked up as a whole
-
-  // Calls put(bytes, start, stop) with the replacement of each character, or of each cluster that is replaced as a whole.
-  template <class Put>
-  void append_normal(Bytes text, const Put& put) const {
-    const Byte* const end = text.data() + text.size();
-    const auto place = [&](const Byte* p) { return static_cast<std::size_t>(p - text.data()); };
-    for (const Byte* p = text.data(); p != end;) {
-      const Byte* const first = p;
-      const Byte* const after = after_cluster(p, end);
-      if (after != after_character(p, end) && after - p < std::ptrdiff_t{kWholeClusters}) {
-        if (const CharacterMap::Match match = map_.shortest(p, after); match.length != 0) {
-          put(match.replacement, place(first), place(after));
-          p = after;
-        }
-      }
-      while (p != after) {
-        const Byte* const stop = after_character(p, end);
-        const CharacterMap::Match match = map_.longest(p, stop);
-        put(match.length == static_cast<std::size_t>(stop - p) ? match.replacement : Bytes(p, stop), place(p), place(stop));
-        p = stop;
-      }
-    }
-  }
-
-  static const Byte* after_character(const Byte* p, const Byte* end) { return p + std::max<std::size_t>(well_formed_length(p, end), 1); }
-
-  // The end of the cluster that begins at `p`. Nothing attaches to a control character.
-  const Byte* after_cluster(const Byte* p, const Byte* end) const {
-    const Byte* after = after_character(p, end);
-    while (*p >= ' ' && after != end && *after >= 0x80) {
-      const CodePoint mark = code_point_at(after, end);
-      if (mark.value == CodePoint::kNoCharacter || joining_[mark.value] != JoinsPrevious) break;
-      after += mark.length;
-    }
-    return after;
-  }
 
   // Splits the normalized text `made` at white space and added tokens. For each part, copy(start, stop, has_mark) appends a copy
   // with ▁ in front unless it has one; use(start, stop) is then called for the parts of that copy, split before each ▁.
@@ -301,11 +217,6 @@ class DocumentForm {
     is_inserted = false;
   }
 
-  static std::uint32_t bytes_of(std::uint32_t code_point) {
-    return code_point < 0x80 ? 1 : code_point < 0x800 ? 2 : code_point < 0x10000 ? 3 : 4;
-  }
-  static std::uint64_t pair_of(std::uint32_t first, std::uint32_t second) { return std::uint64_t{first} << 32 | second; }
-
   static bool is_mark(const std::vector<Byte>& bytes, std::size_t start, std::size_t stop) {
     return stop - start >= kMark.size() && std::equal(kMark.begin(), kMark.end(), bytes.begin() + static_cast<std::ptrdiff_t>(start));
   }
@@ -320,53 +231,10 @@ class DocumentForm {
     return false;
   }
 
-  template <class Unit>
-  bool covers_units(const Unit* units, std::size_t size) const {
-    std::uint32_t previous = '\n';
-    for (std::size_t i = 0; i < size; ++i) {
-      const std::uint32_t one = units[i];
-      if (one >= 0x80 && joining_[one] != Alone) [[unlikely]] {
-        if (joining_[one] == Unknown || (begins_cluster_key(previous, one) && !is_known_cluster(units, size, i))) return false;
-      }
-      previous = one;
-    }
-    return true;
-  }
-
-  // Whether the mark at `i` certainly belongs to a cluster of the character before it and further such marks.
-  template <class Unit>
-  bool is_known_cluster(const Unit* units, std::size_t size, std::size_t i) const {
-    if (joining_[units[i]] != JoinsPrevious || i == 0 || !is_known_base(units[i - 1])) return false;
-    if (joining_[units[i - 1]] != Alone || (i > 1 && joining_[units[i - 2]] == MayJoinPrevious)) return false;
-    while (i < size && joining_[units[i]] == JoinsPrevious) ++i;
-    return i == size || joining_[units[i]] == Alone;
-  }
-
-  // Not white space, not a control character, and not a character that may attach to the one before it.
-  static bool is_known_base(std::uint32_t one) {
-    return one > ' ' && (one < 0x7F || (one > 0xA0 && one < 0x900) || (one >= 0x1E00 && one < 0x2000));
-  }
-
-  // Whether a cluster that begins with these two characters may be replaced as a whole.
-  bool begins_cluster_key(std::uint32_t first, std::uint32_t second) const {
-    return bytes_of(first) + bytes_of(second) < kWholeClusters && may_be_one(first, second);
-  }
-
-  // Whether some key of the table begins with these two characters.
-  bool may_be_one(std::uint32_t first, std::uint32_t second) const {
-    if (first < ' ') return false;  // nothing attaches to a control character
-    if (std::ranges::binary_search(pairs_, pair_of(first, second))) return true;
-    Byte bytes[4];
-    const Byte* const end = write_character(first, bytes);
-    return map_.longest(bytes, end).length != 0;
-  }
-
-  CharacterMap map_;
-  std::vector<std::uint8_t> joining_;
+  ClusterMap replacements_;
   bool only_spaces_;
   FirstMark first_mark_;
-  AddedTokenSet added_;               // matched in normalized text
-  std::vector<std::uint64_t> pairs_;  // the first two characters of each longer key, sorted
+  AddedTokenSet added_;  // matched in normalized text
   std::size_t growth_ = 1;
 };
 

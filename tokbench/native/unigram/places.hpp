@@ -16,7 +16,7 @@ inline bool tells_places(const DocumentUnigramEncoder& encoder, Bytes text) {
   bool has_others = false;
   const std::shared_ptr<const UnigramDocument> model = encoder.model();
   encoder.family().found_first().cut(
-      text, [&](Bytes part) { has_others |= model->form.removes_first(part) || model->form.replaces_cluster(part); }, [](Id, Bytes) {});
+      text, [&](Bytes part) { has_others |= model->form.removes_first(part) || model->form.replacements().replaces_cluster(part); }, [](Id, Bytes) {});
   return !has_others;
 }
 
