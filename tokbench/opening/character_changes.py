@@ -107,7 +107,6 @@ class ChangesByNeed:
         after: the steps that follow.
         orders: whether there is such a step, the last of `ordered`.
         before: returns the characters that one may become before these steps, and itself.
-        never_in: tells of characters that no text has; they are not changed.
     """
 
     def __init__(
@@ -117,13 +116,11 @@ class ChangesByNeed:
         *,
         orders: bool,
         before: Callable[[str], Iterable[str]] | None = None,
-        never_in: Callable[[str], bool] | None = None,
     ) -> None:
         self._ordered = ordered
         self._after = after
         self._orders = orders
         self._before = before
-        self._never_in = never_in
         self._blocks: set[int] = set()
         self._known = bytearray(NUM_CODE_POINTS)
         """1 for each code point for which the table covers all that it may become."""
@@ -151,16 +148,12 @@ class ChangesByNeed:
         with self._growing:
             asked = sorted(block for block in blocks if not self._known[block * _BLOCK])
             new = sorted(self._needed(asked) - self._blocks)
-            found = self._changes_of(self._occurring(_characters_of(new)))
+            found = self._changes_of(_characters_of(new))
             self._learned = self._learned.joined(found)
             self._table = self._learned.table()
             self._blocks.update(new)
             for block in asked:  # other threads must not see a block as known before the table has it
                 self._known[block * _BLOCK : (block + 1) * _BLOCK] = bytes([1]) * _BLOCK
-
-    def _occurring(self, characters: list[str]) -> list[str]:
-        never_in = self._never_in
-        return [each for each in characters if not never_in(each)] if never_in is not None else characters
 
     def _needed(self, blocks: Sequence[int]) -> set[int]:
         """Return these blocks and those of the characters that theirs may become before the steps."""

@@ -1,9 +1,8 @@
 """Apply SentencePiece's table of replacements in a `tokenizer.json` as its library does (Precompiled).
 
 The library looks up each grapheme cluster of fewer than six bytes as a whole, and otherwise its characters one by one:
-`Precompiled` in normalizers/precompiled.rs of `tokenizers`, and the crate spm_precompiled. Here a text is
-normalized character by character if none of its characters can join others in a cluster; the library does all other
-texts.
+`Precompiled` in normalizers/precompiled.rs of `tokenizers`, and the crate spm_precompiled. The kernel does the same for
+texts whose clusters are certain (native/normalization/cluster_map.hpp); lines with others are left to the library.
 """
 
 from __future__ import annotations
@@ -11,14 +10,13 @@ from __future__ import annotations
 import base64
 import binascii
 import unicodedata
-from functools import cache
-from itertools import groupby
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tokbench.core.character_agreement import NUM_CODE_POINTS, CharacterAgreement
-from tokbench.opening.character_changes import ChangesByNeed, EachCharacter
+from tokbench.opening.character_changes import EachCharacter
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
 
 if TYPE_CHECKING:
@@ -46,34 +44,42 @@ class ReplacementTable(CharacterAgreement):
 
     Args:
         charsmap: the table in SentencePiece's format.
+
+    Raises:
+        NotNativeError: the kernel cannot use the table.
     """
 
     def __init__(self, charsmap: bytes) -> None:
         from tokenizers.normalizers import Precompiled
 
-        from tokbench.native import _bpe
+        from tokbench.native import _bpe, _unigram
 
+        try:
+            self._clusters = _unigram.ClusterMap(charsmap, joining())
+        except ValueError as error:
+            raise NotNativeError(f"its table of replacements is not supported ({error})") from None
         self._library = Precompiled(charsmap)
         self._alone = EachCharacter(self._library.normalize_str)
-        self._changes = ChangesByNeed(
-            [self._library.normalize_str],
-            (),
-            orders=False,
-            never_in=lambda character: bool(joining()[ord(character)]),  # of texts that it is applied to
-        )
         super().__init__(bytearray(NUM_CODE_POINTS), unmarked=_bpe.unmarked)
 
     def __call__(self, text: str) -> str:
         """Return the text with its replacements. Raises `UnicodeEncodeError` for lone surrogates."""
-        if self.replaces_each(text):
-            return self._changes.applied(text)
-        lines = groupby(
-            text.splitlines(keepends=True), key=self.replaces_each
-        )  # line ends join nothing after them
-        return "".join(
-            self._changes.applied("".join(run)) if each else self._library.normalize_str("".join(run))
-            for each, run in lines
-        )
+        if "\r\n" in text:
+            return self._line_end.join(map(self, text.split("\r\n")))
+        if self._clusters.covers(text):
+            return self._clusters.replaced(text)
+        return "".join(map(self._replaced_line, text.splitlines(keepends=True)))
+
+    @cached_property
+    def _line_end(self) -> str:
+        r"""The replacement of \r\n, which is always a cluster by itself."""
+        replaced: str = self._library.normalize_str("\r\n")
+        return replaced
+
+    def _replaced_line(self, line: str) -> str:
+        replace = self._clusters.replaced if self._clusters.covers(line) else self._library.normalize_str
+        replaced: str = replace(line)
+        return replaced
 
     def replaces_each(self, text: str) -> bool:
         """Whether each character of a text is replaced by itself."""

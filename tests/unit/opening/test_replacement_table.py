@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from functools import cache
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,7 @@ from tokenizers.normalizers import Precompiled
 
 from tokbench.backends.bpe.kernel import has_native_kernel
 from tokbench.opening.replacement_table import ReplacementTable, joining, texts_written
+from tokbench.opening.tokenizer_json_tokens import NotNativeError
 
 pytestmark = pytest.mark.skipif(not has_native_kernel(), reason="the native kernel is not installed")
 
@@ -32,20 +34,22 @@ def test_normalization_of_a_worked_example() -> None:
     assert {"f", "é", "⁇"} & set(texts_written(TABLE)) == {"f", "é"}
 
 
-def test_only_lines_with_clusters_are_left_to_the_library() -> None:
-    text = "ﬁ①\r\nﬁ\nﬁe\u0301\u2028\u0301①\x85ﬁ"
-    assert table()(text) == "fi1 fi fié \u03011\x85fi"
+def test_only_lines_with_uncertain_clusters_are_left_to_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "ﬁ①\r\nﬁ\nﬁe\u0301\u2028\u0301①\x85ﬁ\nﬁ\u0600①\nﬁ"
+    assert table()(text) == "fi1 fi fié \u03011\x85fi fi\u06001 fi"
     assert table()(text) == Precompiled(TABLE).normalize_str(text)
+    monkeypatch.setattr(table(), "_library", SimpleNamespace(normalize_str=lambda line: f"<{line}>"))
+    assert table()(text) == "fi1 fi fié \u03011\x85fi <ﬁ\u0600①\n>fi"
 
 
 FRAGMENTS = [
     *["\u2028", "\x85", "\v", "\x1c"],
-    *["e", "\u0301", "\u0600", "\r", "\n", "ﬁ", "①", "\u200d"],
+    *["e", "\u0301", "\u0600", "\r", "\n", "ﬁ", "①", "\u200d", "\r\n", " ", "\u05b0", "ש", "\x7f"],
     *["क्ष", "\u1112\u1161", "👩🏽", "\u0e33", "한"],
 ]
 
 
-@given(st.lists(st.sampled_from(FRAGMENTS) | st.characters(exclude_categories=["Cs"]), max_size=8) | texts)
+@given(st.lists(st.sampled_from(FRAGMENTS) | st.characters(exclude_categories=["Cs"]), max_size=12) | texts)
 def test_any_text_is_normalized_as_by_the_library(parts: list[str] | str) -> None:
     text = "".join(parts)
     assert table()(text) == Precompiled(TABLE).normalize_str(text)
@@ -66,6 +70,13 @@ def test_marks_format_characters_and_unassigned_ones_do_not_stand_alone() -> Non
             assert given_classes[code], hex(code)
     letters = map(ord, "aZé中ה\ue000\U000f0000\U0010fffd😀")
     assert not any(given_classes[code] for code in letters)
+
+
+def test_damaged_tables_are_left_to_the_library() -> None:
+    size = int.from_bytes(TABLE[:4], "little")
+    for damaged in (TABLE[:4], TABLE[: size // 2], TABLE[: 4 + size] + b"\xff" * 300 + b"\0"):
+        with pytest.raises(NotNativeError, match="its table of replacements is not supported"):
+            ReplacementTable(damaged)
 
 
 def test_surrogates_are_refused() -> None:

@@ -35,6 +35,7 @@ class ClusterMap {
       if (pairs_.empty() || pair != pairs_.back()) pairs_.push_back(pair);  // keys are sorted: equal beginnings are adjacent
     });
     std::ranges::sort(pairs_);
+    for (const std::uint32_t one : replaced()) may_be_replaced_.at(one) = 1;
   }
 
   const CharacterMap& characters() const { return map_; }
@@ -75,6 +76,20 @@ class ClusterMap {
       p += character.length;
     }
     return false;
+  }
+
+  // Appends a text with its replacements, as for_each() gives them.
+  void append_replaced(Bytes text, std::vector<Byte>& out) const {
+    const Byte* const end = text.data() + text.size();
+    for (const Byte* p = text.data(); p != end;) {
+      const Byte* last = p;  // the last character before one that may be replaced, alone or together with it
+      const Byte* stop = p;
+      for (CodePoint one; stop != end && may_be_replaced_[(one = code_point_at(stop, end)).value] == 0; stop += one.length) last = stop;
+      if (stop == end) last = end;
+      out.insert(out.end(), p, last);
+      p = last == end ? end : after_cluster(last, end);
+      for_each({last, p}, [&](Bytes made, std::size_t, std::size_t) { out.insert(out.end(), made.begin(), made.end()); });
+    }
   }
 
   // Calls put(bytes, start, stop) with the replacement of each character, or of each cluster that is replaced as a whole.
@@ -166,6 +181,7 @@ class ClusterMap {
   CharacterMap map_;
   std::vector<std::uint8_t> joining_;
   std::vector<std::uint64_t> pairs_;  // the first two characters of each longer key, sorted
+  CharacterTable<std::uint8_t> may_be_replaced_{0};
 };
 
 }  // namespace tokbench

@@ -63,6 +63,37 @@ Normalizer* made_normalizer(const nb::bytes& charsmap, const nb::list& symbols, 
   return new Normalizer(table.empty() ? CharacterMap() : CharacterMap(table), Symbols(std::move(found_first)), options);
 }
 
+bool is_utf8(Bytes bytes) {
+  while (!bytes.empty()) {
+    const std::size_t length = well_formed_length(bytes.data(), bytes.data() + bytes.size());
+    if (length == 0) return false;
+    bytes = bytes.subspan(length);
+  }
+  return true;
+}
+
+ClusterMap* made_cluster_map(const nb::bytes& charsmap, const InputArray<std::uint8_t>& joining) {
+  const Bytes table = view(charsmap);
+  const std::span<const std::uint8_t> joined = view(joining);
+  const nb::gil_scoped_release unlocked;
+  CharacterMap characters(table);
+  characters.for_each_key([](Bytes, Bytes made) {
+    if (!is_utf8(made)) throw std::invalid_argument("a replacement is not UTF-8");
+  });
+  return new ClusterMap(std::move(characters), {joined.begin(), joined.end()});
+}
+
+nb::str replaced_text(const ClusterMap& clusters, nb::handle string) {
+  std::vector<Byte> buffer, made;
+  const Text text = text_of(string);
+  without_lock(std::array{string}, [&] {
+    const Bytes bytes = utf8_of(text, buffer);
+    made.reserve(bytes.size() + bytes.size() / 8);
+    clusters.append_replaced(bytes, made);
+  });
+  return nb::str(reinterpret_cast<const char*>(made.data()), made.size());
+}
+
 nb::bytes normalized(const Normalizer& normalizer, const nb::bytes& text) {
   NormalizedText made;
   {
@@ -240,6 +271,11 @@ NB_MODULE(_unigram, module) {
       .def("place_pieces", &places_of_pieces, "texts"_a, "sizes"_a.noconvert(), "offsets"_a.noconvert(), "known"_a.noconvert(), "threads"_a,
            "(int64[N] starts, int64[N] stops, uint8[len(texts)] known) of the pieces that cover texts, in bytes of each text, from\n"
            "their sizes in the normalized texts; -1 is the size of a run of characters that are not marked in uint8[0x110000] known.");
+  nb::class_<ClusterMap>(module, "ClusterMap")
+      .def(nb::new_(&made_cluster_map), "charsmap"_a, "joining"_a.noconvert())
+      .def("covers", [](const ClusterMap& clusters, nb::handle text) { return clusters.covers(text_of(text)); }, "text"_a,
+           "Whether replaced() gives the library's result for a text; False for lone surrogates.")
+      .def("replaced", &replaced_text, "text"_a, "A text with its replacements.");
   nb::class_<DocumentUnigramEncoder>(module, "DocumentEncoder")
       .def(nb::new_(&made_document_encoder), "pieces"_a, "ids"_a.noconvert(), "scores"_a.noconvert(), nb::kw_only(), "unknown"_a,
            "unknown_score"_a, "bytes"_a.noconvert().none(), "charsmap"_a, "joining"_a.noconvert(), "only_spaces"_a, "prepend_scheme"_a, "added"_a)
