@@ -124,6 +124,8 @@ class ChangesByNeed:
         self._blocks: set[int] = set()
         self._known = bytearray(NUM_CODE_POINTS)
         """1 for each code point for which the table covers all that it may become."""
+        self._unchanged = bytearray(NUM_CODE_POINTS)
+        """1 for each code point of the known blocks that stays as it is."""
         self._learned = self._changes_of(())
         self._table = self._learned.table()
         self._growing = Lock()
@@ -144,6 +146,18 @@ class ChangesByNeed:
         """
         return self.of([text]).of(text)
 
+    def leaves(self, text: str) -> bool:
+        """Whether every character of a text stays as it is.
+
+        >>> capitals = ChangesByNeed([str.upper], (), orders=False)
+        >>> capitals.leaves("A-B"), capitals.leaves("a")
+        (True, False)
+        """
+        from tokbench.native._bpe import unmarked
+
+        self.of([text])
+        return not unmarked([text], self._unchanged, 1)
+
     def _learn(self, blocks: set[int]) -> None:
         with self._growing:
             asked = sorted(block for block in blocks if not self._known[block * _BLOCK])
@@ -152,6 +166,10 @@ class ChangesByNeed:
             self._learned = self._learned.joined(found)
             self._table = self._learned.table()
             self._blocks.update(new)
+            for block in new:
+                self._unchanged[block * _BLOCK : (block + 1) * _BLOCK] = bytes([1]) * _BLOCK
+            for code in found.characters.tolist():
+                self._unchanged[code] = 0
             for block in asked:  # other threads must not see a block as known before the table has it
                 self._known[block * _BLOCK : (block + 1) * _BLOCK] = bytes([1]) * _BLOCK
 

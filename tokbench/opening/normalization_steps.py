@@ -156,6 +156,24 @@ def _nfc(text: str) -> str:
     return _bpe.nfc(text)
 
 
+def _nfkc(text: str) -> str:
+    """Return the NFC of a text whose characters are in NFKC by themselves, which is its NFKC.
+
+    So the kernel does all of it, in less than half of Python's time for texts that are not in NFKC.
+    """
+    if text.isascii():
+        return text
+    if not has_native_kernel():
+        return unicodedata.normalize("NFKC", text)
+    characters = _each_in_nfkc()
+    return _nfc(text if characters.leaves(text) else characters.applied(text))
+
+
+@cache
+def _each_in_nfkc() -> ChangesByNeed:
+    return ChangesByNeed([partial(unicodedata.normalize, "NFKC")], (), orders=False)
+
+
 def _lower_case(text: str) -> str:
     return text.lower() if text.isascii() else text.replace("Σ", "σ").lower()
 
@@ -185,7 +203,7 @@ _LOWERCASE = _by_character(_lower_case)
 _PLAIN_STEPS: Mapping[Any, Step] = {
     "NFC": Step(_nfc, character_origins.of_normal_form("NFC")),
     "NFD": NFD,
-    "NFKC": _normal_form("NFKC"),
+    "NFKC": Step(_nfkc, character_origins.of_normal_form("NFKC")),
     "NFKD": NFKD,
     "Lowercase": _LOWERCASE,
     "StripAccents": _by_character(_without_marks),
