@@ -85,6 +85,18 @@ class EncodesOneByOne(ABC):
         return np.fromiter((len(self.encode(text)) for text in texts), np.int64, len(texts))
 
 
+class NormalizedFirst(NamedTuple):
+    """An encoder of texts that are normalized in Python to decide whether they are covered.
+
+    Attributes:
+        normalized: a text → the normalized text if it is covered and encoded by `encode_batch`; else None.
+        encode_batch: normalized texts and threads → their ids and int64[len(texts) + 1] offsets.
+    """
+
+    normalized: Callable[[str], str | None]
+    encode_batch: Callable[[list[str], int], Batch]
+
+
 class KernelUse(NamedTuple):
     """The kernel's encoder under one policy, and the texts that it may encode.
 
@@ -98,6 +110,8 @@ class KernelUse(NamedTuple):
             encoder that checks coverage while it encodes; None if they are not covered, or it is not known.
         refused: an id that the encoder gives where the library may refuse the text: the kernel runs no text that
             gets it. None if there is no such id.
+        normalized_first: encodes most of the covered texts, normalizing each only once; None if there is nothing to
+            save.
     """
 
     covers: Callable[[str], bool]
@@ -105,6 +119,7 @@ class KernelUse(NamedTuple):
     covers_all: Callable[[Sequence[str], int], bool] | None = None
     encode_covered: Callable[[list[str], int], Batch | None] | None = None
     refused: int | None = None
+    normalized_first: NormalizedFirst | None = None
 
     def runs(self, text: str) -> bool:
         """Whether the kernel runs a text, which it has to encode if there is an id that is refused."""
@@ -276,7 +291,7 @@ class KernelOrLibrary(BaseTokenizer):
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
     ) -> Encoded:
         """Encode many texts into arrays, on `threads` threads (None: one a processor). Raises as `encode`."""
-        from tokbench.core.token_arrays import divided_ids
+        from tokbench.core.token_arrays import changed_ids, divided_ids
 
         use = self._use_for(special)
         if use is None:
@@ -285,11 +300,20 @@ class KernelOrLibrary(BaseTokenizer):
             encoded = use.encoded_at_once(texts, _num_threads(threads))
             if encoded is not None:
                 return Encoded(*encoded)
-            return divided_ids(
-                texts,
+            divide = partial(
+                divided_ids,
                 where=use.runs,
                 then=lambda texts: Encoded(*use.encoder.encode_batch(list(texts), _num_threads(threads))),
                 otherwise=lambda texts: self._library.encode_batch(texts, special=special, threads=threads),
+            )
+            if use.normalized_first is None or use.refused is not None:
+                return divide(texts)
+            normalized, encode_batch = use.normalized_first
+            return changed_ids(
+                texts,
+                change=normalized,
+                then=lambda texts: Encoded(*encode_batch(texts, _num_threads(threads))),
+                otherwise=divide,
             )
 
     def count_batch(
@@ -302,7 +326,11 @@ class KernelOrLibrary(BaseTokenizer):
                 use is not None
                 and use.refused is None  # which only encoding finds
                 and len(texts)
-                and (use.runs_all(texts, _num_threads(threads)) or all(map(use.covers, texts)))
+                and (
+                    use.runs_all(texts, _num_threads(threads))
+                    # Otherwise, covered texts are normalized already, and encoding them takes no longer than that.
+                    or (use.normalized_first is None and all(map(use.covers, texts)))
+                )
             ):
                 return use.encoder.count_batch(list(texts), _num_threads(threads))
         return self.encode_batch(texts, special=special, threads=threads).counts

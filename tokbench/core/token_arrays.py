@@ -127,6 +127,25 @@ def divided_ids(
     return _merge(then(ours), otherwise(theirs), chosen=chosen)[0]
 
 
+def changed_ids(
+    texts: Sequence[str],
+    *,
+    change: Callable[[str], str | None],
+    then: Callable[[list[str]], Encoded],
+    otherwise: Callable[[Sequence[str]], Encoded],
+) -> Encoded:
+    """Encode what `change` makes of texts with `then`, and with `otherwise` the texts for which it returns None."""
+    changed = list(map(change, texts))
+    ours = [text for text in changed if text is not None]
+    if len(ours) == len(texts):
+        return then(ours)
+    if not ours:
+        return otherwise(texts)
+    theirs = [text for text, made in zip(texts, changed, strict=True) if made is None]
+    chosen = np.fromiter((made is not None for made in changed), np.bool_, len(texts))
+    return _merge(then(ours), otherwise(theirs), chosen=chosen)[0]
+
+
 def _partition(
     texts: Sequence[str], where: Callable[[str], bool]
 ) -> tuple[NDArray[np.bool_], list[str], list[str]]:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse
+from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse, NormalizedFirst
 from tokbench.core.tokens import Encoded, Span, SpecialPolicy
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.opening.character_origins import original_spans
@@ -21,7 +21,7 @@ from tokbench.opening.unicode_agreement import UnicodeAgreement, tokenizers_memb
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tokbench.core.tokens import EncodedSpans, Token
+    from tokbench.core.tokens import Batch, EncodedSpans, Token
     from tokbench.native._character_bpe import DocumentEncoder as CompiledEncoder
     from tokbench.opening.character_bpe import CharacterBpe
     from tokbench.opening.character_places import CharacterPlaces
@@ -46,12 +46,27 @@ class CharacterDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
     def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
         if special is SpecialPolicy.TEXT:
-            return KernelUse(self._covers, _LazyEncoder(self, specials=False), self._covers_all)
+            return self._use_of(_LazyEncoder(self, specials=False))
         if not self._description.finds_specials:
             return None
         if special is SpecialPolicy.ENCODE:
-            return KernelUse(self._covers, _LazyEncoder(self, specials=True), self._covers_all)
+            return self._use_of(_LazyEncoder(self, specials=True))
         return KernelUse(self._covers_without_specials, _LazyEncoder(self, specials=False))
+
+    def _use_of(self, encoder: _LazyEncoder) -> KernelUse:
+        first = None
+        if self._description.spaces.normalization.is_normal_form:
+            first = NormalizedFirst(partial(self._normal_if_covered, encoder), encoder.encode_normalized)
+        return KernelUse(self._covers, encoder, self._covers_all, normalized_first=first)
+
+    def _normal_if_covered(self, encoder: _LazyEncoder, text: str) -> str | None:
+        """Return the normalized text if the kernel covers a text in which no added token is found before."""
+        if not self._may_cover(text) or not (text.isascii() or self._agreement.covers(text)):
+            return None
+        normal: str | None = encoder.normalized(text)
+        if normal is None or not (normal.isascii() or self._agreement.covers(normal)):
+            return None
+        return normal
 
     @property
     def _kernel_spans(self) -> KernelSpans | None:
@@ -77,7 +92,8 @@ class CharacterDocument(KernelOrLibrary, HuggingFaceTokenizer):
     def _encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
         assert self._places is not None  # `_kernel_spans` checked it
         normalization = self._description.spaces.normalization
-        normal = list(map(normalization, texts))
+        traced = list(map(normalization.with_origins, texts))
+        normal = [made for made, _ in traced]
         num_threads = threads or os.cpu_count() or 1
         encoded = Encoded(
             *self.kernel_encoder.encode_batch(normal, num_threads, normalized=bool(normalization))
@@ -86,7 +102,7 @@ class CharacterDocument(KernelOrLibrary, HuggingFaceTokenizer):
         if places is None:
             return self._library.encode_spans(texts, threads=threads)
         if normalization:
-            origins = list(map(normalization.origins, texts))
+            origins = [origins for _, origins in traced]
             starts, stops = places
             places = original_spans(texts, normal, origins, starts=starts, stops=stops, counts=encoded.counts)
         return self._owned(texts, encoded, *places)
@@ -109,12 +125,14 @@ class CharacterDocument(KernelOrLibrary, HuggingFaceTokenizer):
         )
 
     def _covers(self, text: str) -> bool:
+        return self._may_cover(text) and (text.isascii() or self._agrees_on(text))
+
+    def _may_cover(self, text: str) -> bool:
+        """Whether the kernel covers a text if it agrees on its characters."""
         if not text.isascii():
             text.encode()  # raises for lone surrogates
         self._missing -= len(text)
-        if self._missing > 0 or self._whole_words.may_be_beside_letters(text):
-            return False
-        return text.isascii() or self._agrees_on(text)
+        return self._missing <= 0 and not self._whole_words.may_be_beside_letters(text)
 
     def _covers_all(self, texts: Sequence[str], threads: int) -> bool:
         """Whether all texts are covered, if that does not depend on each single text."""
@@ -164,6 +182,9 @@ class _LazyEncoder:
     @cached_property
     def _encoder(self) -> DocumentEncoder:
         return self._tokenizer.document_encoder(specials=self._specials)
+
+    def encode_normalized(self, texts: list[str], threads: int) -> Batch:
+        return self._encoder.encode_normalized(texts, threads)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._encoder, name)

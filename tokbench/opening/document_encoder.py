@@ -109,15 +109,28 @@ class DocumentEncoder:
             list(map(self._changed, texts)), threads, specials=self._specials, normalized=True
         )
 
+    @property
+    def normalizes_in_python(self) -> bool:
+        """Whether most texts are normalized in Python."""
+        return not self.takes_texts_as_they_are
+
+    def normalized(self, text: str) -> str | None:
+        """Return a text as `encode_normalized` takes it; None if added tokens must be found before."""
+        return None if self._is_found_first(text) else self._changed(text)
+
+    def encode_normalized(
+        self, texts: list[str], threads: int
+    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+        """Return what `encode_batch` does, for texts after `normalized`."""
+        return self._encoder.encode_batch(texts, threads, specials=self._specials, normalized=True)
+
     def _encode_changed(self, texts: Sequence[str], threads: int) -> Encoded:
         return divided_ids(
             texts,
             where=self._is_found_first,
             then=self._encode_each,
             otherwise=lambda others: Encoded(
-                *self._encoder.encode_batch(
-                    list(map(self._changed, others)), threads, specials=self._specials, normalized=True
-                )
+                *self.encode_normalized(list(map(self._changed, others)), threads)
             ),
         )
 
@@ -186,6 +199,11 @@ class ChangingDocumentEncoder(DocumentEncoder):
         if self._first_mark:
             return None
         return self._normalization.changes or self._normalization.changes_after_nfc
+
+    @property
+    def normalizes_in_python(self) -> bool:
+        """Whether most texts are normalized in Python."""
+        return super().normalizes_in_python and self._changes is None
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of a text."""

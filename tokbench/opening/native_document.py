@@ -15,6 +15,7 @@ from tokbench.core.kernel_or_library import (
     KernelOrLibrary,
     KernelSpans,
     KernelUse,
+    NormalizedFirst,
     preferring,
     spans_by_places,
 )
@@ -84,10 +85,26 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
             or self._may_write_disputed
             or not encoder.takes_texts_as_they_are
         ):
-            return KernelUse(self._covers, encoder, self._covers_all)
+            return KernelUse(
+                self._covers, encoder, self._covers_all, normalized_first=self._normalized_first(encoder)
+            )
         encode_marked = partial(on_kernel.encode_marked_batch, specials=finds_specials)
         encode_covered = partial(self._agreement.encoded, encode_marked)
         return KernelUse(self._covers, encoder, self._covers_all, encode_covered)
+
+    def _normalized_first(self, encoder: DocumentEncoder) -> NormalizedFirst | None:
+        if not encoder.normalizes_in_python:
+            return None
+        return NormalizedFirst(partial(self._normal_if_covered, encoder), encoder.encode_normalized)
+
+    def _normal_if_covered(self, encoder: DocumentEncoder, text: str) -> str | None:
+        """Return the normalized text if the kernel covers a text in which no added token is found before."""
+        if not self._stays_covered(text) or self._whole_words.may_be_beside_letters(text):
+            return None
+        normal = encoder.normalized(text)
+        if normal is None or (self._may_write_disputed and not self._agreement.covers(normal)):
+            return None
+        return normal
 
     @cached_property
     def _finds_no_specials(self) -> DocumentEncoder:
@@ -161,11 +178,15 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
     def _covers(self, text: str) -> bool:
         """Whether the kernel is known to give the library's ids for a text."""
-        covered = self._agreement.covers(text) and self._gets_same_mark(text)
+        covered = self._stays_covered(text)
         normalization = self._plan.normalization
         if covered and self._may_write_disputed and not normalization.leaves(text):
             covered = self._agreement.covers(normalization(text))  # the normalized text may hold others
         return covered and not self._whole_words.may_be_beside_letters(text)
+
+    def _stays_covered(self, text: str) -> bool:
+        """Whether a text is covered if its normalized form is."""
+        return self._agreement.covers(text) and self._gets_same_mark(text)
 
     def _covers_all(self, texts: Sequence[str], threads: int) -> bool:
         """Whether all texts are covered, judging by their characters alone."""

@@ -67,11 +67,12 @@ class TextNormalization:
     def _applied(self) -> tuple[Callable[[str], str], ...]:
         return tuple(applied(self._steps))
 
-    def origins(self, text: str) -> NDArray[np.int64]:
-        """Return the index of each normalized character's original character, as `tokenizers` reports it.
+    def with_origins(self, text: str) -> tuple[str, NDArray[np.int64]]:
+        """Return the normalized text, and the index of each character's original character as `tokenizers` reports it.
 
-        >>> TextNormalization([{"type": "NFD"}, {"type": "StripAccents"}]).origins("né!").tolist()
-        [0, 1, 2]
+        >>> text, origins = TextNormalization([{"type": "NFD"}, {"type": "StripAccents"}]).with_origins("né!")
+        >>> text, origins.tolist()
+        ('ne!', [0, 1, 2])
         """
         origins = np.arange(len(text))
         for step in self._steps:
@@ -82,15 +83,15 @@ class TextNormalization:
             else:
                 origins = origins[step_origins]
             text = step(text)
-        return origins
+        return text, origins
 
     @property
     def knows_origins(self) -> bool:
-        """Whether `origins` can be computed, at least for some texts."""
+        """Whether origins can be computed, at least for some texts."""
         return all(step.origins is not None for step in self._steps)
 
     def knows_origins_of(self, text: str) -> bool:
-        """Whether `origins` can be computed for a text, where it can be for some."""
+        """Whether origins can be computed for a text, where they can be for some."""
         for number, step in enumerate(self._steps[: self._num_asked], 1):
             if step.finds_in is not None and not step.finds_in(text):
                 return False

@@ -16,6 +16,7 @@ from tokbench.core.kernel_or_library import (
     KernelOrLibrary,
     KernelSpans,
     KernelUse,
+    NormalizedFirst,
     preferring,
     spans_by_places,
 )
@@ -95,9 +96,24 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
         if self.library_reason or (special is not SpecialPolicy.TEXT and not self._described.finds_specials):
             return None
         if special is SpecialPolicy.ENCODE:
-            return KernelUse(lambda text: self._covers(text, specials=True), self._finds_specials)
-        covers = self._covers if special is SpecialPolicy.TEXT else self._covers_without_specials
-        return KernelUse(covers, self._finds_no_specials)
+            encoder, first = self._finds_specials, self._normalized_first(specials=True)
+            return KernelUse(lambda text: self._covers(text, specials=True), encoder, normalized_first=first)
+        encoder = self._finds_no_specials
+        if special is SpecialPolicy.RAISE:
+            return KernelUse(self._covers_without_specials, encoder)
+        return KernelUse(self._covers, encoder, normalized_first=self._normalized_first(specials=False))
+
+    def _normalized_first(self, *, specials: bool) -> NormalizedFirst | None:
+        normalization = self._described.normalization
+        encoder = self._finds_specials if specials else self._finds_no_specials
+        if not normalization:
+            return None
+
+        def normalized(text: str) -> str | None:
+            # An added token in an unchanged text is found before, which `encode_normalized` does not do.
+            return None if normalization.leaves(text) else self._normal_if_covered(text, specials=specials)
+
+        return NormalizedFirst(normalized, encoder.encode_normalized)
 
     @cached_property
     def _finds_no_specials(self) -> DocumentEncoder:
@@ -142,6 +158,22 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
     # --- which texts the kernel runs ------------------------------------------------------------
 
     def _covers(self, text: str, *, specials: bool = False) -> bool:
+        return self._normal_if_covered(text, specials=specials) is not None
+
+    def _normal_if_covered(self, text: str, *, specials: bool) -> str | None:
+        """Return a text, normalized up to the table of replacements, if the kernel covers it."""
+        normalization = self._described.normalization
+        if not self._may_cover(text, specials=specials) or (
+            normalization and not self._agreement.covers(text)
+        ):
+            return None
+        normal = normalization(text)
+        if normalization.is_normal_form and not self._agreement.covers(normal):
+            return None
+        return normal if self._covers_normal(normal) else None
+
+    def _may_cover(self, text: str, *, specials: bool) -> bool:
+        """Whether the kernel covers a text if it agrees on its characters."""
         if "encoder" not in vars(self):
             self._missing -= len(text)
             if self._missing > 0:
@@ -149,17 +181,8 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
         encoder = self._encoder_with_specials if specials else self.encoder
         if encoder is None or self._whole_words.may_be_beside_letters(text):
             return False
-        normalization = self._described.normalization
-        is_same_in_parts = normalization.leaves(text) and self._ends_alike
-        if not is_same_in_parts and encoder.added_places(text.encode()):
-            return False
-        if not normalization:
-            return self._covers_normal(text)
-        normal = normalization(text)
-        agrees = self._agreement.covers(text) and (
-            not normalization.is_normal_form or self._agreement.covers(normal)
-        )
-        return agrees and self._covers_normal(normal)
+        is_same_in_parts = self._described.normalization.leaves(text) and self._ends_alike
+        return is_same_in_parts or not encoder.added_places(text.encode())
 
     def _covers_without_specials(self, text: str) -> bool:
         """Whether the kernel covers a text; False if it has special tokens, as the library names these in its error."""
@@ -173,7 +196,8 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
 
     def _covers_places(self, text: str) -> bool:
         """Whether the kernel knows the library's spans of a text's tokens."""
-        return self._covers(text) and (self._places.leaves(text) or self._places.know_origins_of(text))
+        normal = self._normal_if_covered(text, specials=False)
+        return normal is not None and self._places.know(text, normal)
 
     @property
     def _ends_alike(self) -> bool:

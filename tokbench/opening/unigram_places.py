@@ -48,12 +48,16 @@ class UnigramPlaces:
         unchanged = self._normalization.leaves(text) or self._normalization(text) == text
         return unchanged and self._knows(text)
 
-    def know_origins_of(self, text: str) -> bool:
-        """Whether the spans of a text are known that normalization may change."""
+    def know(self, text: str, normal: str) -> bool:
+        """Whether the spans of a text are known, given its normalized form."""
+        if text == normal and self._knows(text):
+            return True
+        return self._know_origins_of(text, normal)
+
+    def _know_origins_of(self, text: str, normal: str) -> bool:
         normalization = self._normalization
         if not (normalization.knows_origins and normalization.knows_origins_of(text)):
             return False
-        normal = normalization(text)
         return self._knows(normal) and not any(
             self._encoder.added_places(each.encode()) for each in (text, normal)
         )
@@ -72,17 +76,12 @@ class UnigramPlaces:
         return self._placed(texts, threads, normalized=False)
 
     def from_normalized(self, texts: list[str], threads: int) -> Places:
-        """Return the same for texts for which `know_origins_of` is true."""
-        normal = list(map(self._normalization, texts))
+        """Return the same for texts that `know` is true for, but not `leaves`."""
+        traced = list(map(self._normalization.with_origins, texts))
+        normal = [made for made, _ in traced]
+        origins = [origins for _, origins in traced]
         ids, starts, stops, counts = self._placed(normal, threads, normalized=True)
-        starts, stops = original_spans(
-            texts,
-            normal,
-            list(map(self._normalization.origins, texts)),
-            starts=starts,
-            stops=stops,
-            counts=counts,
-        )
+        starts, stops = original_spans(texts, normal, origins, starts=starts, stops=stops, counts=counts)
         return ids, starts, stops, counts
 
     def _placed(self, texts: list[str], threads: int, *, normalized: bool) -> Places:

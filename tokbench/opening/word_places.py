@@ -136,10 +136,11 @@ class _Parts:
 
     def add(self, text: str, normalization: TextNormalization, *, first: int) -> None:
         """Add a part that begins at the byte `first` of its text."""
-        self._origins.append(normalization.origins(text))
+        normal, origins = normalization.with_origins(text)
+        self._origins.append(origins)
         self._texts.append(text)
         self._firsts.append(first)
-        self.normal.append(normalization(text))
+        self.normal.append(normal)
         self.text_numbers.append(self._number)
 
     def add_token(self, id: int, start: int, stop: int) -> None:

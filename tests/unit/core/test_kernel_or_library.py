@@ -9,7 +9,13 @@ import pytest
 
 from tokbench.core.base import BaseTokenizer
 from tokbench.core.interfaces import TokenizerInfo
-from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse, NormalizedTexts
+from tokbench.core.kernel_or_library import (
+    KernelOrLibrary,
+    KernelSpans,
+    KernelUse,
+    NormalizedFirst,
+    NormalizedTexts,
+)
 from tokbench.core.token_arrays import offsets_of, segmented, tiled_spans
 from tokbench.core.tokens import Encoded, EncodedSpans, Span, SpecialPolicy, Token, TokenKind
 from tokbench.errors import ConfigError, SpecialTokenError, TextError
@@ -164,6 +170,21 @@ class RefusesNone(RefusesOnes):
         return use and use._replace(refused=7)
 
 
+class NormalizesFirst(Both):
+    """A kernel that gets texts in capitals, unless they have a question mark, and covers none of over 2 characters."""
+
+    def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
+        use = super()._kernel_use(special)
+        return use and use._replace(
+            normalized_first=NormalizedFirst(self._normalized, self.kernel.encode_batch)
+        )
+
+    @staticmethod
+    def _normalized(text: str) -> str | None:
+        normal = text.upper()
+        return normal if covers(text) and "?" not in text and len(normal) < 3 else None
+
+
 def covers(text: str) -> bool:
     return "!" not in text.encode().decode()
 
@@ -197,6 +218,17 @@ def test_texts_are_checked_during_encoding_and_again_without_marks() -> None:
     assert tokenizer.encode_batch([]).ids.tolist() == []
     with pytest.raises(TextError):
         tokenizer.encode_batch(["ab", "c\ud800"])
+
+
+def test_texts_are_normalized_once_where_that_tells_whether_they_are_covered() -> None:
+    tokenizer = NormalizesFirst()
+    batch = tokenizer.encode_batch(["ab", "aß", "!", "?", ""])
+    assert tokenizer.kernel.given == ["AB", "", "aß", "?"]
+    assert [batch[number].tolist() for number in range(5)] == [[1, 1], [1, 1], [2], [1], []]
+    assert tokenizer.count_batch(["ß", "a!"]).tolist() == [2, 2]
+    assert tokenizer.kernel.given[4:] == ["SS"]
+    assert tokenizer.encode_batch(["!", "a!"]).ids.tolist() == [2, 2, 2]
+    assert tokenizer.encode_batch(["a", "b"]).ids.tolist() == [1, 1]
 
 
 def test_texts_with_a_refused_id_go_to_the_library() -> None:
