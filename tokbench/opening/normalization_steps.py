@@ -275,6 +275,10 @@ def _collapsed(text: str, *, otherwise: Callable[[str], str]) -> str:
     """
     if any(space in text for space in _RARE_SPACES):
         return otherwise(text)
+    if has_native_kernel():
+        from tokbench.native import _bpe
+
+        return _bpe.with_single_spaces(text)
     text = text.replace("\n", " ").replace("\r", " ").replace("\t", " ")
     while "  " in text:
         text = text.replace("  ", " ")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from support.texts import texts
 
+from tokbench.backends.bpe.kernel import has_native_kernel
 from tokbench.opening.white_space import needed_normalizers
 
 RUNS = {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "}
@@ -66,3 +70,16 @@ def test_replaced_runs_stay_where_an_added_token_holds_white_space() -> None:
 
 def test_replaced_runs_stay_without_pre_tokenizers() -> None:
     assert needed_normalizers([RUNS], [], added=[]) == [RUNS]
+
+
+@pytest.mark.skipif(not has_native_kernel(), reason="the native kernel is not installed")
+@given(texts)
+@example(" a  b\n\r\tc \x0b\xa0")
+@example("a\n")
+def test_runs_of_spaces_and_line_ends_become_one_space(text: str) -> None:
+    from tokbench.native import _bpe
+
+    expected = re.sub(r"[ \n\r\t]+", " ", text)
+    made = _bpe.with_single_spaces(text)
+    assert made == expected
+    assert (made is text) == (expected == text)

@@ -4,6 +4,7 @@
 
 #include "common/python_texts.hpp"
 #include "normalization/nfc.hpp"
+#include "normalization/white_space.hpp"
 #include "splitting.hpp"
 
 using namespace tokbench;
@@ -25,9 +26,9 @@ Array<std::int64_t> split(const std::string& pattern, const nb::bytes& text, con
   return to_array(std::move(ends));
 }
 
-// A string in NFC by one of the two implementations; the same object if it was in NFC.
+// A string that a function normalized; the same object if it was normalized before.
 template <auto normalize>
-nb::object nfc(const nb::str& text) {
+nb::object normalized(const nb::str& text) {
   const Bytes utf8 = utf8_view(text);
   std::vector<Byte> buffer;
   const Bytes made = [&] {
@@ -57,8 +58,10 @@ NB_MODULE(_bpe, module) {
              "The characters of some texts that have a 0 among 0x110000 marks, each once, in order.");
   module.def("marks_ascend", [](nb::handle text, const InputArray<std::uint8_t>& marks) { return marks_ascend(text_of(text), marks_of(marks)); },
              "text"_a, "marks"_a.noconvert(), "Whether no mark of more than 1 follows a greater one in a text, all code points of which have one.");
-  module.def("nfc", &nfc<&Nfc::of>, "text"_a, "A text in NFC; itself if it is.");
-  module.def("nfc_by_definition", &nfc<&Nfc::by_definition>, "text"_a, "The same, composed anew as a whole.");
+  module.def("nfc", &normalized<&Nfc::of>, "text"_a, "A text in NFC; itself if it is.");
+  module.def("nfc_by_definition", &normalized<&Nfc::by_definition>, "text"_a, "The same, composed anew as a whole.");
+  module.def("with_single_spaces", &normalized<&with_single_spaces>, "text"_a,
+             "A text in which each run of spaces, line ends and tabs is one space; itself if it is so.");
   bind_training(module);
   bind_parity(module);
   bind_encoding(module);

@@ -1,6 +1,8 @@
 // White space in UTF-8, by Unicode's property White_Space.
 #pragma once
 
+#include <vector>
+
 #include "common/utf8.hpp"
 
 namespace tokbench {
@@ -37,6 +39,25 @@ inline bool is_white(Bytes bytes) {
     at += length;
   }
   return !bytes.empty();
+}
+
+// A text in which each run of spaces, line ends and tabs is one space: the text itself if it is so, else the buffer.
+inline Bytes with_single_spaces(Bytes text, std::vector<Byte>& buffer) {
+  const auto is_space = [](Byte byte) { return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t'; };
+  const auto stays = [&](std::size_t at) {
+    return !is_space(text[at]) || (text[at] == ' ' && (at + 1 == text.size() || !is_space(text[at + 1])));
+  };
+  std::size_t at = 0;
+  while (at < text.size() && stays(at)) ++at;
+  if (at == text.size()) return text;
+  buffer.assign(text.begin(), text.end());
+  Byte* out = buffer.data() + at;
+  for (bool follows_space = false; at < text.size(); ++at) {
+    const bool is_one = is_space(text[at]);
+    if (!(is_one && follows_space)) *out++ = is_one ? Byte{' '} : text[at];
+    follows_space = is_one;
+  }
+  return {buffer.data(), out};
 }
 
 }  // namespace tokbench
