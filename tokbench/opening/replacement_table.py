@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokbench.core.character_agreement import NUM_CODE_POINTS, CharacterAgreement
+from tokbench.core.character_agreement import NUM_CODE_POINTS
 from tokbench.opening.character_changes import EachCharacter
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
 
@@ -39,8 +39,8 @@ _JOINED_TO_NEXT = (
 """Grapheme_Cluster_Break=Prepend; not examined any further."""
 
 
-class ReplacementTable(CharacterAgreement):
-    """The table, applied to texts; the agreement is on characters that never join others in a cluster.
+class ReplacementTable:
+    """The table, applied to texts.
 
     Args:
         charsmap: the table in SentencePiece's format.
@@ -52,7 +52,7 @@ class ReplacementTable(CharacterAgreement):
     def __init__(self, charsmap: bytes) -> None:
         from tokenizers.normalizers import Precompiled
 
-        from tokbench.native import _bpe, _unigram
+        from tokbench.native import _unigram
 
         try:
             self._clusters = _unigram.ClusterMap(charsmap, joining())
@@ -60,7 +60,6 @@ class ReplacementTable(CharacterAgreement):
             raise NotNativeError(f"its table of replacements is not supported ({error})") from None
         self._library = Precompiled(charsmap)
         self._alone = EachCharacter(self._library.normalize_str)
-        super().__init__(bytearray(NUM_CODE_POINTS), unmarked=_bpe.unmarked)
 
     def __call__(self, text: str) -> str:
         """Return the text with its replacements. Raises `UnicodeEncodeError` for lone surrogates."""
@@ -83,16 +82,12 @@ class ReplacementTable(CharacterAgreement):
 
     def replaces_each(self, text: str) -> bool:
         """Whether each character of a text is replaced by itself."""
-        return "\r\n" not in text and self.covers(text)
+        return "\r\n" not in text and self._clusters.replaces_each(text)
 
     @property
     def alone(self) -> EachCharacter:
         """The replacements of single characters."""
         return self._alone
-
-    def disputed_among(self, characters: set[str]) -> set[str]:
-        """Return the characters that may join an adjacent one in a cluster."""
-        return {character for character in characters if joining()[ord(character)]}
 
 
 def table_of(step: Mapping[str, Any]) -> bytes:

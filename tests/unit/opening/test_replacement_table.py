@@ -58,9 +58,14 @@ def test_any_text_is_normalized_as_by_the_library(parts: list[str] | str) -> Non
 def test_non_joining_characters_normalize_independently() -> None:
     codes = [*range(0x3400), *range(0xA000, 0xAC00), *range(0xD7A0, 0xD800), *range(0xF900, 0x20000)]
     alone = "".join(map(chr, [code for code in codes if not joining()[code]]))
-    text = "".join(f"{character}a{character}{character}" for character in alone)
-    assert table().covers(text)
-    assert table()(text.replace("\r\n", "\n")) == Precompiled(TABLE).normalize_str(text.replace("\r\n", "\n"))
+    text = "".join(f"{character}a{character}{character}" for character in alone).replace("\r\n", "\n")
+    assert table().replaces_each(text)
+    assert table()(text) == Precompiled(TABLE).normalize_str(text)
+
+
+def test_characters_of_a_replaced_cluster_are_not_replaced_each_by_itself() -> None:
+    assert table().replaces_each("ﬁ x\u0323\u05b0 क्ष 👩🏽")
+    assert not any(map(table().replaces_each, ["e\u0301", "ﬁ\u0323", "a\r\nb", "a\u0600b"]))
 
 
 def test_marks_format_characters_and_unassigned_ones_do_not_stand_alone() -> None:

@@ -83,6 +83,12 @@ ClusterMap* made_cluster_map(const nb::bytes& charsmap, const InputArray<std::ui
   return new ClusterMap(std::move(characters), {joined.begin(), joined.end()});
 }
 
+bool replaces_each(const ClusterMap& clusters, nb::handle string) {
+  std::vector<Byte> buffer;
+  const Text text = text_of(string);
+  return clusters.covers(text) && !clusters.replaces_cluster(utf8_of(text, buffer));
+}
+
 nb::str replaced_text(const ClusterMap& clusters, nb::handle string) {
   std::vector<Byte> buffer, made;
   const Text text = text_of(string);
@@ -275,6 +281,7 @@ NB_MODULE(_unigram, module) {
       .def(nb::new_(&made_cluster_map), "charsmap"_a, "joining"_a.noconvert())
       .def("covers", [](const ClusterMap& clusters, nb::handle text) { return clusters.covers(text_of(text)); }, "text"_a,
            "Whether replaced() gives the library's result for a text; False for lone surrogates.")
+      .def("replaces_each", &replaces_each, "text"_a, "Whether a text is covered, and each of its characters is replaced by itself.")
       .def("replaced", &replaced_text, "text"_a, "A text with its replacements.");
   nb::class_<DocumentUnigramEncoder>(module, "DocumentEncoder")
       .def(nb::new_(&made_document_encoder), "pieces"_a, "ids"_a.noconvert(), "scores"_a.noconvert(), nb::kw_only(), "unknown"_a,
