@@ -7,6 +7,7 @@ mean the same to both, except for line ends, and for the characters of a class, 
 from __future__ import annotations
 
 import os
+import re
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,13 @@ from tokbench.opening.native_with_fallback import NativeBpeWithFallback
 from tokbench.opening.splitting.character_sets import UnknownPatternError
 from tokbench.opening.splitting.gaps import ends_lines, matches_everywhere
 from tokbench.opening.splitting.programs import program_of
-from tokbench.opening.splitting.steps import ProgramStep, SplitSteps, byte_masks, disputed_by_sets
+from tokbench.opening.splitting.steps import (
+    RUSTS_WORD,
+    ProgramStep,
+    SplitSteps,
+    byte_masks,
+    disputed_by_sets,
+)
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
 from tokbench.opening.unicode_agreement import UnicodeAgreement, tiktoken_members
 
@@ -101,6 +108,16 @@ class NativeRanks(NativeBpeWithFallback):
         )
 
 
+def _with_rusts_words(pattern: str) -> str:
+    r"""Spell out \w and \W, whose members in Rust are not those in Oniguruma.
+
+    >>> _with_rusts_words(r"\w+|\\w")
+    '[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{200C}\\x{200D}]+|\\\\w'
+    """
+    spelled = {r"\w": f"[{RUSTS_WORD}]", r"\W": f"[^{RUSTS_WORD}]"}
+    return re.sub(r"\\.", lambda escape: spelled.get(escape[0], escape[0]), pattern, flags=re.DOTALL)
+
+
 def rank_splitting(pattern: str) -> SplitSteps:
     """Return the splitting steps of a pattern, as tiktoken splits by it.
 
@@ -109,7 +126,7 @@ def rank_splitting(pattern: str) -> SplitSteps:
     """
     splitting = SplitSteps()
     try:
-        program = program_of(pattern, splitting.sets)
+        program = program_of(_with_rusts_words(pattern), splitting.sets)
         if ends_lines(pattern):
             raise NotNativeError("its split pattern matches ends of lines")
         if not matches_everywhere(pattern):

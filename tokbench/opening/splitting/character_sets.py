@@ -1,6 +1,7 @@
-"""The members of the character sets in split patterns: classes, escapes, properties and the dot.
+r"""The members of the character sets in split patterns: classes, escapes, properties and the dot.
 
-The `regex` package defines them; `unicode_agreement` finds characters on which libraries may differ.
+The `regex` package defines them, except for Oniguruma's \w; `unicode_agreement` finds characters on which libraries
+may differ.
 """
 
 from __future__ import annotations
@@ -25,6 +26,10 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v", "e": "\x1b", 
 CODE_POINT = re.compile(r"\\x\{([0-9A-Fa-f]{1,6})\}|\\u([0-9A-Fa-f]{4})|\\x([0-7][0-9A-Fa-f])")
 PROPERTY = re.compile(r"\\[pP]\{\^?[A-Za-z]\w*\}")
 
+_WORD = r"[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}]"
+r"""Oniguruma's \w in a class."""
+_LATIN_NUMBERS = "²³¹¼½¾"
+r"""Characters that Oniguruma's \w matches, too, outside of a class."""
 _BRACKETED = {
     "alnum": r"[\p{Alphabetic}\p{Nd}]",
     "alpha": r"\p{Alphabetic}",
@@ -35,7 +40,7 @@ _BRACKETED = {
     "punct": r"[\p{P}\p{S}]",
     "space": r"\s",
     "upper": r"\p{Uppercase}",
-    "word": r"\w",
+    "word": _WORD,
     "xdigit": r"[0-9A-Fa-f]",
 }
 """The names of POSIX brackets, such as [:space:] → a class of the same characters in Oniguruma."""
@@ -95,6 +100,10 @@ def members_of(spelling: str) -> NDArray[np.bool_]:
         return _in_both_cases(members_of(spelling[4:-1]))
     if spelling == ".":
         return ~members_of(r"\n")
+    if spelling == r"\W":
+        return ~members_of(r"\w")
+    if spelling == r"\w":
+        return _escaped(spelling) | members_of(f"[{_LATIN_NUMBERS}]")
     if not spelling.startswith("["):
         return _escaped(spelling)
     members, _ = _class_members(spelling, 0)
@@ -169,6 +178,8 @@ def _escaped(element: str) -> NDArray[np.bool_]:
             raise UnknownPatternError("it names a character that does not exist")
         members[single] = True
         return members
+    if element == r"\w":
+        return members_of(_WORD)
     if element[1] in "SDW":
         return ~_escaped("\\" + element[1].lower())
     if element[1] == "P" or element.startswith(r"\p{^"):

@@ -27,7 +27,7 @@ _KEEPING = {("Isolated", False), ("Removed", True)}
 """(behavior, inverted) for which the matches become the parts, if the pattern matches all of a text."""
 _ANY = r"[\s\S]"
 _PUNCTUATION = r"[\p{P}$+<=>\^`|~]"
-_WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}"
+RUSTS_WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\x{200C}\x{200D}"
 r"""Rust's \w, which defines the expression of `Whitespace`."""
 
 
@@ -212,9 +212,9 @@ def _steps(
             behavior = _behavior(pre_tokenizer.get("behavior", "Isolated"))
             yield ProgramStep(own(_PUNCTUATION, "apart"), of_bytes, behavior)
         case "Whitespace":
-            for spelling, treatment in ((f"[{_WORD}]", "joined"), (rf"[^{_WORD}\s]", "apart")):
+            for spelling, treatment in ((f"[{RUSTS_WORD}]", "joined"), (rf"[^{RUSTS_WORD}\s]", "apart")):
                 own(spelling, treatment)
-            words = program_of(rf"[{_WORD}]+|[^{_WORD}\s]+", sets)
+            words = program_of(rf"[{RUSTS_WORD}]+|[^{RUSTS_WORD}\s]+", sets)
             yield ProgramStep(words, of_bytes, "Removed", is_inverted=True)
         case "WhitespaceSplit":
             yield ProgramStep(own(r"\s", "removed"), of_bytes, "Removed")
