@@ -260,6 +260,8 @@ def _replace_spaces(expression: str, content: str, *, collapses: bool) -> Step:
     found, template = re.compile(expression), content.replace("\\", r"\\")
     origins = character_origins.of_replaced(found, content)
     replaced = partial(found.sub, template)
+    if content == " " and expression in (" {2,}", " +"):
+        return Step(_without_runs, origins)
     if expression == " {2,}":
         return Step(lambda whole: replaced(whole) if "  " in whole else whole, origins)
     if collapses and content == " ":
@@ -280,6 +282,10 @@ def _collapsed(text: str, *, otherwise: Callable[[str], str]) -> str:
 
         return _bpe.with_single_spaces(text)
     text = text.replace("\n", " ").replace("\r", " ").replace("\t", " ")
+    return _without_runs(text)
+
+
+def _without_runs(text: str) -> str:
     while "  " in text:
         text = text.replace("  ", " ")
     return text

@@ -1,6 +1,8 @@
 // Splitting in several steps, each applied to the parts of the one before: a Sequence of pre-tokenizers in `tokenizers`.
 #pragma once
 
+#include <bit>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -106,6 +108,26 @@ class SplitSteps {
       next = std::copy(start, stop, next);
       for (; sources != nullptr && start != stop; ++start) *sources++ = start;
     }
+
+    // Adds a part of the text up to the first of two bytes, or all of it; returns where it ends.
+    const Byte* copy_until(const Byte* start, const Byte* stop, Byte one, Byte other) {
+      constexpr std::uint64_t kOnes = 0x0101010101010101u, kTopBits = kOnes << 7;
+      const auto zeros = [](std::uint64_t word) { return (word - kOnes) & ~word & kTopBits; };  // the lowest one is right
+      while (sources == nullptr && stop - start >= 8) {  // there is room for as many bytes as are left of the text
+        std::uint64_t word;
+        std::memcpy(&word, start, 8);
+        std::memcpy(next, &word, 8);
+        const std::uint64_t found = zeros(word ^ kOnes * one) | zeros(word ^ kOnes * other);
+        const std::ptrdiff_t size = found == 0 ? 8 : std::countr_zero(found) / 8;
+        start += size;
+        next += size;
+        if (found != 0) return start;
+      }
+      const Byte* const before = start;
+      while (start != stop && *start != one && *start != other) ++start;
+      copy(before, start);
+      return start;
+    }
   };
 
   // 0 if pre-tokens are parts of the text itself. Otherwise they are parts of a copy with added spaces or marks, and this is
@@ -148,11 +170,12 @@ class SplitSteps {
       };
       const Byte* first = copies.next;
       if (step->is_put_in_front && !is_mark(start)) copies.put(mark, start);
-      while (true) {
-        const Byte* const before = start;
-        while (start != stop && !is_mark(start)) ++start;
-        copies.copy(before, start);
-        if (start == stop) break;
+      while ((start = copies.copy_until(start, stop, ' ', mark.front())) != stop) {
+        if (!is_mark(start)) {
+          copies.copy(start, start + 1);
+          ++start;
+          continue;
+        }
         if (step->begins_parts && copies.next != first) {
           const Byte* const last = copies.next;
           part(number + 1, named_number, std::exchange(first, last), last, copies, sink);

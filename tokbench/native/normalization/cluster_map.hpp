@@ -82,10 +82,11 @@ class ClusterMap {
   void append_replaced(Bytes text, std::vector<Byte>& out) const {
     const Byte* const end = text.data() + text.size();
     for (const Byte* p = text.data(); p != end;) {
-      const Byte* last = p;  // the last character before one that may be replaced, alone or together with it
-      const Byte* stop = p;
-      for (CodePoint one; stop != end && may_be_replaced_[(one = code_point_at(stop, end)).value] == 0; stop += one.length) last = stop;
-      if (stop == end) last = end;
+      const Byte* const stop = next_replaced(p, end);
+      const Byte* last = stop;  // a mark may be replaced together with the character before it
+      if (stop != end && *stop >= 0x80) {
+        while (last != p && is_continuation(*--last)) continue;
+      }
       out.insert(out.end(), p, last);
       p = last == end ? end : after_cluster(last, end);
       for_each({last, p}, [&](Bytes made, std::size_t, std::size_t) { out.insert(out.end(), made.begin(), made.end()); });
@@ -116,6 +117,21 @@ class ClusterMap {
   }
 
  private:
+  // The first character from `p` on that may be replaced, alone or together with the one before it.
+  const Byte* next_replaced(const Byte* p, const Byte* end) const {
+    while (p != end) {
+      if (*p < 0x80) {
+        if (may_be_replaced_[*p] != 0) break;
+        ++p;
+        continue;
+      }
+      const CodePoint one = code_point_at(p, end);
+      if (may_be_replaced_[one.value] != 0) break;
+      p += one.length;
+    }
+    return p;
+  }
+
   static constexpr std::size_t kCodePoints = 0x110000;
   static constexpr std::size_t kWholeClusters = 6;  // bytes from which on a cluster is not looked up as a whole
 
