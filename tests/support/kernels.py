@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import pytest
@@ -85,10 +86,16 @@ def counted_by_definition(
     resolved = resolve_pattern(pattern)
     counts: Counter[str] = Counter()
     for text in texts:
-        for piece in reference.cut_at_special_tokens(text, special_tokens):
-            if not piece.is_special:
-                counts.update(split(resolved, piece.text))
+        for part in _ordinary_parts(text, tuple(special_tokens)):
+            counts.update(split(resolved, part))
     return Counter({pretoken.encode(): count for pretoken, count in counts.items()})
+
+
+@lru_cache(maxsize=1)
+def _ordinary_parts(text: str, special_tokens: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what is between the special tokens of a text: once, where it is counted with one pattern after another."""
+    parts = reference.cut_at_special_tokens(text, special_tokens)
+    return tuple(part.text for part in parts if not part.is_special)
 
 
 def learn(
