@@ -105,6 +105,22 @@ def split_in(tier: str, name: str, data: bytes) -> list[int]:
     return ends
 
 
+@cache
+def texts_around_blocks(length: int) -> list[bytes]:
+    """Return a text for each short string, which is in it at two places of blocks of 64 bytes."""
+    before = "".join("wo rd's, 12345!\n  "[number % 18] for number in range(64))
+    return [
+        f"{before[: number % 64]}{string}x {string}{before[::-1]}".encode()
+        for number, string in enumerate(strings(REPRESENTATIVES, length))
+    ]
+
+
+@cache
+def scalar_ends_around_blocks(name: str, length: int) -> list[list[int]]:
+    """Return the ends in these texts by the scalar code, computed once for all tiers."""
+    return [split_in("scalar", name, data) for data in texts_around_blocks(length)]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("length", [1, 2, 3])
 @pytest.mark.parametrize("name", SPLITTING)
@@ -112,10 +128,8 @@ def split_in(tier: str, name: str, data: bytes) -> list[int]:
 def test_simd_tier_splits_short_strings_anywhere_in_a_block(
     native: Kernel, tier: str, name: str, length: int
 ) -> None:
-    before = "".join("wo rd's, 12345!\n  "[number % 18] for number in range(64))
-    for number, string in enumerate(strings(REPRESENTATIVES, length)):
-        data = f"{before[: number % 64]}{string}x {string}{before[::-1]}".encode()
-        assert split_in(tier, name, data) == split_in("scalar", name, data), data
+    for data, ends in zip(texts_around_blocks(length), scalar_ends_around_blocks(name, length), strict=True):
+        assert split_in(tier, name, data) == ends, data
 
 
 @pytest.mark.parametrize("name", PATTERN_NAMES)
