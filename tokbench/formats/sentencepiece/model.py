@@ -12,6 +12,7 @@ import re
 import struct
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokbench.errors import ModelFormatError
@@ -190,6 +191,7 @@ def byte_of(text: str) -> int:
     return value
 
 
+@lru_cache(maxsize=2)  # the model before a change and after it, which proofs and reports read again and again
 def _parsed(data: bytes) -> SentencePieceFile:
     pieces, rest = usual_pieces(data)
     specs: dict[int, dict[str, Any]] = {

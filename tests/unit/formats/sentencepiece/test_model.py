@@ -75,6 +75,17 @@ def test_hand_written_model_is_read_as_written() -> None:
     assert model.normalizer["remove_extra_whitespaces"] is False
 
 
+def test_same_model_is_parsed_once_and_damage_reported_for_each_file() -> None:
+    data, other = variant("bpe").proto, variant("unigram").proto
+    models = [parse_model(bytes(bytearray(proto))) for proto in (data, other, data, other)]
+    assert models[0] is models[2]
+    assert models[1] is models[3]
+    assert models[0] != models[1]
+    for name in ("one.model", "two.model"):
+        with pytest.raises(ModelFormatError, match=f"^{name}"):
+            parse_model(data[:100], path=name)
+
+
 def test_trained_model_has_its_options() -> None:
     tokenizer = variant("unigram as t5")
     model = parse_model(tokenizer.proto)
