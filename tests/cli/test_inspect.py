@@ -227,3 +227,13 @@ def test_real_configuration_files_are_shown(shared: Path) -> None:
     assert inspected(shared / "vocab" / "phi-2")["roles"]["eos"]["id"] == 50256
     assert len(inspected(shared / "vocab" / "t5-small")["additional_special_tokens"]) == 100
     assert inspected(shared / "vocab" / "roberta-base")["model_max_length"] == 512
+
+
+def test_components_are_shown_with_their_choices(tmp_path: Path) -> None:
+    metaspace = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "first", "split": True}
+    digits = {"type": "Digits", "individual_digits": False}
+    split = {"type": "Split", "pattern": {"Regex": "a"}, "behavior": "MergedWithNext", "invert": False}
+    steps = {"type": "Sequence", "pretokenizers": [metaspace, digits, split]}
+    file = small_files.document_file(tmp_path, small_files.document(pre_tokenizer=steps))
+    shown = inspected(file)["pre_tokenizer"]
+    assert shown == "Metaspace (prepend_scheme=first, split) → Digits → Split (behavior=MergedWithNext)"

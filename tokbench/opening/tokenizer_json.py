@@ -381,7 +381,7 @@ def _model(document: Mapping[str, Any], kind: str) -> str:
 
 
 def _described(part: Mapping[str, Any] | None) -> str | None:
-    """Describe a component of the document by the names of its steps and their set flags."""
+    """Describe a component of the document by the names of its steps, their set flags and their choices."""
     if part is None:
         return None
     for key in ("normalizers", "pretokenizers", "processors", "decoders"):
@@ -389,5 +389,8 @@ def _described(part: Mapping[str, Any] | None) -> str | None:
         if isinstance(steps, list):
             return " → ".join(str(_described(step)) for step in steps)
     name = str(part.get("type"))
+    choices = [
+        f"{key}={part[key]}" for key in ("prepend_scheme", "behavior") if isinstance(part.get(key), str)
+    ]
     flags = [key for key, value in part.items() if value is True]
-    return f"{name} ({', '.join(flags)})" if flags else name
+    return f"{name} ({', '.join(choices + flags)})" if choices or flags else name
