@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -73,7 +74,7 @@ class FilePart:
     stop: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CorpusPlan:
     """What is done with a corpus, and in which parts.
 
@@ -95,9 +96,9 @@ class CorpusPlan:
         """Return the bytes of the plan's file."""
         return (json.dumps(asdict(self), indent=1, sort_keys=True) + "\n").encode()
 
-    @property
+    @cached_property
     def id(self) -> str:
-        """The identity of the plan: the sha256 of its file."""
+        """The identity of the plan: the sha256 of its file, which is as long as the plan has files and parts."""
         return hashlib.sha256(self.dump()).hexdigest()
 
     @property
