@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import unicodedata
 from base64 import b64encode
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -16,11 +15,11 @@ from tokbench.play_page.added_tokens import added_fields, cannot_run
 from tokbench.play_page.regexes import code_points, ranges
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
     from tokbench.core.interfaces import Tokenizer
 
-_BLOCK_SIZE = 1 << 13
+_BLOCK_SIZE = 1 << 8
 _SEPARATOR = "\tzxz\t"
 _NORMALIZED_SEPARATOR = " zxz "
 _DECOMPOSED, _COMPOSED, _MARK = "a\u0301", "\u00e1", "\u0301"
@@ -88,18 +87,12 @@ def joined_characters(charsmap: bytes) -> dict[str, list[int]]:
     normalize: Callable[[str], str] = Precompiled(charsmap).normalize_str
     if normalize(f"{_DECOMPOSED}{_SEPARATOR}") != f"{_COMPOSED}{_NORMALIZED_SEPARATOR}":
         raise cannot_run("Unigram", "its table of replacements is not one of NFKC")
-    alone = _normalize_each(normalize, "{}")
-    afters = _normalize_each(normalize, _DECOMPOSED + "{}")
-    before = _normalize_each(normalize, "{}" + _DECOMPOSED)
-    marked = _normalize_each(normalize, "{}" + _MARK)
     found: dict[str, list[int]] = {"joining": [], "prepended": [], "controls": []}
-    for code, own, after, prior, with_mark in zip(code_points(), alone, afters, before, marked, strict=True):
-        if after != _COMPOSED + own:
-            found["joining"].append(code)
-        elif prior != own + _COMPOSED:
-            found["prepended"].append(code)
-        elif own != chr(code) and with_mark == own + _MARK and _is_short(code):
-            found["controls"].append(code)
+    all_codes = list(code_points())
+    for start in range(0, len(all_codes), _BLOCK_SIZE):
+        block = all_codes[start : start + _BLOCK_SIZE]
+        if not _is_plain(normalize, block):
+            _sort_by_joining(normalize, block, found)
     if len(found["joining"]) > _MOST_JOINED:
         raise PageError("the page cannot run this Unigram: its table of replacements is unusual")
     return {name: ranges(codes) for name, codes in found.items()}
@@ -110,8 +103,28 @@ def _is_short(code: int) -> bool:
     return code < 0x10000 or unicodedata.category(chr(code)) == "Cf"
 
 
-def _normalize_each(normalize: Callable[[str], str], form: str) -> list[str]:
-    codes = list(code_points())
-    parts = (codes[start : start + _BLOCK_SIZE] for start in range(0, len(codes), _BLOCK_SIZE))
-    texts = (_SEPARATOR.join(form.format(chr(code)) for code in part) for part in parts)
-    return list(chain.from_iterable(normalize(text).split(_NORMALIZED_SEPARATOR) for text in texts))
+def _is_plain(normalize: Callable[[str], str], codes: Sequence[int]) -> bool:
+    """Whether no character is replaced or joins a neighbour, as in most blocks; one text tells it of all of them."""
+    characters = list(map(chr, codes))
+    between = f"{_DECOMPOSED}{_DECOMPOSED.join(characters)}{_DECOMPOSED}"
+    return normalize(between) == f"{_COMPOSED}{_COMPOSED.join(characters)}{_COMPOSED}"
+
+
+def _sort_by_joining(
+    normalize: Callable[[str], str], codes: Sequence[int], found: Mapping[str, list[int]]
+) -> None:
+    """Add each of these characters to those that it belongs to, if any."""
+    forms = ("{}", _DECOMPOSED + "{}", "{}" + _DECOMPOSED, "{}" + _MARK)
+    normalized = (_normalize_each(normalize, form, codes) for form in forms)
+    for code, own, after, prior, with_mark in zip(codes, *normalized, strict=True):
+        if after != _COMPOSED + own:
+            found["joining"].append(code)
+        elif prior != own + _COMPOSED:
+            found["prepended"].append(code)
+        elif own != chr(code) and with_mark == own + _MARK and _is_short(code):
+            found["controls"].append(code)
+
+
+def _normalize_each(normalize: Callable[[str], str], form: str, codes: Sequence[int]) -> list[str]:
+    text = _SEPARATOR.join(form.format(chr(code)) for code in codes)
+    return normalize(text).split(_NORMALIZED_SEPARATOR)

@@ -65,10 +65,7 @@ def bert_characters(
         lowercase: whether texts are lower-cased.
     """
     changed = _changed(clean_text, handle_chinese_chars, strip_accents, lowercase)
-    kept = [chr(code) for code in code_points() if code not in changed]
-    spaces, alone = _separators_and_single_words(
-        [*kept, *sorted({character for inside in changed.values() for character in inside})]
-    )
+    spaces, alone = _separators_and_single_words()
     by_kind: dict[str, list[int]] = {"gone": [], "spaces": [], "alone": []}
     others: dict[str, str] = {}
     for character in (spaces | alone).difference(map(chr, changed)):
@@ -85,7 +82,7 @@ def bert_characters(
                 by_kind["alone"].append(code)
             case _:
                 others[chr(code)] = written
-    moving = [ord(character) for character in kept if unicodedata.combining(character)]
+    moving = [code for code in _combining() if code not in changed]
     moving += [code for code, inside in changed.items() if any(map(unicodedata.combining, inside))]
     cleaned = _changed(clean_text, False, False, False)  # noqa: FBT003
     return {
@@ -117,20 +114,26 @@ def _changed(*options: bool) -> dict[int, str]:
     return changed
 
 
-def _separators_and_single_words(characters: Sequence[str]) -> tuple[set[str], set[str]]:
+@cache
+def _combining() -> tuple[int, ...]:
+    return tuple(code for code in code_points() if unicodedata.combining(chr(code)))
+
+
+@cache
+def _separators_and_single_words() -> tuple[frozenset[str], frozenset[str]]:
     """Return the characters that separate words, and those that are words by themselves."""
     from tokenizers.pre_tokenizers import BertPreTokenizer
 
     split = BertPreTokenizer().pre_tokenize_str
     spaces: set[str] = set()
     alone: set[str] = set()
-    for block in _blocks(characters):
+    for block in _blocks([chr(code) for code in code_points()]):
         if len(split(f"a{block}a")) == 1:
             continue
         words = [word for word, _ in split(f"aa{'aa'.join(block)}aa")]
         alone.update(word for word in words if len(word) == 1)
         spaces.update(set(block).difference(*words))
-    return spaces, alone
+    return frozenset(spaces), frozenset(alone)
 
 
 def _blocks(characters: Sequence[str]) -> Iterator[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,6 +20,7 @@ from support.word_documents import TABLE, WHITESPACE_SPLIT, metaspace
 from tokbench.convert.proof_texts import generated_texts
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import PageError
+from tokbench.play_page import unigram_document
 from tokbench.play_page.tokenizer_data import tokenizer_data
 
 if TYPE_CHECKING:
@@ -82,6 +85,18 @@ def test_each_word_is_segmented_separately_with_a_prefix_space(engine: Engine, t
         ["-4.700", "▁cat".encode().decode("latin-1")],
         ["-3.010", "s"],
     ]
+
+
+def test_joined_characters_are_the_same_if_each_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block of which no character joins a neighbour is passed over as a whole."""
+    charsmap = b64decode(TABLE["precompiled_charsmap"])
+    monkeypatch.setattr(
+        unigram_document, "code_points", lambda: chain(range(0x3100), range(0x1F000, 0x1F800))
+    )
+    found = unigram_document.joined_characters(charsmap)
+    monkeypatch.setattr(unigram_document, "_is_plain", lambda *_: False)
+    assert unigram_document.joined_characters(charsmap) == found
+    assert all(found.values())
 
 
 @given(
