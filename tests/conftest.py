@@ -26,6 +26,7 @@ from support.kernels import KERNEL_NAMES, kernel_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import ModuleType
 
     from tokbench.backends.bpe.kernel import Kernel
 
@@ -48,7 +49,29 @@ def pytest_collection_finish() -> None:
     """
     gc.enable()
     gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
+    gc.set_threshold(5_000, 5, 20)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _files_need_not_survive_a_power_cut() -> Iterator[None]:
+    """Do not wait for the disk; tests of what is synchronized, and when, replace the function themselves."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", os.fstat)  # which refuses the same descriptors
+        yield
+
+
+def _clear_caches(module: ModuleType) -> None:
+    for value in vars(module).values():
+        if isinstance(value, _lru_cache_wrapper) and value.__module__ == module.__name__:
+            value.cache_clear()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Clear the caches of a module after its last test: real tokenizers take hundreds of megabytes."""
+    module = getattr(item, "module", None)
+    if module is not None and module is not getattr(nextitem, "module", None):
+        _clear_caches(module)
 
 
 def pytest_unconfigure() -> None:
@@ -61,9 +84,7 @@ def pytest_unconfigure() -> None:
     here = str(Path(__file__).parent)
     for module in list(sys.modules.values()):
         if str(getattr(module, "__file__", None)).startswith(here):
-            for value in vars(module).values():
-                if isinstance(value, _lru_cache_wrapper):
-                    value.cache_clear()
+            _clear_caches(module)
 
 
 @pytest.fixture
@@ -76,16 +97,30 @@ def ctrl_c_works() -> Iterator[None]:
 
 @pytest.fixture
 def short_proofs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Shorten proofs to a third of their time: they leave out most of the bundled texts, and no other texts.
+    """Shorten proofs to a fifth of their time: they leave out most of the bundled and generated texts, and no others.
 
     For tests of the output of commands. Proofs remain complete for real vocabularies and in the sessions of docs/.
     """
-    from support.proofs import some_corpus_texts
+    from support.proofs import some_corpus_texts, some_generated_texts
 
     if request.node.get_closest_marker("real"):
         return
-    for module in ("proof", "proof_inputs"):
-        monkeypatch.setattr(f"tokbench.convert.{module}.corpus_texts", some_corpus_texts)
+    for module in ("convert.proof", "convert.proof_inputs", "play_page.check"):
+        monkeypatch.setattr(f"tokbench.{module}.corpus_texts", some_corpus_texts)
+    for module in ("convert.proof", "play_page.check"):
+        monkeypatch.setattr(f"tokbench.{module}.generated_texts", some_generated_texts)
+
+
+@pytest.fixture
+def full_proofs() -> None:
+    """Leave the proofs of a quick test complete, as their texts are its subject."""
+
+
+@pytest.fixture(autouse=True)
+def _short_proofs_in_quick_tests(request: pytest.FixtureRequest) -> None:
+    """Shorten the proofs of all tests but the slow ones, and those that ask for `full_proofs`."""
+    if "full_proofs" not in request.fixturenames and not request.node.get_closest_marker("slow"):
+        request.getfixturevalue("short_proofs")
 
 
 @pytest.fixture(scope="session")

@@ -79,6 +79,7 @@ def test_missing_options_are_named(run: Callable[..., Any], given: list[str], me
     run("convert", *given).refused(2, f"error: {message}", "--to FORMAT --out PATH")
 
 
+@pytest.mark.usefixtures("full_proofs")
 def test_json_has_every_field(run: Callable[..., Any], trained: Path, tmp_path: Path) -> None:
     document = run("convert", "-t", trained, "--to", "tokbin", "--out", "mine.tokbin", "--json").good().json
     assert document["schema"] == "tokbench.convert/1"

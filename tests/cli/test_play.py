@@ -41,6 +41,7 @@ def test_more_than_three_tokenizers_are_refused(terminal, trained):
 # --- the page ---------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("full_proofs")
 def test_page_is_written_and_its_check_reported(run, trained, tmp_path):
     pytest.importorskip("py_mini_racer", reason="pip install mini-racer")
     done = run("play", "--html", "page.html", "-t", trained, "some <text").good()

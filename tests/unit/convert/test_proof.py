@@ -118,6 +118,7 @@ def test_shrunk_text_is_minimal(text: str, modulus: int) -> None:
 # --- planted differences ----------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("full_proofs")
 def test_equal_tokenizers_agree() -> None:
     proof = prove(trained(), peer_of(running(described())))
     assert proof.agrees
@@ -343,6 +344,7 @@ def test_difference_in_a_token_names_its_id() -> None:
     assert "id 3" in in_words(Disagreement("token", "id 3", b"\xff", None))
 
 
+@pytest.mark.usefixtures("full_proofs")
 def test_progress_is_reported_in_texts() -> None:
     told: list[tuple[object, ...]] = []
     prove(merging(b"th"), peer_of(merging(b"th")), progress=lambda *progress: told.append(progress))

@@ -36,6 +36,7 @@ def broken(data: TokenizerData, **fields: Any) -> TokenizerData:
     return replace(data, fields={**data.fields, **fields})
 
 
+@pytest.mark.usefixtures("full_proofs")
 def test_check_covers_thousands_of_texts_and_every_character(mine: Opened) -> None:
     checked = check_page(tokenizer_data(mine, name="mine"))
     assert checked.texts > 3000
