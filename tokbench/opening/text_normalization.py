@@ -11,7 +11,7 @@ import numpy as np
 
 from tokbench.backends.bpe.kernel import current_kernel
 from tokbench.libraries.huggingface.engines import engine_with
-from tokbench.opening.character_changes import ChangesByNeed
+from tokbench.opening.character_changes import APART, ChangesByNeed
 from tokbench.opening.normalization_steps import (
     NFD,
     NFKD,
@@ -188,13 +188,23 @@ class TextNormalization:
         if not self._steps:
             return set()
         normalizer = self._librarys
-        if len(self.kinds) == 1 and self.is_normal_form:
-            together = "\n".join(characters)  # a line feed combines with no character
-            if normalizer.normalize_str(together) == self(together):
-                return set()
+        if self._treats_lines_separately:
+            others = sorted(characters - {APART})
+            together = f"\n{APART}\n".join(others)
+            found = normalizer.normalize_str(together)
+            if found == self(together) and found.count(APART) == max(len(others) - 1, 0):
+                characters = characters & {APART}
         return {
             character for character in characters if normalizer.normalize_str(character) != self(character)
         }
+
+    @property
+    def _treats_lines_separately(self) -> bool:
+        """Whether what is between two line feeds becomes the same as if it were alone.
+
+        White space that steps write in place of line feeds would be in one cluster with marks after it.
+        """
+        return self.kinds[0] in {*_WITHIN_LINES, "Precompiled"} and _WITHIN_LINES.issuperset(self.kinds[1:])
 
     @cached_property
     def _librarys(self) -> Any:
@@ -204,6 +214,11 @@ class TextNormalization:
     def written(self) -> frozenset[str]:
         """The characters that replacements may write, whether or not a text has them."""
         return frozenset("".join(map(_written, self._document["normalizers"])))
+
+
+_WITHIN_LINES = frozenset(
+    {"NFC", "NFD", "NFKC", "NFKD", "Lowercase", "Nmt", "StripAccents", "BertNormalizer"}
+)
 
 
 def _written(step: Mapping[str, Any]) -> str:
