@@ -80,9 +80,7 @@ class CharacterSets:
     def masks(self) -> NDArray[np.uint64]:
         """Return uint64[0x110000]: for each character the bits of the sets that contain it."""
         masks = np.zeros(NUM_CODE_POINTS, np.uint64)
-        for first in range(
-            0, len(self.members), 8
-        ):  # eight sets in bytes, as single bits of 64 take ten times as long
+        for first in range(0, len(self.members), 8):  # single bits of 64 would take ten times as long
             bits = np.zeros(NUM_CODE_POINTS, np.uint8)
             for place, members in enumerate(self.members[first : first + 8]):
                 bits |= members.view(np.uint8) << np.uint8(place)
