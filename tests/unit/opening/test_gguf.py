@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,8 +11,8 @@ from support.small_files import opened
 
 import tokbench
 from tokbench import SpecialPolicy
-from tokbench.core.capabilities import SupportsPreTokens
 from tokbench.errors import ConfigError, ModelFormatError
+from tokbench.explain.assembling import explain
 from tokbench.formats.gguf import read_metadata
 from tokbench.formats.sentencepiece.pieces import BYTE_PIECES
 from tokbench.formats.tokenizer_json import to_byte_level
@@ -75,6 +74,9 @@ def test_gguf_end_of_turn_is_a_control_token_as_in_llama_cpp(tmp_path: Path) -> 
     assert model.tokenizer.encode("low<|end|>", special=SpecialPolicy.ENCODE) == [257, 259]
 
 
+ENDS_OF_HAN = "㐀䶿一鿿豈\ufaff\U00020000\U0002a6df\U0002a700\U0002ebef丽\U0002fa1f"
+
+
 @pytest.mark.parametrize(
     ("name", "text", "pieces"),
     [
@@ -84,15 +86,16 @@ def test_gguf_end_of_turn_is_a_control_token_as_in_llama_cpp(tmp_path: Path) -> 
             "a\n é,東京12 \u03b1\u0905  ",
             ["a", "\n", " é", ",", "東京", "12", " α", "अ", "  "],
         ),
-        ("deepseek-llm", "a  \u3000。東\u3000", ["a", "  ", "\u3000。", "東", "\u3000"]),
+        ("deepseek-llm", "a  \u3000。東\u3000", ["a", "  ", "\u3000", "。", "東", "\u3000"]),
         ("deepseek-coder", "\u2029漢\u3000 \u3000", ["\u2029", "漢", "\u3000 \u3000"]),
         ("deepseek-v3", "x.y 12345\n東京a", ["x", ".y", " ", "123", "45", "\n", "東京", "a"]),
         ("falcon", "a, 12345-b", ["a", ",", " ", "123", "45", "-", "b"]),
+        ("default", "a, `.12345", ["a", ",", " `", ".", "123", "45"]),
         ("command-r", "it's 12", ["it", "'s", " ", "1", "2"]),
         ("qwen35", "क्षि 12", ["क्षि", " ", "1", "2"]),
         ("bloom", "Hi there, you", ["Hi", " there", ",", " you"]),
         ("llama4", "it's USAid 1234", ["it's", " USAid", " ", "123", "4"]),
-        ("gpt-4o", "haÉcole aB हिन्", ["haÉcole", " a", "B", " ह", "ि", "न", "्"]),
+        ("gpt-4o", "haÉcole aB हिन्", ["haÉcole", " a", "B", " ह", "िन", "्"]),
         ("granite-embed-multi-97m", "haÉcole aB हिन्", ["haÉcole", " a", "B", " हिन्"]),
         ("tekken", "it's 12 .//", ["it", "'s", " ", "1", "2", " .//"]),
         ("tekken", "haÉcole हि", ["haÉcole", " ह", "ि"]),
@@ -100,10 +103,12 @@ def test_gguf_end_of_turn_is_a_control_token_as_in_llama_cpp(tmp_path: Path) -> 
         ("tiny_aya", "aBc हि  12", ["aBc", " हि", " ", " ", "12"]),
         ("superbpe", "a cat, 1234567 b", ["a cat, ", "1", "234", "567", " b"]),
         ("kimi-k2", "東京ab 12345.\n/", ["東京", "ab", " ", "123", "45", ".\n", "/"]),
+        ("kimi-k2", "x".join(ENDS_OF_HAN), [*"x".join(ENDS_OF_HAN)]),
         ("kimi-k2", "aBcÉ's हि 'ſa", ["aBcÉ's", " ह", "ि", " '", "ſa"]),
         ("youtu", "한a，b 12", ["한", "a", "，", "b", " ", "1", "2"]),
         ("youtu", "aBcÉ's हि", ["aBcÉ's", " हि"]),
         ("jais-2", "a       b", ["a", "    ", "  ", " b"]),
+        ("jais-2", f"a{600 * ' '}b", ["a", *(size * " " for size in (512, 64, 16, 4, 2, 1)), " b"]),
         ("laguna", "a \n\nb 12", ["a", " ", "\n\n", "b", " ", "1", "2"]),
         ("exaone-moe", "go on now. 12", ["go on now", ".", " ", "1", "2"]),
         ("chameleon", "a    b12,", ["a", "    ", "b", "1", "2", ","]),
@@ -115,31 +120,33 @@ def test_gguf_end_of_turn_is_a_control_token_as_in_llama_cpp(tmp_path: Path) -> 
 def test_gguf_splits_as_its_named_pre_tokenizer(
     tmp_path: Path, name: str, text: str, pieces: list[str]
 ) -> None:
-    """Every pair of adjacent bytes of the text is a token here, so pairs merge everywhere but across pre-tokens."""
-    pairs = sorted(
-        {bytes(pair) for pair in pairwise(text.encode())}, key=lambda pair: text.encode().index(pair)
-    )
-    fields = gguf_bpe(
-        pre=name.encode(),
-        tokens=[to_byte_level(token).encode() for token in [*BYTES, *pairs]],
-        token_type=[1] * (256 + len(pairs)),
-        merges=[" ".join(to_byte_level(bytes([byte])) for byte in pair).encode() for pair in pairs],
-    )
-    tokenizer = opened(gguf(tmp_path, fields)).tokenizer
-    assert tokenizer.encode(text) == [id for piece in pieces for id in tokenizer.encode(piece)]
-    ends = set(accumulate(len(piece.encode()) for piece in pieces))
-    for end in sorted(ends)[:-1]:  # the pair across each boundary would merge if there were no boundary
-        pair = text.encode()[end - 1 : end + 1]
-        crossing = [
-            token.span for token in tokenizer.segment(text).tokens if token.span.start < end < token.span.stop
-        ]
-        assert pair in pairs
-        assert not crossing
-    if isinstance(tokenizer, SupportsPreTokens):
-        assert tokenizer.pretokens(text) == pieces
+    tokenizer = opened(gguf(tmp_path, gguf_bpe(pre=name.encode()))).tokenizer
+    assert [step.pretoken.text for step in explain(tokenizer, text).steps] == pieces
 
 
-@pytest.mark.parametrize(("pre", "said"), [("gpt-4o", "combining marks, as in Hindi"), ("qwen2", "")])
+@pytest.mark.parametrize("name", ["tekken", "granite-embed-multi-97m", "youtu", "minicpm5", "glm4"])
+def test_some_pre_tokenizers_look_whole_pre_tokens_up_first(tmp_path: Path, name: str) -> None:
+    """ "low" is in the vocabulary, and no merges make it."""
+    tokens = [*gguf_bpe()["tokens"][:-1], b"ow"]
+    fields = gguf_bpe(pre=name.encode(), merges=[b"o w"], tokens=tokens, token_type=[1] * 260)
+    assert opened(gguf(tmp_path, fields)).tokenizer.encode("low") == [257]
+    assert opened(gguf(tmp_path, fields), pattern="gpt4").tokenizer.encode("low") == [257]
+    others = opened(gguf(tmp_path, fields | {"pre": b"gpt-4o"})).tokenizer
+    assert others.encode("low") == [ord("l"), 259]
+
+
+@pytest.mark.parametrize(
+    ("pre", "said"),
+    [
+        ("gpt-4o", "combining marks, as in Hindi, are no letters, and letters other than a-z and A-Z"),
+        ("granite-embed-multi-97m", ": letters other than a-z and A-Z have no case"),
+        ("tiny_aya", ": no pre-token begins at a capital"),
+        ("kimi-k2", "combining marks, as in Hindi, are no letters, and no pre-token begins at a capital"),
+        ("deepseek-coder", "white space beyond ASCII"),
+        ("afmoe", "characters from U+8C48 to U+FAFF count as Chinese"),
+        ("qwen2", ""),
+    ],
+)
 def test_gguf_says_where_llama_cpp_splits_other_than_the_model(tmp_path: Path, pre: str, said: str) -> None:
     path = gguf(tmp_path, gguf_bpe(pre=pre.encode()))
     warnings = opened(path).warnings
@@ -154,6 +161,7 @@ def test_gguf_without_a_pre_tokenizer_warns_and_uses_the_default(tmp_path: Path)
     model = opened(gguf(tmp_path, fields))
     assert "names no pre-tokenizer" in model.warnings[0]
     assert model.tokenizer.encode("low, low") == [257, 44, 258]
+    assert opened(gguf(tmp_path, fields), pattern="gpt4").warnings == ()
     assert opened(gguf(tmp_path, gguf_bpe(pre=b"default"))).warnings == ()
 
 
