@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import unicodedata
 from base64 import b64encode
 from functools import cache
@@ -15,6 +16,8 @@ from support.huggingface import document, dump
 from support.sentencepiece_models import charsmap
 
 from tokbench.backends.bpe.kernel import has_native_kernel
+from tokbench.opening import normalization_steps
+from tokbench.opening.character_changes import APART
 from tokbench.opening.character_origins import of_each
 from tokbench.opening.normalization_steps import WHITE_SPACE_RUNS
 from tokbench.opening.text_normalization import TextNormalization
@@ -100,6 +103,59 @@ def test_white_space_is_replaced_as_by_the_library(expression: str, content: str
     step = {"type": "Replace", "pattern": {"Regex": expression}, "content": content}
     library = tokenizers.normalizers.Replace(tokenizers.Regex(expression), content)
     assert TextNormalization([step])(text) == library.normalize_str(text)
+
+
+@pytest.mark.parametrize("expression", [r"\s+", "[[:space:]]+", r"\s{2,}|[\n\r\t]"])
+@pytest.mark.parametrize("content", [" ", "▁", ""])
+@pytest.mark.parametrize(
+    "text",
+    [*[f"a{space}b" for space in " \t\n\r\v\f\x85\u2003"], "a   b     c", " \t a\r\n", "a \v b", "\v\n", ""],
+)
+def test_each_kind_of_white_space_is_replaced_as_by_the_library(
+    expression: str, content: str, text: str
+) -> None:
+    step = {"type": "Replace", "pattern": {"Regex": expression}, "content": content}
+    library = tokenizers.normalizers.Replace(tokenizers.Regex(expression), content)
+    assert TextNormalization([step])(text) == library.normalize_str(text)
+
+
+@pytest.mark.parametrize(
+    ("expression", "content"), [("[eé]", "x\u0905"), ("[e\u0905]", "x"), ("[eé]", "\u0905")]
+)
+def test_each_character_is_replaced_as_by_the_library_beside_the_one_that_separates_them(
+    expression: str, content: str
+) -> None:
+    step = {"type": "Replace", "pattern": {"Regex": expression}, "content": content}
+    library = tokenizers.normalizers.Replace(tokenizers.Regex(expression), content)
+    text = "ae\u0905éx\u0905"
+    assert TextNormalization([step])(text) == library.normalize_str(text)
+    assert APART == "\u0905"
+
+
+@pytest.mark.parametrize(
+    ("normalizers", "text", "normal"),
+    [
+        ([NFD, LOWERCASE], "E\u0301\u0323", "e\u0323\u0301"),
+        ([LOWERCASE, NFD, STRIP_ACCENTS], "É\u0323x", "ex"),
+        # The mark of half width is in canonical order only after it is decomposed.
+        ([NFD, LOWERCASE, NFKD], "A\u0301\uff9e", "a\u3099\u0301"),
+        ([LOWERCASE, STRIP_ACCENTS], "É\u0301", "é"),
+        ([LOWERCASE], "ΑΣ", "ασ"),  # a final sigma is not special
+    ],
+)
+@pytest.mark.parametrize("is_compiled", [True, False])
+def test_runs_of_characterwise_steps_keep_canonical_order(
+    monkeypatch: pytest.MonkeyPatch,
+    normalizers: list[dict[str, Any]],
+    text: str,
+    normal: str,
+    *,
+    is_compiled: bool,
+) -> None:
+    if not is_compiled:
+        monkeypatch.setattr(normalization_steps, "has_native_kernel", lambda: False)
+        monkeypatch.setitem(sys.modules, "tokbench.native._bpe", None)
+    assert TextNormalization(normalizers)(text) == normal
 
 
 @pytest.mark.parametrize(
