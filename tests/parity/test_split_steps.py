@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from string import ascii_letters, digits
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ pytestmark = pytest.mark.skipif(not has_native_kernel(), reason="the native kern
 
 ENDS_OF_RANGES = "\u07ff\u0800\u4dff\u4e00\u9fa5\u9fa6\uabff\uac00\ud7ff\ue000"
 """Characters at the ends of ranges in the patterns."""
+LETTERS = ascii_letters + digits
 
 
 @cache
@@ -58,7 +60,30 @@ def test_repetition_of_the_same_character_matches_as_in_the_library(name: str, t
 
 
 @pytest.mark.parametrize(
-    "pattern", [r"(ab)\1*", r"(\p{L})\1*", r"(?i:(a)\1*)", r"(a)(b)\1*", r"(a)b\1", r"(a)\10", r"(a|b)\1"]
+    ("pattern", "text", "pieces"),
+    [
+        (r"((b))\1+", "abbbc", ["a", "bbb", "c"]),
+        (f"([{LETTERS}éà])\\1", "aabbbZZéé.", ["aa", "bb", "b", "ZZ", "éé", "."]),  # as many as there may be
+    ],
+)
+def test_repetition_of_the_same_character_is_one_pre_token(
+    pattern: str, text: str, pieces: list[str]
+) -> None:
+    data = with_parts(sequence(split(pattern), ONLY_BYTES), None)
+    library = HuggingFaceTokenizer(data, name="repeated", backend="bpe")
+    plan = kernel_document(json.loads(data), ids=library.spelled_ids, path="repeated")
+    found = NativeDocument(library, plan=plan)._encoder.pretokens(text.encode())
+    assert [piece.decode() for piece in found] == pieces
+    split_by_library = library._engines.plain.pre_tokenizer.pre_tokenize_str(text)
+    assert [from_byte_level(piece) for piece, _ in split_by_library] == found
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        *[r"(ab)\1*", r"(\p{L})\1*", r"(?i:(a)\1*)", r"(a)(b)\1*", r"(a)b\1", r"(a)\10", r"(a|b)\1"],
+        *[r"(a+)\1", r"(a{1,2})\1*", f"([{LETTERS}éàö])\\1"],
+    ],
 )
 def test_other_references_to_groups_are_left_to_the_library(pattern: str) -> None:
     data = with_parts(sequence(split(pattern), ONLY_BYTES), None)
