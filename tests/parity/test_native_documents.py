@@ -27,6 +27,7 @@ from support.byte_level_documents import (
     with_parts,
 )
 from support.huggingface import added, document, dump
+from support.kernels import chosen
 from support.native_documents import assert_same_results, both
 
 import tokbench
@@ -196,6 +197,27 @@ def test_wordpieces_of_bytes_run_on_the_kernel(tmp_path: Path) -> None:
     assert_same_results(native, library, ["low low é ééé éééé x<s>", "", "é", "lowé  low"])
     made["model"]["continuing_subword_prefix"] = "▁"
     assert not isinstance(both(tmp_path, dump(made))[0], NativeDocument)
+
+
+def test_wordpieces_of_bytes_include_special_tokens_only_where_these_are_searched(tmp_path: Path) -> None:
+    """The normalizer may write the text of one, which is then a piece like any other."""
+    made = json.loads(with_parts(BYTE_LEVEL, {"type": "Replace", "pattern": {"String": "T"}, "content": "t"}))
+    pieces = ["[UNK]", *"toalk", "Ġ", "tool", "oo"]
+    made["model"] = {
+        "type": "WordPiece",
+        "vocab": {piece: id for id, piece in enumerate(pieces)},
+        "unk_token": "[UNK]",
+        "continuing_subword_prefix": "",
+        "max_input_chars_per_word": 100,
+    }
+    made["added_tokens"] = [added("tool", 7)]
+    native, library = both(tmp_path, dump(made))
+    assert isinstance(native, NativeDocument)
+    assert_same_results(native, library, ["Tool", "a tool", "talk Tool", "tools"])
+    assert native.encode("Tool", special=SpecialPolicy.ENCODE) == [7]
+    assert native.encode("Tool") == [1, 8, 4]
+    with chosen("python"):
+        assert both(tmp_path, dump(made))[0].info.kernel.startswith("tokenizers")
 
 
 def test_whole_words_are_looked_up_beside_special_tokens_of_the_vocabulary(tmp_path: Path) -> None:
