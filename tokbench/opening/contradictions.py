@@ -270,10 +270,9 @@ def _of_two(name: str, said: tuple[str, str], *, used: str) -> str:
 def _parsed_beside(path: Path) -> dict[str, Any]:
     """Return a vocabulary beside a `tokenizer.json`; empty if there is none that can be read."""
     try:
-        found = parse_json(read_file(path), path=path) if path.is_file() else {}
+        return parse_json(read_file(path), path=path) if path.is_file() else {}
     except TokbenchError:
         return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _merges_beside(path: Path) -> list[str] | None:

@@ -245,5 +245,13 @@ def test_texts_with_unknown_words_are_refused_if_the_unknown_token_is_only_added
     for special in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
         with pytest.raises(UnknownWordError):
             tokenizer.encode("hi ho", special=special)
+    both = of_class(
+        tmp_path,
+        [*WORDS, "<|end|>"],
+        tokenizer_class="BertTokenizer",
+        unk_token="<|end|>",
+        added_tokens_decoder={"7": end},
+    )
+    assert not any("is an added token" in warning for warning in both.warnings)
     with pytest.raises(ModelFormatError, match="a word list of WordPiece with <unk>"):
         of_class(tmp_path, WORDS, tokenizer_class="BertTokenizer", unk_token="<unk>")
