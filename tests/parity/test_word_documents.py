@@ -22,7 +22,7 @@ from support.word_documents import CUTTING_WORDS, STRIP, TABLE, WHITESPACE, docu
 import tokbench
 from tokbench.backends.bpe.kernel import has_native_kernel
 from tokbench.core.tokens import SpecialPolicy
-from tokbench.errors import ConfigError, UnknownWordError
+from tokbench.errors import ConfigError, ModelFormatError, UnknownWordError
 from tokbench.opening.native_document import NativeDocument
 
 if TYPE_CHECKING:
@@ -67,7 +67,12 @@ def test_document_without_an_unknown_token_refuses_the_same_texts(
     native, library = both(tmp_path_factory.mktemp("any"), dump(document))
     for special in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
         for text in given_texts:
-            assert outcome(native, text, special) == outcome(library, text, special)
+            try:
+                expected = outcome(library, text, special)
+            except ModelFormatError as error:  # the library fails if a normalizer strips and prepends
+                assert "AddedVocabulary bad split" in error.message
+                continue
+            assert outcome(native, text, special) == expected
 
 
 @pytest.mark.parametrize(
