@@ -58,9 +58,8 @@ class UnigramPlaces:
         normalization = self._normalization
         if not (normalization.knows_origins and normalization.knows_origins_of(text)):
             return False
-        return self._knows(normal) and not any(
-            self._encoder.added_places(each.encode()) for each in (text, normal)
-        )
+        # An added token that normalization writes is an ordinary text to the library.
+        return self._knows(normal) and not self._encoder.added_places(normal.encode())
 
     def _knows(self, normal: str) -> bool:
         rest = self._without_last_spaces(normal)
@@ -73,20 +72,20 @@ class UnigramPlaces:
             texts: texts for which `leaves` is true.
             threads: the number of threads.
         """
-        return self._placed(texts, threads, normalized=False)
+        return self._placed(texts, threads)
 
     def from_normalized(self, texts: list[str], threads: int) -> Places:
         """Return the same for texts that `know` is true for, but not `leaves`."""
         traced = list(map(self._normalization.with_origins, texts))
         normal = [made for made, _ in traced]
         origins = [origins for _, origins in traced]
-        ids, starts, stops, counts = self._placed(normal, threads, normalized=True)
+        ids, starts, stops, counts = self._placed(normal, threads)
         starts, stops = original_spans(texts, normal, origins, starts=starts, stops=stops, counts=counts)
         return ids, starts, stops, counts
 
-    def _placed(self, texts: list[str], threads: int, *, normalized: bool) -> Places:
+    def _placed(self, texts: list[str], threads: int) -> Places:
         rests = list(map(self._without_last_spaces, texts))
-        ids, starts, stops, counts = self._encoder.place_batch(rests, threads, normalized=normalized)
+        ids, starts, stops, counts = self._encoder.place_batch(rests, threads)
         ends_in_space = np.array([len(text) != len(rest) for text, rest in zip(texts, rests, strict=True)])
         if not ends_in_space.any():
             return ids, starts, stops, counts

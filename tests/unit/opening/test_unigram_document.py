@@ -7,6 +7,7 @@ import unicodedata
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 import tokenizers
 from hypothesis import assume, given, settings
@@ -231,6 +232,66 @@ def test_texts_with_added_tokens_run_on_the_kernel(flags: frozenset[str]) -> Non
     assert ours._covers("text <a> and＜a＞日本<7>")
     assert ours._covers("a </s> b", specials=True)
     assert (ours._kernel_spans is not None) and ours._covers_places("text <a> 日本")
+
+
+@pytest.mark.parametrize(
+    ("shape", "content", "flags", "text"),
+    [
+        ("t5", "日本", {"normalized"}, "x日本éy é日本"),
+        ("t5", "ab", {"normalized"}, "aby xab aba ab"),  # also a piece: with ▁ it is as long as the word
+        ("xlm-roberta", "<a>", set(), "a<a>b <a> b<a>"),
+        ("t5, not legacy", "<a>", set(), "a<a>b <a> b<a>"),
+        ("deberta", "a", set(), "xA b"),
+        ("deberta", "a", set(), "xA\u0301b"),
+    ],
+)
+def test_spans_beside_added_tokens_equal_the_librarys(
+    shape: str, content: str, flags: set[str], text: str
+) -> None:
+    ours, library = (
+        opened(with_added(SHAPES[shape](), [(content, frozenset(flags))]), engine=engine)
+        for engine in ("auto", "library")
+    )
+    assert ours._covers(text)
+    check(ours, library, [text])
+
+
+def test_clusters_of_six_bytes_are_replaced_character_by_character() -> None:
+    """A shorter cluster is replaced by the shortest key that it begins with, which drops the other marks."""
+    fields = document(pieces=[*PIECES, *([character, -3.0] for character in ("2", "⁄", "\u0301"))])
+    ours, library = opened(fields), opened(fields, engine="library")
+    half = [PIECES.index(["1", -2.0]), len(PIECES) + 1, len(PIECES)]
+    for text, marks in (("½", 0), ("½\u0301", 0), ("½\u0301\u0301", 2), ("½\u0301\u0301\u0301", 3)):
+        assert ours._covers(text)
+        assert ours.encode(text)[1:] == [*half, *[len(PIECES) + 2] * marks]
+        assert library.encode(text) == ours.encode(text)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "only_spaces", "message"),
+    [("first", False, "every word that white space ends has ▁"), ("last", True, "no such scheme")],
+)
+def test_compiled_encoder_refuses_other_schemes(scheme: str, only_spaces: bool, message: str) -> None:
+    from tokbench.native._unigram import DocumentEncoder
+
+    with pytest.raises(ValueError, match=message):
+        DocumentEncoder(
+            [b"a"],
+            np.array([1], np.uint32),
+            np.array([-1.0]),
+            unknown=0,
+            unknown_score=-9.0,
+            bytes=None,
+            charsmap=b"",
+            joining=np.zeros(0x110000, np.uint8),
+            only_spaces=only_spaces,
+            prepend_scheme=scheme,
+            added=([], []),
+        )
+
+
+def test_only_the_first_of_removed_characters_is_the_origin_of_an_inserted_one() -> None:
+    check(*pair("nmt_nfkc"), ["a½\x01\x01b", "½\x01\x7f\x01 a", "ab\x01"])
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -232,8 +232,8 @@ bool document_places_known(const DocumentUnigramEncoder& encoder, nb::handle str
   return without_lock(std::array{string}, [&] { return tells_places(encoder, utf8_of(text, buffer)); });
 }
 
-nb::tuple place_documents(const DocumentUnigramEncoder& encoder, const nb::list& strings, unsigned threads, bool normalized) {
-  return place_texts_of(strings, [&](std::span<const Text> texts) { return placed_texts<UnigramPlacing>(encoder, texts, threads, {normalized}); });
+nb::tuple place_documents(const DocumentUnigramEncoder& encoder, const nb::list& strings, unsigned threads) {
+  return place_texts_of(strings, [&](std::span<const Text> texts) { return placed_texts<UnigramPlacing>(encoder, texts, threads); });
 }
 
 WordCut cut_named(const std::string& name) {
@@ -296,7 +296,7 @@ NB_MODULE(_unigram, module) {
       .def("count_batch", &count_documents, "texts"_a, "threads"_a, nb::kw_only(), "normalized"_a = false,
            "How many ids each text has: int64[len(texts)].")
       .def("tells_places", &document_places_known, "text"_a, "Whether place_batch gives the library's places for a text that is covered.")
-      .def("place_batch", &place_documents, "texts"_a, "threads"_a, nb::kw_only(), "normalized"_a = false,
+      .def("place_batch", &place_documents, "texts"_a, "threads"_a,
            "(uint32[N] ids, int64[N] starts, int64[N] stops, int64[len(texts)] counts), places in bytes of each text.");
   nb::class_<SentencePieceUnigramEncoder>(module, "Encoder")
       .def(nb::new_(&made_encoder), "pieces"_a, "ids"_a.noconvert(), "scores"_a.noconvert(), nb::kw_only(), "unknown"_a, "unknown_score"_a,

@@ -112,11 +112,10 @@ class DocumentUnigram {
     return mark == FirstMark::Always || (mark == FirstMark::AtTextStart && part.data() == text.data());
   }
 
-  // Encodes the first word of a part, if no white space precedes it, without ▁; returns the rest of the part.
+  // Encodes the first word of a part, which is empty if white space precedes it, without ▁; returns the rest of the part.
   template <class Worker, class Output>
   static Bytes encode_first(Worker& worker, Bytes part, Output& roomy) {
     const Bytes word = part.first(static_cast<std::size_t>(std::ranges::find_if(part, is_space<WordCut::AtWhiteSpace>) - part.begin()));
-    if (word.empty()) return part;
     if constexpr (requires { roomy.output.placing->add_unmarked(word); }) {
       roomy.output.placing->add_unmarked(word);
     } else {

@@ -130,7 +130,7 @@ class DocumentForm {
     };
     const auto copy = [&](std::size_t start, std::size_t stop, bool has_mark) {
       if (!has_mark && !(is_unmarked && start == 0)) {
-        const Place place = start != 0 && only_spaces_ ? normal.places[start - 1] : start == 0 && in_front ? *in_front : normal.places[start];
+        const Place place = start != 0 && only_spaces_ ? normal.places[start - 1] : in_front ? *in_front : normal.places[start];
         normal.bytes.insert(normal.bytes.end(), kMark.begin(), kMark.end());
         normal.places.insert(normal.places.end(), kMark.size(), place);
       }
