@@ -141,6 +141,7 @@ def test_each_character_is_replaced_as_by_the_library_beside_the_one_that_separa
         ([NFD, LOWERCASE, NFKD], "A\u0301\uff9e", "a\u3099\u0301"),
         ([LOWERCASE, STRIP_ACCENTS], "É\u0301", "é"),
         ([LOWERCASE], "ΑΣ", "ασ"),  # a final sigma is not special
+        ([BERT], "É का", "e का"),  # accents are stripped with the case; a spacing mark is none
     ],
 )
 @pytest.mark.parametrize("is_compiled", [True, False])

@@ -211,6 +211,7 @@ BPE: dict[str, Any] = {
         ({"merges.txt": "b a\na b\n"}, "merges.txt says that merge 0 is 'b a', and tokenizer.json 'a b'"),
         ({"vocab.bpe": "a b\n"}, "vocab.bpe says that there is 1 merge, and tokenizer.json 2"),
         ({"vocab.json": "{"}, ""),
+        ({"vocab.json": {"a": 0, "b": 1, "<s>": 4}}, ""),
         ({"vocab.json": ["a"], "merges.txt": b"b a\xff"}, ""),
         ({"encoder.json": {"a": 0, "b": 2}}, "encoder.json says that 'b' is 2, and tokenizer.json 1"),
         ({"merges.txt": "a b\r\nb a\r\n"}, ""),

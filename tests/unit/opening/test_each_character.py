@@ -17,8 +17,8 @@ def test_each_character_is_normalized_once() -> None:
         return text.upper()
 
     characters = EachCharacter(normalize)
-    assert [characters.of(text) for text in ("ab", "ba", "abc")] == ["AB", "BA", "ABC"]
-    assert sorted("".join(asked).replace("\u0905", "")) == ["a", "b", "c"]
+    assert [characters.of(text) for text in ("ab1", "1ba", "abc")] == ["AB1", "1BA", "ABC"]
+    assert sorted("".join(asked).replace("\u0905", "")) == ["1", "a", "b", "c"]
 
 
 def test_character_that_another_thread_is_normalizing_is_not_taken_as_known() -> None:

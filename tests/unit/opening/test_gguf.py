@@ -88,6 +88,7 @@ ENDS_OF_HAN = "㐀䶿一鿿豈\ufaff\U00020000\U0002a6df\U0002a700\U0002ebef丽\
         ),
         ("deepseek-llm", "a  \u3000。東\u3000", ["a", "  ", "\u3000", "。", "東", "\u3000"]),
         ("deepseek-coder", "\u2029漢\u3000 \u3000", ["\u2029", "漢", "\u3000 \u3000"]),
+        ("deepseek-coder", "漢\u1680漢\u205f漢", ["漢", "\u1680", "漢", "\u205f", "漢"]),
         ("deepseek-v3", "x.y 12345\n東京a", ["x", ".y", " ", "123", "45", "\n", "東京", "a"]),
         ("falcon", "a, 12345-b", ["a", ",", " ", "123", "45", "-", "b"]),
         ("default", "a, `.12345", ["a", ",", " `", ".", "123", "45"]),
@@ -170,6 +171,8 @@ def test_gguf_of_qwen2_has_no_normalizer(tmp_path: Path) -> None:
     model = opened(gguf(tmp_path, gguf_bpe(pre=b"qwen2")))
     assert model.engine == "native"
     assert model.tokenizer.encode("e\u0301") == [0x65, 0xCC, 0x81]
+    asked_for = opened(gguf(tmp_path, gguf_bpe()), pattern="qwen2").tokenizer
+    assert asked_for.encode("e\u0301") == [0xC3, 0xA9]
     convert(model.tokenizer, to="tokbin", out=tmp_path / "mine.tokbin")
     assert tokbench.load(tmp_path / "mine.tokbin").encode("e\u0301 low") == [0x65, 0xCC, 0x81, 258]
 
@@ -223,14 +226,22 @@ def test_arrays_within_arrays_are_few(tmp_path: Path) -> None:
         return struct.pack("<Q", len(key)) + key + struct.pack("<IIQ", 9, 9, count) + empty * count
 
     path = tmp_path / "model.gguf"
-    for counts, limit in (([1000], None), ([65_537], "65,537"), ([40_000, 40_000], "40,000")):
+    for counts, limit in (([65_536], None), ([65_537], "65,537"), ([40_000, 40_000], "40,000")):
         bodies = [nested(count).replace(b"inner", b"inne%d" % n) for n, count in enumerate(counts)]
         path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 0, len(bodies)) + b"".join(bodies))
         if limit is None:
-            assert read_metadata(path) == {"tokenizer.inne0": [[]] * 1000}
+            assert read_metadata(path) == {"tokenizer.inne0": [[]] * 65_536}
         else:
             with pytest.raises(ModelFormatError, match=f"65,536 arrays within arrays, found {limit}"):
                 read_metadata(path)
+
+
+def test_arrays_are_nested_once(tmp_path: Path) -> None:
+    path = tmp_path / "model.gguf"
+    nested = struct.pack("<IIQIQIQ", 9, 9, 1, 9, 1, 4, 0)
+    path.write_bytes(b"GGUF" + struct.pack("<IQQQ", 3, 0, 1, 11) + b"tokenizer.a" + nested)
+    with pytest.raises(ModelFormatError, match="a type of value between 0 and 12"):
+        read_metadata(path)
 
 
 def test_gguf_without_a_tokenizer_says_so(tmp_path: Path) -> None:

@@ -42,6 +42,12 @@ def test_only_lines_with_uncertain_clusters_are_left_to_the_library(monkeypatch:
     assert table()(text) == "fi1 fi fié \u03011\x85fi <ﬁ\u0600①\n>fi"
 
 
+@pytest.mark.parametrize("joined", "\u0301\u0e33\u0eb3\uff9e\uff9f")
+def test_characters_that_join_a_replaced_one_are_dropped_as_by_the_library(joined: str) -> None:
+    """A cluster of fewer than six bytes is replaced by what its shortest key is."""
+    assert table()(f"½{joined}") == Precompiled(TABLE).normalize_str(f"½{joined}") == "1⁄2"
+
+
 FRAGMENTS = [
     *["\u2028", "\x85", "\v", "\x1c"],
     *["e", "\u0301", "\u0600", "\r", "\n", "ﬁ", "①", "\u200d", "\r\n", " ", "\u05b0", "ש", "\x7f"],

@@ -258,13 +258,15 @@ def test_spans_beside_added_tokens_equal_the_librarys(
 
 def test_clusters_of_six_bytes_are_replaced_character_by_character() -> None:
     """A shorter cluster is replaced by the shortest key that it begins with, which drops the other marks."""
-    fields = document(pieces=[*PIECES, *([character, -3.0] for character in ("2", "⁄", "\u0301"))])
+    fields = document(pieces=[*PIECES, *([character, -3.0] for character in ("2", "⁄", "\u0301", "Ͱ"))])
     ours, library = opened(fields), opened(fields, engine="library")
     half = [PIECES.index(["1", -2.0]), len(PIECES) + 1, len(PIECES)]
     for text, marks in (("½", 0), ("½\u0301", 0), ("½\u0301\u0301", 2), ("½\u0301\u0301\u0301", 3)):
         assert ours._covers(text)
         assert ours.encode(text)[1:] == [*half, *[len(PIECES) + 2] * marks]
         assert library.encode(text) == ours.encode(text)
+    assert ours.encode("½Ͱ") == library.encode("½Ͱ")  # a letter, right after the marks
+    assert ours.encode("½Ͱ")[1:] == [*half, len(PIECES) + 3]
 
 
 @pytest.mark.parametrize(
