@@ -4,6 +4,7 @@
 #include "batches.hpp"
 #include "naive.hpp"
 #include "character_bpe/document_family.hpp"
+#include "normalization/cluster_map.hpp"
 
 #include <optional>
 #include <set>
@@ -168,6 +169,23 @@ void check_table(Bytes text, Random& random) {
   }
 }
 
+// Texts are replaced in runs as they are character by character, unless a key is a part of a character: such tables are refused.
+void check_clusters(Bytes text, Random& random) {
+  std::vector<std::uint8_t> joining(0x110000);
+  std::fill_n(joining.begin() + 0x300, 0x70, ClusterMap::JoinsPrevious);
+  try {
+    const ClusterMap clusters(CharacterMap(table_for(random)), std::move(joining));
+    std::vector<Byte> made, expected;
+    clusters.append_replaced(text, made);
+    clusters.for_each(text, [&](Bytes part, std::size_t, std::size_t) { expected.insert(expected.end(), part.begin(), part.end()); });
+    bool are_characters = !first_invalid(text);
+    clusters.characters().for_each_key([&](Bytes key, Bytes) { are_characters &= !first_invalid(key); });
+    CHECK(!are_characters || made == expected);
+  } catch (const std::invalid_argument&) {
+  } catch (const std::length_error&) {
+  }
+}
+
 // Slices of the text as added tokens without flags.
 std::vector<AddedToken> added_tokens_for(const std::string& text, Random& random) {
   std::map<std::string, AddedToken> tokens;
@@ -239,6 +257,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::vector<Byte> block(text.begin(), text.end());  // of exact size, so that a sanitizer sees reads past its end
   const Bytes bytes = block;
   check_table(bytes, random);
+  if (random.one_in(4)) check_clusters(bytes, random);
   const Vocabulary vocabulary = vocabulary_for(bytes, random);
   const Found expected = defined(vocabulary, bytes);
   const CharacterBpeEncoder encoder = vocabulary.encoder();

@@ -172,7 +172,7 @@ DocumentUnigramEncoder document_encoder(const Vocabulary& vocabulary, bool only_
   rules.unknown_score = vocabulary.rules.unknown_score;
   rules.looks_up_unknown = true;
   std::vector<std::uint8_t> joining(0x110000);
-  for (std::size_t one = 0x300; one < 0x370; ++one) joining[one] = DocumentForm::MayJoinPrevious;
+  for (std::size_t one = 0x300; one < 0x370; ++one) joining[one] = ClusterMap::MayJoinPrevious;
   DocumentForm form(ClusterMap(CharacterMap(), joining), only_spaces, AddedTokenSet(std::move(found_after)), first_mark);
   UnigramModel<double> model(vocabulary.scored<double>(), rules, form.rewritten());
   return {{std::move(model), std::move(form)}, DocumentUnigram(AddedTokenSet(std::move(found_first)))};

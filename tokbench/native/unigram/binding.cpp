@@ -63,22 +63,13 @@ Normalizer* made_normalizer(const nb::bytes& charsmap, const nb::list& symbols, 
   return new Normalizer(table.empty() ? CharacterMap() : CharacterMap(table), Symbols(std::move(found_first)), options);
 }
 
-bool is_utf8(Bytes bytes) {
-  while (!bytes.empty()) {
-    const std::size_t length = well_formed_length(bytes.data(), bytes.data() + bytes.size());
-    if (length == 0) return false;
-    bytes = bytes.subspan(length);
-  }
-  return true;
-}
-
 ClusterMap* made_cluster_map(const nb::bytes& charsmap, const InputArray<std::uint8_t>& joining) {
   const Bytes table = view(charsmap);
   const std::span<const std::uint8_t> joined = view(joining);
   const nb::gil_scoped_release unlocked;
   CharacterMap characters(table);
-  characters.for_each_key([](Bytes, Bytes made) {
-    if (!is_utf8(made)) throw std::invalid_argument("a replacement is not UTF-8");
+  characters.for_each_key([](Bytes key, Bytes made) {
+    if (first_invalid(key) || first_invalid(made)) throw std::invalid_argument("a key or a replacement is not UTF-8");
   });
   return new ClusterMap(std::move(characters), {joined.begin(), joined.end()});
 }
