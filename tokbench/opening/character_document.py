@@ -10,7 +10,8 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse, NormalizedFirst
+from tokbench.core.kernel_or_library import KernelOrLibrary, KernelUse, NormalizedFirst
+from tokbench.core.kernel_spans import KernelSpans
 from tokbench.core.tokens import Encoded, Span, SpecialPolicy
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.opening.character_origins import original_spans

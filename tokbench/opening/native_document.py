@@ -11,14 +11,8 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from tokbench.backends.bpe.kernel import current_kernel
-from tokbench.core.kernel_or_library import (
-    KernelOrLibrary,
-    KernelSpans,
-    KernelUse,
-    NormalizedFirst,
-    preferring,
-    spans_by_places,
-)
+from tokbench.core.kernel_or_library import KernelOrLibrary, KernelUse, NormalizedFirst
+from tokbench.core.kernel_spans import KernelSpans, preferring, spans_by_places
 from tokbench.core.token_arrays import TiledSpans
 from tokbench.core.tokens import Encoded, Span, SpecialPolicy, Token
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer

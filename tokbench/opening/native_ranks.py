@@ -11,7 +11,8 @@ import re
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from tokbench.core.kernel_or_library import KernelSpans, KernelUse
+from tokbench.core.kernel_or_library import KernelUse
+from tokbench.core.kernel_spans import KernelSpans
 from tokbench.core.token_arrays import TiledSpans
 from tokbench.core.tokens import Encoded, SpecialPolicy
 from tokbench.opening.native_with_fallback import NativeBpeWithFallback

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.core.base import utf8
 from tokbench.core.capabilities import SupportsExplanation
-from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse, NormalizedTexts
+from tokbench.core.kernel_or_library import KernelOrLibrary, KernelUse, NormalizedTexts
+from tokbench.core.kernel_spans import KernelSpans
 from tokbench.core.tokens import SpecialPolicy
 
 if TYPE_CHECKING:

@@ -12,14 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tokbench.core.kernel_or_library import (
-    KernelOrLibrary,
-    KernelSpans,
-    KernelUse,
-    NormalizedFirst,
-    preferring,
-    spans_by_places,
-)
+from tokbench.core.kernel_or_library import KernelOrLibrary, KernelUse, NormalizedFirst
+from tokbench.core.kernel_spans import KernelSpans, preferring, spans_by_places
 from tokbench.core.special_tokens import WHITE_SPACE
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.formats.sentencepiece.model import SPACE
@@ -39,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokbench.core.kernel_or_library import Places
+    from tokbench.core.kernel_spans import Places
     from tokbench.native._unigram import DocumentEncoder as CompiledEncoder
     from tokbench.opening.unigram_description import UnigramDescription
 

@@ -15,7 +15,7 @@ from tokbench.opening.character_origins import original_spans
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tokbench.core.kernel_or_library import Places
+    from tokbench.core.kernel_spans import Places
     from tokbench.native._bpe import CharacterChanges
     from tokbench.opening.text_normalization import TextNormalization
 

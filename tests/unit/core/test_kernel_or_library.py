@@ -9,13 +9,8 @@ import pytest
 
 from tokbench.core.base import BaseTokenizer
 from tokbench.core.interfaces import TokenizerInfo
-from tokbench.core.kernel_or_library import (
-    KernelOrLibrary,
-    KernelSpans,
-    KernelUse,
-    NormalizedFirst,
-    NormalizedTexts,
-)
+from tokbench.core.kernel_or_library import KernelOrLibrary, KernelUse, NormalizedFirst, NormalizedTexts
+from tokbench.core.kernel_spans import KernelSpans
 from tokbench.core.token_arrays import offsets_of, segmented, tiled_spans
 from tokbench.core.tokens import Encoded, EncodedSpans, Span, SpecialPolicy, Token, TokenKind
 from tokbench.errors import ConfigError, SpecialTokenError, TextError

@@ -7,7 +7,6 @@ import unicodedata
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 import tokenizers
 from hypothesis import assume, given, settings
@@ -267,29 +266,6 @@ def test_clusters_of_six_bytes_are_replaced_character_by_character() -> None:
         assert library.encode(text) == ours.encode(text)
     assert ours.encode("½Ͱ") == library.encode("½Ͱ")  # a letter, right after the marks
     assert ours.encode("½Ͱ")[1:] == [*half, len(PIECES) + 3]
-
-
-@pytest.mark.parametrize(
-    ("scheme", "only_spaces", "message"),
-    [("first", False, "every word that white space ends has ▁"), ("last", True, "no such scheme")],
-)
-def test_compiled_encoder_refuses_other_schemes(scheme: str, only_spaces: bool, message: str) -> None:
-    from tokbench.native._unigram import DocumentEncoder
-
-    with pytest.raises(ValueError, match=message):
-        DocumentEncoder(
-            [b"a"],
-            np.array([1], np.uint32),
-            np.array([-1.0]),
-            unknown=0,
-            unknown_score=-9.0,
-            bytes=None,
-            charsmap=b"",
-            joining=np.zeros(0x110000, np.uint8),
-            only_spaces=only_spaces,
-            prepend_scheme=scheme,
-            added=([], []),
-        )
 
 
 def test_only_the_first_of_removed_characters_is_the_origin_of_an_inserted_one() -> None:

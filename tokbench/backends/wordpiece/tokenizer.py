@@ -15,7 +15,8 @@ from tokbench import store
 from tokbench.backends.wordpiece.agreement import BertAgreement
 from tokbench.backends.wordpiece.document import LeftToLibraryError, wordpiece_description
 from tokbench.backends.wordpiece.kernel import current_kernel
-from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse, spans_by_places
+from tokbench.core.kernel_or_library import KernelOrLibrary, KernelUse
+from tokbench.core.kernel_spans import KernelSpans, spans_by_places
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ModelFormatError
 from tokbench.files.untrusted import load_json

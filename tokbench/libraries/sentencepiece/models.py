@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench import store
 from tokbench.core.base import utf8
-from tokbench.core.kernel_or_library import KernelOrLibrary, KernelSpans, KernelUse, spans_in_arrays
+from tokbench.core.kernel_or_library import KernelOrLibrary, KernelUse
+from tokbench.core.kernel_spans import KernelSpans, spans_in_arrays
 from tokbench.core.post_processing import NOTHING
 from tokbench.core.tokens import Encoded, ScoredSegmentation, Segmentation, Span, SpecialPolicy, Token
 from tokbench.errors import ConfigError, ModelFormatError

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from tokbench.core.kernel_or_library import Places
+    from tokbench.core.kernel_spans import Places
     from tokbench.core.tokens import Batch
     from tokbench.opening.found_tokens import FoundToken
     from tokbench.opening.splitting.steps import SplitSteps
