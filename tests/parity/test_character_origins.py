@@ -14,6 +14,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from support.huggingface import document, dump
 from support.sentencepiece_models import charsmap
+from support.word_documents import BERT_NORMALIZER as BERT
 
 from tokbench.backends.bpe.kernel import has_native_kernel
 from tokbench.opening import normalization_steps
@@ -39,13 +40,6 @@ REMOVE_EACH = {"type": "Replace", "pattern": {"Regex": "[a\u0323Σ]|x"}, "conten
 REMOVE = {"type": "Replace", "pattern": {"String": "b"}, "content": ""}
 TABLE = {"type": "Precompiled", "precompiled_charsmap": b64encode(charsmap("nmt_nfkc")).decode()}
 STRIP = {"type": "Strip", "strip_left": True, "strip_right": True}
-BERT = {
-    "type": "BertNormalizer",
-    "clean_text": True,
-    "handle_chinese_chars": True,
-    "strip_accents": None,
-    "lowercase": True,
-}
 NORMALIZERS: list[list[dict[str, Any]]] = [
     *[
         [step]

@@ -177,16 +177,20 @@ def test_ids_and_spans_of_wordpieces_of_bytes_equal_the_librarys(
         ]
 
 
-def test_wordpieces_of_bytes_run_on_the_kernel(tmp_path: Path) -> None:
-    made = json.loads(with_parts(BYTE_LEVEL, None))
-    pieces = ["[UNK]", "Ġ", "l", "o", "w", "Ġlow", "Ã", "©", "<s>"]
+def wordpieces_of_bytes(pieces: list[str], *, longest_word: int = 100) -> dict[str, Any]:
+    made: dict[str, Any] = json.loads(with_parts(BYTE_LEVEL, None))
     made["model"] = {
         "type": "WordPiece",
         "vocab": {piece: id for id, piece in enumerate(pieces)},
         "unk_token": "[UNK]",
         "continuing_subword_prefix": "",
-        "max_input_chars_per_word": 7,
+        "max_input_chars_per_word": longest_word,
     }
+    return made
+
+
+def test_wordpieces_of_bytes_run_on_the_kernel(tmp_path: Path) -> None:
+    made = wordpieces_of_bytes(["[UNK]", "Ġ", "l", "o", "w", "Ġlow", "Ã", "©", "<s>"], longest_word=7)
     made["added_tokens"] = [added("<s>", 8)]
     native, library = both(tmp_path, dump(made))
     assert isinstance(native, NativeDocument)
@@ -201,15 +205,8 @@ def test_wordpieces_of_bytes_run_on_the_kernel(tmp_path: Path) -> None:
 
 def test_wordpieces_of_bytes_include_special_tokens_only_where_these_are_searched(tmp_path: Path) -> None:
     """The normalizer may write the text of one, which is then a piece like any other."""
-    made = json.loads(with_parts(BYTE_LEVEL, {"type": "Replace", "pattern": {"String": "T"}, "content": "t"}))
-    pieces = ["[UNK]", *"toalk", "Ġ", "tool", "oo"]
-    made["model"] = {
-        "type": "WordPiece",
-        "vocab": {piece: id for id, piece in enumerate(pieces)},
-        "unk_token": "[UNK]",
-        "continuing_subword_prefix": "",
-        "max_input_chars_per_word": 100,
-    }
+    made = wordpieces_of_bytes(["[UNK]", *"toalk", "Ġ", "tool", "oo"])
+    made["normalizer"] = {"type": "Replace", "pattern": {"String": "T"}, "content": "t"}
     made["added_tokens"] = [added("tool", 7)]
     native, library = both(tmp_path, dump(made))
     assert isinstance(native, NativeDocument)

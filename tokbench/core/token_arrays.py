@@ -119,12 +119,9 @@ def divided_ids(
     otherwise: Callable[[Sequence[str]], Encoded],
 ) -> Encoded:
     """Encode texts in two ways, as `divided` does; return only the ids."""
-    chosen, ours, theirs = _partition(texts, where)
-    if not ours:
-        return otherwise(texts)
-    if not theirs:
-        return then(texts)
-    return _merge(then(ours), otherwise(theirs), chosen=chosen)[0]
+    return changed_ids(
+        texts, change=lambda text: text if where(text) else None, then=then, otherwise=otherwise
+    )
 
 
 def changed_ids(

@@ -93,8 +93,8 @@ class CharacterDocument(KernelOrLibrary, HuggingFaceTokenizer):
     def _encode_spans(self, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
         assert self._places is not None  # `_kernel_spans` checked it
         normalization = self._description.spaces.normalization
-        traced = list(map(normalization.with_origins, texts))
-        normal = [made for made, _ in traced]
+        traced = list(map(normalization.with_origins, texts)) if normalization else []
+        normal = [made for made, _ in traced] if normalization else list(texts)
         num_threads = threads or os.cpu_count() or 1
         encoded = Encoded(
             *self.kernel_encoder.encode_batch(normal, num_threads, normalized=bool(normalization))

@@ -6,25 +6,18 @@ from typing import Any
 
 import pytest
 from support.texts import characters_of_all_kinds
-from support.word_documents import TABLE
+from support.word_documents import BERT_NORMALIZER, TABLE
 
 from tokbench.opening.character_changes import APART
 from tokbench.opening.text_normalization import TextNormalization
 
-BERT = {
-    "type": "BertNormalizer",
-    "clean_text": True,
-    "handle_chinese_chars": True,
-    "strip_accents": None,
-    "lowercase": True,
-}
 WITHIN_LINES: list[list[dict[str, Any]]] = [
     [{"type": "NFC"}],
     [{"type": "NFKD"}, {"type": "Lowercase"}, {"type": "StripAccents"}],
     [{"type": "Nmt"}, {"type": "NFKC"}],
     [TABLE],
     [TABLE, {"type": "NFC"}, {"type": "Lowercase"}],
-    [BERT],
+    [BERT_NORMALIZER],
 ]
 ONE_BY_ONE: list[list[dict[str, Any]]] = [
     [{"type": "Strip", "strip_left": True, "strip_right": True}],
