@@ -134,10 +134,10 @@ def changed_ids(
     """Encode what `change` makes of texts with `then`, and with `otherwise` the texts for which it returns None."""
     changed = list(map(change, texts))
     ours = [text for text in changed if text is not None]
-    if len(ours) == len(texts):
-        return then(ours)
     if not ours:
         return otherwise(texts)
+    if len(ours) == len(texts):
+        return then(ours)
     theirs = [text for text, made in zip(texts, changed, strict=True) if made is None]
     chosen = np.fromiter((made is not None for made in changed), np.bool_, len(texts))
     return _merge(then(ours), otherwise(theirs), chosen=chosen)[0]
