@@ -148,6 +148,12 @@ def test_tokenizer_read_as_text_is_reported(run, tmp_path):
         told = run(command, "tokenizer.json", "text.json", "-t", "tokenizer.json", *limit).good().stderr
         assert told.count("note: tokenizer.json is a tokenizer, and is read as text here; -t names one") == 1
         assert "text.json" not in told
+    for command in ("encode", "count", "viz", "explain", "chunk"):
+        options = ["--max-tokens", "9"] if command == "chunk" else ["--json"]
+        told = run(command, "tokenizer.json", *options).good().stderr
+        assert told.count("note: tokenizer.json is a tokenizer, and is read as text here; -t names one") == 1
+        assert run(command, "tokenizer.json", "--file", *options).good().stderr == ""
+        assert run(command, "text.json", *options).good().stderr == ""
 
 
 def test_folder_of_a_tokenizer_read_as_text_is_reported(run, tmp_path):

@@ -14,7 +14,7 @@ from tokbench.cli.options import parse_bytes
 from tokbench.core.progress import no_progress
 from tokbench.corpus import bundled_corpus, open_corpus
 from tokbench.corpus.document import DocumentUnit, ErrorPolicy
-from tokbench.corpus.inputs import read_inputs, read_text_blocks
+from tokbench.corpus.inputs import is_text, read_inputs, read_text_blocks
 from tokbench.corpus.opening import without_folder
 from tokbench.errors import ConfigError, TokbenchError
 from tokbench.render.console import ProgressChoice, showing_progress
@@ -281,9 +281,11 @@ class TextChoices:
         return read_text_blocks(arguments or [STDIN], **self._begin(arguments))
 
     def _begin(self, arguments: list[str] | None) -> dict[str, Any]:
-        """Say that standard input is read, if it is a terminal, and return the options of both ways of reading."""
+        """Report what may surprise on stderr: waiting for stdin, or a tokenizer read as text; return common options."""
         if not arguments and sys.stdin is not None and sys.stdin.isatty():
             print("reading text from stdin; Ctrl-D ends it", file=sys.stderr)
+        if arguments and self.text is None:
+            _tell_tokenizers([argument for argument in arguments if not is_text(argument)])
         return {
             "kind": "text" if self.text and arguments else "file" if self.text is False else "auto",
             "text_field": self.text_field or TEXT_FIELD,
