@@ -286,6 +286,12 @@ def _collapsed(text: str, *, otherwise: Callable[[str], str]) -> str:
 
 
 def _without_runs(text: str) -> str:
+    if "  " not in text:
+        return text
+    if has_native_kernel():
+        from tokbench.native import _bpe
+
+        return _bpe.without_runs_of_spaces(text)
     while "  " in text:
         text = text.replace("  ", " ")
     return text

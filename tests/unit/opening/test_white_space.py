@@ -79,7 +79,8 @@ def test_replaced_runs_stay_without_pre_tokenizers() -> None:
 def test_runs_of_spaces_and_line_ends_become_one_space(text: str) -> None:
     from tokbench.native import _bpe
 
-    expected = re.sub(r"[ \n\r\t]+", " ", text)
-    made = _bpe.with_single_spaces(text)
-    assert made == expected
-    assert (made is text) == (expected == text)
+    for runs, replaced in ((r"[ \n\r\t]+", _bpe.with_single_spaces), (" +", _bpe.without_runs_of_spaces)):
+        expected = re.sub(runs, " ", text)
+        made = replaced(text)
+        assert made == expected
+        assert (made is text) == (expected == text)

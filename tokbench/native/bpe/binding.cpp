@@ -62,6 +62,8 @@ NB_MODULE(_bpe, module) {
   module.def("nfc_by_definition", &normalized<&Nfc::by_definition>, "text"_a, "The same, composed anew as a whole.");
   module.def("with_single_spaces", &normalized<&with_single_spaces>, "text"_a,
              "A text in which each run of spaces, line ends and tabs is one space; itself if it is so.");
+  module.def("without_runs_of_spaces", &normalized<&without_runs_of_spaces>, "text"_a,
+             "A text in which each run of spaces is one space; itself if it is so.");
   bind_training(module);
   bind_parity(module);
   bind_encoding(module);

@@ -41,9 +41,9 @@ inline bool is_white(Bytes bytes) {
   return !bytes.empty();
 }
 
-// A text in which each run of spaces, line ends and tabs is one space: the text itself if it is so, else the buffer.
-inline Bytes with_single_spaces(Bytes text, std::vector<Byte>& buffer) {
-  const auto is_space = [](Byte byte) { return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t'; };
+// A text in which each run of some bytes is one space: the text itself if it is so, else the buffer.
+template <typename IsSpace>
+Bytes with_runs_as_space(Bytes text, std::vector<Byte>& buffer, IsSpace is_space) {
   const auto stays = [&](std::size_t at) {
     return !is_space(text[at]) || (text[at] == ' ' && (at + 1 == text.size() || !is_space(text[at + 1])));
   };
@@ -58,6 +58,16 @@ inline Bytes with_single_spaces(Bytes text, std::vector<Byte>& buffer) {
     follows_space = is_one;
   }
   return {buffer.data(), out};
+}
+
+// The same for runs of spaces, line ends and tabs.
+inline Bytes with_single_spaces(Bytes text, std::vector<Byte>& buffer) {
+  return with_runs_as_space(text, buffer, [](Byte byte) { return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t'; });
+}
+
+// The same for runs of spaces only.
+inline Bytes without_runs_of_spaces(Bytes text, std::vector<Byte>& buffer) {
+  return with_runs_as_space(text, buffer, [](Byte byte) { return byte == ' '; });
 }
 
 }  // namespace tokbench
