@@ -168,6 +168,10 @@ def test_runs_of_characterwise_steps_keep_canonical_order(
         # A replacement originates from the last character that it replaces.
         ([REPLACE], "xaby", [0, 2, 2, 2, 3]),
         ([STRIP, LOWERCASE], " İ ", [1, 1]),
+        # What a table leaves out belongs to the part before it, which then counts for more than one character.
+        ([TABLE], "a\x01\x01bﬁ\x01c", [0, 3, 4, 5, 6]),
+        ([TABLE], "½\x01x", [0, 0, 1, 2]),
+        ([TABLE], "\x01ab", [0, 1]),
     ],
 )
 def test_origins_of_examples_worked_by_hand(

@@ -94,6 +94,12 @@ class EachCharacter(dict[int, str]):
         self._seen.update(characters)  # last, because other threads take these as known
 
 
+def _begins_character(text: str) -> NDArray[np.bool_]:
+    """Return for each UTF-8 byte of a text whether it is the first one of a character."""
+    begins: NDArray[np.bool_] = np.frombuffer(text.encode(), np.uint8) & 0xC0 != 0x80
+    return begins
+
+
 def _characters_of(blocks: Iterable[int]) -> list[str]:
     codes = chain.from_iterable(range(block * _BLOCK, (block + 1) * _BLOCK) for block in blocks)
     return list(map(chr, filter(_is_asked_about, codes)))
@@ -145,6 +151,18 @@ class ChangesByNeed:
         'aB'
         """
         return self.of([text]).of(text)
+
+    def origins(self, text: str) -> NDArray[np.int64]:
+        """Return the index of each character's original character, as `tokenizers` tracks it.
+
+        >>> ChangesByNeed([str.upper], (), orders=False).origins("aßc").tolist()
+        [0, 1, 1, 2]
+        """
+        table = self.of([text])
+        made, origins = table.of(text), table.origins(text).astype(np.int64)
+        if not made.isascii():
+            origins = origins[_begins_character(made)]
+        return origins if text.isascii() else (np.cumsum(_begins_character(text)) - 1)[origins]
 
     def leaves(self, text: str) -> bool:
         """Whether every character of a text stays as it is.

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tokbench.backends.bpe.kernel import has_native_kernel
 from tokbench.core.character_agreement import NUM_CODE_POINTS
 from tokbench.core.token_arrays import character_offsets, offsets_of
+from tokbench.opening.character_changes import ChangesByNeed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -74,14 +76,13 @@ def of_table(step: Callable[[str], str], *, changed: Callable[[str], Iterable[st
         sizes = _sizes(step, changed(text))
         if 0 not in sizes.values():
             return _of_sizes(text, sizes)
-        changes: list[int] = []
-        for code in map(ord, text):
-            size = sizes.get(code, 1)
-            if size:
-                changes += [0, *[1] * (size - 1)]
-            elif changes:
-                changes[-1] -= 1
-        return np.array([*_followed((NormalCharacter("", change) for change in changes), first=0)], np.int64)
+        counts = _counts(text, sizes)
+        ends = np.cumsum(counts)
+        changes = np.ones(ends[-1], np.int64)
+        changes[(ends - counts)[counts > 0]] = 0
+        before_left_out = ends[counts == 0] - 1
+        np.subtract.at(changes, before_left_out[before_left_out >= 0], 1)
+        return _followed(changes)
 
     return origins
 
@@ -93,17 +94,20 @@ def _sizes(step: Callable[[str], str], characters: Iterable[str]) -> dict[int, i
 
 
 def _of_sizes(text: str, sizes: Mapping[int, int]) -> Origins:
-    if not sizes:
-        return range(len(text))
+    return np.repeat(np.arange(len(text)), _counts(text, sizes)) if sizes else range(len(text))
+
+
+def _counts(text: str, sizes: Mapping[int, int]) -> NDArray[np.int64]:
+    """Return the number of characters that each character of a text becomes."""
     code_points = np.frombuffer(text.encode("utf-32-le"), np.uint32)
     if len(sizes) > _MOST_SIZES:
         size_of = np.ones(NUM_CODE_POINTS, np.int64)
         size_of[list(sizes)] = list(sizes.values())
-        return np.repeat(np.arange(len(text)), size_of[code_points])
+        return size_of[code_points]
     counts = np.ones(len(text), np.int64)
     for code, size in sizes.items():
         counts[code_points == code] = size
-    return np.repeat(np.arange(len(text)), counts)
+    return counts
 
 
 def of_normal_form(form: NormalForm) -> FindsOrigins:
@@ -116,21 +120,37 @@ def of_normal_form(form: NormalForm) -> FindsOrigins:
     decomposed: NormalForm = "NFD" if form in ("NFC", "NFD") else "NFKD"
     decomposition = lru_cache(maxsize=1 << 14)(partial(unicodedata.normalize, decomposed))
     composes = form in ("NFC", "NFKC")
+    each = cache(lambda: ChangesByNeed([partial(unicodedata.normalize, form)], (), orders=False))
+
+    def of_part(part: str, normal: str) -> NDArray[np.int64] | None:
+        """Return the origins where marks are in order and nothing is composed: each character becomes its own form."""
+        is_by_character = has_native_kernel() and each().applied(part) == normal
+        return each().origins(part) if is_by_character else None
+
+    def of_run(run: str) -> NDArray[np.int64]:
+        ordered = _ordered(decomposition, run)
+        changes = [made.change for made in (_composed(ordered) if composes else ordered)]
+        return _followed(np.array(changes, np.int64))
 
     def origins(text: str) -> Origins:
-        if unicodedata.is_normalized(form, text):
+        normal = unicodedata.normalize(form, text)
+        if normal == text:
             return range(len(text))
+        if (found := of_part(text, normal)) is not None:
+            return found
         parts: list[NDArray[np.int64]] = []
         end = 0
-        for run in _MOVING.finditer(text):
-            if unicodedata.is_normalized(form, run.group()):
+        for match in _MOVING.finditer(text):
+            run = match.group()
+            if (normal := unicodedata.normalize(form, run)) == run:
                 continue
-            ordered = _ordered(decomposition, run.group())
-            followed = _followed(_composed(ordered) if composes else ordered, first=run.start())
-            parts += [np.arange(end, run.start()), np.array([*followed], np.int64)]
-            end = run.end()
-        found: NDArray[np.int64] = np.concatenate([*parts, np.arange(end, len(text))])
-        return found
+            found = of_part(run, normal)
+            parts += [
+                np.arange(end, match.start()),
+                (of_run(run) if found is None else found) + match.start(),
+            ]
+            end = match.end()
+        return np.concatenate([*parts, np.arange(end, len(text))])
 
     return origins
 
@@ -279,12 +299,13 @@ def _composed(parts: Iterator[NormalCharacter]) -> Iterator[NormalCharacter]:
         yield from marks
 
 
-def _followed(parts: Iterator[NormalCharacter], *, first: int) -> Iterator[int]:
-    """Yield the origins of characters, the first of which stands for the original character at index `first`."""
-    next_index = first
-    for _, change in parts:
-        if change > 0:
-            yield max(next_index - 1, 0)
-        else:
-            yield next_index
-            next_index += 1 - change
+def _followed(changes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the origins of characters by how many characters each one adds to the text; the first one adds none.
+
+    >>> _followed(np.array([0, -1, 1, 0])).tolist()
+    [0, 1, 2, 3]
+    """
+    is_inserted = changes > 0
+    replaced = np.where(is_inserted, 0, 1 - changes)
+    places = np.cumsum(replaced) - replaced
+    return places - is_inserted

@@ -80,14 +80,15 @@ def joined_steps(steps: Iterable[Step]) -> Iterator[Step]:
         yield _by_map(EachCharacter(partial(_after_each, (first, *others)))) if others else first
 
 
-def applied(steps: Iterable[Step]) -> Iterator[Callable[[str], str]]:
-    """Yield functions that apply the steps in turn: one table for each run of steps that change single characters."""
+def steps_together(steps: Iterable[Step]) -> Iterator[Step]:
+    """Yield the steps with each run of those that change single characters as one step, by the kernel's table."""
     for is_by_character, run in groupby(steps, key=lambda step: step.is_by_character or step in (NFD, NFKD)):
         together = tuple(run)
         ordering = [place for place, step in enumerate(together) if step in (NFD, NFKD)]
         if is_by_character and len(ordering) < min(len(together), 2) and has_native_kernel():
             split_at = ordering[0] + 1 if ordering else len(together)
-            yield ChangesByNeed(together[:split_at], together[split_at:], orders=bool(ordering)).applied
+            changes = ChangesByNeed(together[:split_at], together[split_at:], orders=bool(ordering))
+            yield Step(changes.applied, changes.origins, is_by_character=True)
         else:
             yield from together
 

@@ -16,16 +16,17 @@ from tokbench.opening.normalization_steps import (
     NFD,
     NFKD,
     WHITE_SPACE_RUNS,
-    applied,
+    Step,
     joined_steps,
     steps_of,
+    steps_together,
     strips_accents,
 )
 from tokbench.opening.replacement_table import joining, table_of, texts_written
 from tokbench.opening.unicode_agreement import may_become
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -59,13 +60,13 @@ class TextNormalization:
 
     def __call__(self, text: str) -> str:
         """Return the normalized text."""
-        for apply in self._applied:
-            text = apply(text)
+        for step in self._steps_together:
+            text = step(text)
         return text
 
     @cached_property
-    def _applied(self) -> tuple[Callable[[str], str], ...]:
-        return tuple(applied(self._steps))
+    def _steps_together(self) -> tuple[Step, ...]:
+        return tuple(steps_together(self._steps))
 
     def with_origins(self, text: str) -> tuple[str, NDArray[np.int64]]:
         """Return the normalized text, and the index of each character's original character as `tokenizers` reports it.
@@ -75,7 +76,7 @@ class TextNormalization:
         ('ne!', [0, 1, 2])
         """
         origins = np.arange(len(text))
-        for step in self._steps:
+        for step in self._steps_together:
             assert step.origins is not None  # `knows_origins` checked it
             step_origins = step.origins(text)
             if isinstance(step_origins, range):
@@ -92,7 +93,7 @@ class TextNormalization:
 
     def knows_origins_of(self, text: str) -> bool:
         """Whether origins can be computed for a text, where they can be for some."""
-        for number, step in enumerate(self._steps[: self._num_asked], 1):
+        for number, step in enumerate(self._steps_together[: self._num_asked], 1):
             if step.finds_in is not None and not step.finds_in(text):
                 return False
             if number < self._num_asked:
@@ -102,7 +103,8 @@ class TextNormalization:
     @cached_property
     def _num_asked(self) -> int:
         """The number of steps up to the last one that finds the origins of some texts only."""
-        places = [place for place, step in enumerate(self._steps, 1) if step.finds_in is not None]
+        steps = enumerate(self._steps_together, 1)
+        places = [place for place, step in steps if step.finds_in is not None]
         return max(places, default=0)
 
     @property
