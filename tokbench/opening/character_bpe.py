@@ -18,11 +18,13 @@ from tokbench.libraries.huggingface.engines import engine_with
 from tokbench.libraries.huggingface.tokenizer_json import needed_by_texts, special_contents, steps
 from tokbench.native.kernel_choice import chosen_module, is_installed
 from tokbench.opening.found_tokens import FoundToken, found_tokens, rows_of
-from tokbench.opening.native_bpe import NotNativeError, merge_pairs
+from tokbench.opening.native_bpe import NotNativeError, merge_ids, merge_pairs
 from tokbench.opening.text_normalization import TextNormalization
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from tokbench.native._character_bpe import DocumentEncoder as CompiledEncoder
 
@@ -59,7 +61,7 @@ class CharacterBpe:
 
     Attributes:
         tokens: tokens by id; `_NEVER_MADE` if no text becomes the token by merging.
-        merges: (left id, right id, merged id) in the order of their ranks.
+        merges: uint32[n, 3] of the left, the right and the merged id, in the order of their ranks.
         unknown: the id of unknown characters.
         joins_unknown: whether adjacent unknown characters become one token.
         byte_ids: the ids of the 256 bytes if the model has byte fallback.
@@ -69,7 +71,7 @@ class CharacterBpe:
     """
 
     tokens: tuple[bytes, ...]
-    merges: tuple[tuple[int, int, int], ...]
+    merges: NDArray[np.uint32]
     unknown: int
     joins_unknown: bool
     byte_ids: tuple[int, ...] | None
@@ -87,7 +89,7 @@ class CharacterBpe:
 
         return CompiledEncoder(
             list(self.tokens),
-            np.array(self.merges, np.uint32).reshape(-1, 3),
+            self.merges,
             unknown=self.unknown,
             joins_unknown=self.joins_unknown,
             byte_ids=None if self.byte_ids is None else np.array(self.byte_ids, np.uint32),
@@ -139,8 +141,7 @@ def character_bpe(document: Mapping[str, Any], *, ids: Mapping[str, int]) -> Cha
         raise NotNativeError("it has no unknown token")
     spaces = _spaces(document)
     merges, makes_specials = listed_merges(model, vocab, specials=specials)
-    spelled = set(map(vocab.get, BYTE_PIECES)) if byte_ids is not None else set()
-    if not spelled.isdisjoint(id for merge in merges for id in merge[:2]):
+    if byte_ids is not None and merges_any(merges, map(vocab.get, BYTE_PIECES)):
         raise NotNativeError("it merges byte tokens")
     if spaces.begin_words or spaces.cuts:
         joins_unknown = bool(model.get("fuse_unk")) and byte_ids is None
@@ -173,10 +174,15 @@ def tokens_by_id(
     return tuple(tokens)
 
 
-def check_size(tokens: Sequence[bytes], merges: Sequence[tuple[int, int, int]]) -> None:
+def check_size(tokens: Sequence[bytes], merges: NDArray[np.uint32]) -> None:
     """Refuse more tokens or merges than the kernel's tables hold. Raises `NotNativeError`."""
     if len(tokens) >= _MOST_TOKENS or len(merges) >= _MOST_MERGES:
         raise NotNativeError(f"it has {_MOST_TOKENS:,} tokens or {_MOST_MERGES:,} merges, or more")
+
+
+def merges_any(merges: NDArray[np.uint32], ids: Iterable[int | None]) -> bool:
+    """Whether a merge takes one of some ids, of which None is none."""
+    return bool(np.isin(merges[:, :2], [id for id in ids if id is not None]).any())
 
 
 def byte_ids_of(vocab: Mapping[str, int]) -> tuple[int, ...]:
@@ -198,39 +204,40 @@ def byte_ids_of(vocab: Mapping[str, int]) -> tuple[int, ...]:
 
 def listed_merges(
     model: Mapping[str, Any], vocab: Mapping[str, int], *, specials: Collection[str]
-) -> tuple[tuple[tuple[int, int, int], ...], bool]:
+) -> tuple[NDArray[np.uint32], bool]:
     """Return the merges by ids, without those that take or make a special token, and whether there were such merges.
+
+    Args:
+        model: a BPE that its library accepts.
+        vocab: its vocabulary.
+        specials: the texts of special tokens.
+
+    Returns:
+        uint32[n, 3] of the left, the right and the merged id, in the order of their ranks.
 
     Raises:
         NotNativeError: a merge is listed twice, or its token is not spelled as its parts.
     """
     pairs = merge_pairs(model, path="")
-    if len(set(pairs)) != len(pairs):
-        raise NotNativeError("its list of merges contains a merge twice")
     prefix = model.get("continuing_subword_prefix") or ""
     if prefix and not all(right.startswith(prefix) for _, right in pairs):
         raise NotNativeError(f"it merges a piece that does not begin with {prefix!r}")
-    size = len(prefix)
-    merges = tuple(
-        [
-            (vocab[left], vocab[right], vocab[whole])
-            for left, right in pairs
-            if not ((whole := left + right[size:]) in specials or left in specials or right in specials)
-        ]
-    )
-    return merges, len(merges) != len(pairs)
+    merges = np.array(merge_ids(pairs, vocab, prefix=prefix), np.uint32).reshape(-1, 3)
+    keys = np.sort(merges[:, 0].astype(np.uint64) << np.uint64(32) | merges[:, 1])
+    if (keys[1:] == keys[:-1]).any():
+        raise NotNativeError("its list of merges contains a merge twice")
+    is_kept = ~np.isin(merges, [vocab[text] for text in specials if text in vocab]).any(axis=1)
+    return merges[is_kept], not is_kept.all()
 
 
-def _inside_words(
-    merges: tuple[tuple[int, int, int], ...], vocab: Mapping[str, int], spaces: Spaces
-) -> tuple[tuple[int, int, int], ...]:
+def _inside_words(merges: NDArray[np.uint32], vocab: Mapping[str, int], spaces: Spaces) -> NDArray[np.uint32]:
     """Return the merges whose token is never cut; without the others, which never happen, texts need no cutting."""
     splitter = None
     if spaces.cuts:
         cuts = {"type": "Sequence", "pretokenizers": list(spaces.cuts)}
         splitter = engine_with(pre_tokenizer=cuts).pre_tokenizer
-    merged_ids = {id for _, _, id in merges}
-    cut = {
+    merged_ids = set(merges[:, 2].tolist())
+    cut = [
         id
         for token, id in vocab.items()
         if id in merged_ids
@@ -238,8 +245,8 @@ def _inside_words(
             (spaces.begin_words and SPACE in token[1:])
             or (splitter is not None and len(splitter.pre_tokenize_str(token)) > 1)
         )
-    }
-    return tuple(merge for merge in merges if merge[2] not in cut)
+    ]
+    return merges[~np.isin(merges[:, 2], cut)]
 
 
 def _spaces(document: Mapping[str, Any]) -> Spaces:

@@ -27,12 +27,9 @@ if TYPE_CHECKING:
     from tokbench.opening.character_bpe import CharacterBpe
     from tokbench.opening.character_places import CharacterPlaces
 
-_ENOUGH_TEXT = 1 << 14
-"""Characters of text before an encoder is built; for less text, building one takes longer than the library needs."""
-
 
 class CharacterDocument(KernelOrLibrary, HuggingFaceTokenizer):
-    """A tokenizer with its library's ids for every text, encoded by our kernel once there has been enough text.
+    """A tokenizer with its library's ids for every text, encoded by our kernel where both agree.
 
     Args:
         library: the tokenizer on its library.
@@ -42,7 +39,6 @@ class CharacterDocument(KernelOrLibrary, HuggingFaceTokenizer):
     def __init__(self, library: HuggingFaceTokenizer, *, description: CharacterBpe) -> None:
         vars(self).update(vars(library))  # parsing the file again would take as long as the first time
         self._description = description
-        self._missing = _ENOUGH_TEXT
         self.info = replace(self.info, kernel="native")
 
     def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
@@ -132,14 +128,11 @@ class CharacterDocument(KernelOrLibrary, HuggingFaceTokenizer):
         """Whether the kernel covers a text if it agrees on its characters."""
         if not text.isascii():
             text.encode()  # raises for lone surrogates
-        self._missing -= len(text)
-        return self._missing <= 0 and not self._whole_words.may_be_beside_letters(text)
+        return not self._whole_words.may_be_beside_letters(text)
 
     def _covers_all(self, texts: Sequence[str], threads: int) -> bool:
         """Whether all texts are covered, if that does not depend on each single text."""
-        if self._missing > 0 and sum(map(len, texts)) >= self._missing:
-            self._missing = 0
-        if self._missing > 0 or self._whole_words:
+        if self._whole_words:
             return False
         normalization = self._description.spaces.normalization
         return not normalization or (

@@ -17,9 +17,9 @@ added_tokens        `AddedVocabulary` in tokenizer/added_vocabulary.rs; see `tok
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass
-from itertools import chain, compress
-from operator import add
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.descriptions import ByteLevelBpe
@@ -32,16 +32,18 @@ from tokbench.opening.patterns import known_pattern
 from tokbench.opening.tokenizer_json_tokens import AddedTokens, NotNativeError, added_tokens, is_hidden
 
 __all__ = [
+    "CheckedMerges",
     "NotNativeError",
     "ParsedBpe",
     "byte_level_bpe",
     "check_bpe",
+    "merge_ids",
     "merge_pairs",
     "parse_byte_level_bpe",
 ]
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from tokbench.core.descriptions import PostProcessing
@@ -114,8 +116,28 @@ def parse_byte_level_bpe(
     return ParsedBpe(bpe, added)
 
 
-def check_bpe(model: Mapping[str, Any], *, path: Path | str) -> list[tuple[str, str]]:
+class CheckedMerges(list[tuple[str, str]]):
+    """The merges of a BPE as pairs of pieces, all of which belong to a vocabulary, as does what they make.
+
+    Attributes:
+        vocab: the vocabulary.
+        ids: the left, the right and the merged id of each merge in turn.
+    """
+
+    def __init__(
+        self, pairs: Iterable[tuple[str, str]], *, vocab: Mapping[str, int], ids: array[int]
+    ) -> None:
+        super().__init__(pairs)
+        self.vocab = vocab
+        self.ids = ids
+
+
+def check_bpe(model: Mapping[str, Any], *, path: Path | str) -> CheckedMerges:
     """Return the merges as pairs; like the library, refuse a BPE whose merges do not belong to its vocabulary.
+
+    Args:
+        model: the model; its vocabulary was checked.
+        path: the file in error messages.
 
     Raises:
         ModelFormatError: a merge does not belong; the message gives its number, counted from 0.
@@ -126,23 +148,51 @@ def check_bpe(model: Mapping[str, Any], *, path: Path | str) -> list[tuple[str, 
     vocab = model["vocab"]
     prefix = model.get("continuing_subword_prefix") or ""
     pairs = merge_pairs(model, path=path)
-    wholes = [left + right.removeprefix(prefix) for left, right in pairs]
-    if vocab.keys() >= set(chain.from_iterable(pairs)) and all(map(vocab.__contains__, wholes)):
-        return pairs
+    find = vocab.get
+    # All in one pass, while the strings of a merge are in the processor's cache: there may be half a million.
+    ids = (
+        [id for left, right in pairs for id in (find(left), find(right), find(left + right))]
+        if not prefix
+        else [
+            id for left, right in pairs for id in map(find, (left, right, left + right.removeprefix(prefix)))
+        ]
+    )
+    if None in ids:
+        raise _not_of_vocabulary(pairs, vocab, prefix=prefix, path=path)
+    return CheckedMerges(pairs, vocab=vocab, ids=array("I", ids))
+
+
+def _not_of_vocabulary(
+    pairs: Sequence[tuple[str, str]], vocab: Mapping[str, int], *, prefix: str, path: Path | str
+) -> ModelFormatError:
+    """Return the error for the first merge of which a piece is missing."""
     for number, (left, right) in enumerate(pairs):
+        place = f"{path}, merge {number}"
         for part in (left, right):
             if part not in vocab:
-                raise ModelFormatError(
-                    f"{path}, merge {number}", "pieces of the vocabulary", f"{part!a}, which is not in it"
-                )
+                return ModelFormatError(place, "pieces of the vocabulary", f"{part!a}, which is not in it")
         whole = left + right.removeprefix(prefix)
         if whole not in vocab:
-            raise ModelFormatError(
-                f"{path}, merge {number}",
-                "a merge that makes a piece of the vocabulary",
-                f"{left!a} and {right!a}, which make {whole!a}",
-            )
-    return pairs
+            found = f"{left!a} and {right!a}, which make {whole!a}"
+            return ModelFormatError(place, "a merge that makes a piece of the vocabulary", found)
+    raise AssertionError("all pieces are in the vocabulary")
+
+
+def merge_ids(pairs: Sequence[tuple[str, str]], vocab: Mapping[str, int], *, prefix: str = "") -> array[int]:
+    """Return the left, the right and the merged id of each merge in turn.
+
+    Args:
+        pairs: merges that belong to the vocabulary.
+        vocab: the vocabulary.
+        prefix: the prefix of pieces inside words.
+
+    >>> merge_ids([("a", "b"), ("ab", "b")], {"b": 1, "a": 0, "abb": 3, "ab": 2}).tolist()
+    [0, 1, 2, 2, 1, 3]
+    """
+    if isinstance(pairs, CheckedMerges) and pairs.vocab is vocab:
+        return pairs.ids
+    parts = ((left, right, left + right.removeprefix(prefix)) for left, right in pairs)
+    return array("I", map(vocab.__getitem__, chain.from_iterable(parts)))
 
 
 def merge_pairs(model: Mapping[str, Any], *, path: Path | str) -> list[tuple[str, str]]:
@@ -275,13 +325,12 @@ def _merges(
         used = {text for pair in pairs for text in (*pair, "".join(pair))}
         for text in doubtful if model.get("ignore_merges") else doubtful & used:
             raise NotNativeError(f"normalization may turn other text into its added token {text!r}")
-    lefts, rights = ([pair[side] for pair in pairs] for side in (0, 1))
-    wholes = list(map(add, lefts, rights))
-    if not specials.keys().isdisjoint(chain(lefts, rights, wholes)):
-        kept = [specials.keys().isdisjoint(parts) for parts in zip(lefts, rights, wholes, strict=True)]
-        lefts, rights, wholes = (list(compress(parts, kept)) for parts in (lefts, rights, wholes))
-    id_of = vocab.__getitem__
-    return tuple(zip(map(id_of, lefts), map(id_of, rights), map(id_of, wholes), strict=True))
+    ids = merge_ids(pairs, vocab)
+    merges = zip(ids[0::3], ids[1::3], ids[2::3], strict=True)
+    special_ids = {vocab[text] for text in specials if text in vocab}
+    if special_ids.isdisjoint(ids):
+        return tuple(merges)
+    return tuple([merge for merge in merges if special_ids.isdisjoint(merge)])
 
 
 def _kinds(parts: Sequence[Mapping[str, Any]]) -> str:

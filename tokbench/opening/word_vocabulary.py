@@ -16,11 +16,13 @@ from tokbench.formats.sentencepiece.pieces import BYTE_PIECES
 from tokbench.formats.sentencepiece.unigram_scores import UNKNOWN_PENALTY
 from tokbench.formats.tokenizer_json import all_from_byte_level, to_byte_level
 from tokbench.libraries.huggingface.tokenizer_json import model_type
-from tokbench.opening.character_bpe import byte_ids_of, check_size, listed_merges, tokens_by_id
+from tokbench.opening.character_bpe import byte_ids_of, check_size, listed_merges, merges_any, tokens_by_id
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from tokbench.native._bpe import PreparedWordBpe, PreparedWordPiece, PreparedWordUnigram
 
@@ -36,7 +38,7 @@ class WordBpe:
 
     Attributes:
         tokens: tokens by id; empty if no text becomes the token.
-        merges: (left id, right id, merged id) in the order of their ranks.
+        merges: uint32[n, 3] of the left, the right and the merged id, in the order of their ranks.
         prefix: the prefix of symbols that do not begin a word.
         suffix: the suffix of symbols that end a word.
         unknown: the id of unknown characters; None if they are dropped.
@@ -47,7 +49,7 @@ class WordBpe:
     """
 
     tokens: tuple[bytes, ...]
-    merges: tuple[tuple[int, int, int], ...]
+    merges: NDArray[np.uint32]
     prefix: str
     suffix: str
     unknown: int | None
@@ -62,7 +64,7 @@ class WordBpe:
 
         return PreparedWordBpe(
             list(self.tokens),
-            np.array(self.merges, np.uint32).reshape(-1, 3),
+            self.merges,
             prefix=self.prefix,
             suffix=self.suffix,
             unknown=self.unknown,
@@ -229,9 +231,7 @@ def _bpe(model: Mapping[str, Any], *, specials: Collection[str], free_id: int) -
     refused = free_id if unknown is not None and unknown not in vocab and byte_ids is None else None
     unknown_id = refused if unknown is None else vocab.get(unknown, refused)
     merges, _ = listed_merges(model, vocab, specials=specials)
-    never_merged = set(map(vocab.get, BYTE_PIECES)) if byte_ids is not None else set()
-    never_merged.add(unknown_id)
-    if not never_merged.isdisjoint(id for merge in merges for id in merge[:2]):
+    if merges_any(merges, [unknown_id, *(map(vocab.get, BYTE_PIECES) if byte_ids is not None else ())]):
         raise NotNativeError("it merges byte tokens, or the unknown token")
     tokens = tokens_by_id(vocab, specials=specials, never_made=b"")
     check_size(tokens, merges)

@@ -29,7 +29,8 @@ def character_document_data(document: Mapping[str, Any], *, ids: Mapping[str, in
     except NotNativeError as error:
         raise cannot_run("BPE", str(error)) from None
     vocab: Mapping[str, int] = document["model"]["vocab"]
-    operands = set(chain.from_iterable(merge[:2] for merge in described.merges))
+    merges: list[list[int]] = described.merges.tolist()
+    operands = set(chain.from_iterable(merge[:2] for merge in merges))
     if described.spaces.normalization:
         raise cannot_run("BPE", f"it normalizes by {', '.join(described.spaces.normalization.kinds)}")
     if len(set(vocab.values())) != len(vocab):
@@ -45,12 +46,12 @@ def character_document_data(document: Mapping[str, Any], *, ids: Mapping[str, in
     return {
         "model": "character_document",
         "pieces": pieces,
-        "pairs": [merge[:2] for merge in described.merges],
+        "pairs": [merge[:2] for merge in merges],
         "merged": [],
         "found": [id for id, text in texts.items() if "\0\0" not in text],
         "unused": [],
         "cuts_words": described.spaces.are_marked
-        and not any(crosses_words(texts[made]) for _, _, made in described.merges),
+        and not any(crosses_words(texts[made]) for _, _, made in merges),
         "unknown": described.unknown,
         "surface": pieces[described.unknown],
         "joins_unknown": described.joins_unknown,

@@ -19,6 +19,7 @@ from tokenizers import Tokenizer, models, normalizers, trainers
 
 import tokbench
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.libraries.huggingface import engines
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.native.kernel_choice import is_installed
 from tokbench.opening.character_bpe import COMPILED, CharacterBpe, character_bpe
@@ -222,7 +223,6 @@ def opened(name: str) -> tuple[CharacterDocument, HuggingFaceTokenizer]:
 def pair_of(document: dict[str, Any], *, name: str) -> tuple[CharacterDocument, HuggingFaceTokenizer]:
     library = HuggingFaceTokenizer(orjson.dumps(document), name=name, backend="bpe")
     native = CharacterDocument(library, description=described(document))
-    native._missing = 0  # use the kernel for short texts, too
     return native, HuggingFaceTokenizer(orjson.dumps(document), name=name, backend="bpe")
 
 
@@ -311,6 +311,22 @@ def test_document_opens_on_the_native_kernel_unless_the_library_is_requested(tmp
     assert not isinstance(tokbench.load(path, engine="library"), CharacterDocument)
     path.write_bytes(orjson.dumps(changed(model={"ignore_merges": True})))
     assert not isinstance(tokbench.load(path), CharacterDocument)
+
+
+def test_first_texts_are_encoded_without_building_the_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "tokenizer.json"
+    path.write_bytes(orjson.dumps(changed()))
+    expected = Tokenizer.from_file(str(path)).encode("the theory", add_special_tokens=False).ids
+    tokenizer = tokbench.load(path)
+
+    def built(*_: object) -> None:
+        raise AssertionError("the library's tokenizer was built, which takes several times as long")
+
+    monkeypatch.setattr(engines, "engine_of", built)
+    assert tokenizer.encode("the theory") == expected
+    assert [token.id for token in tokenizer.segment("the theory").tokens] == expected
 
 
 @pytest.mark.parametrize(
