@@ -235,8 +235,10 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
         """The kind of each id in texts without special tokens."""
         import numpy as np
 
-        kinds = [self._kind(id, specials=False) for id in range(self.info.vocab_size)]
-        return np.array([KIND_NUMBERS[kind] for kind in kinds], np.uint8)
+        kinds = np.full(self.info.vocab_size, KIND_NUMBERS[TokenKind.NORMAL], np.uint8)
+        for id, kind in self._laid_out.kinds.items():
+            kinds[id] = KIND_NUMBERS[kind]
+        return kinds
 
     @cached_property
     def control_tokens(self) -> Mapping[str, int]:

@@ -27,6 +27,7 @@ _UTF8_BYTES = (*range(0xC0), *range(0xC2, 0xF5))
 """The bytes that occur in UTF-8; some vocabularies have no piece for other bytes."""
 
 _BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2}|\+[0-9A-Fa-f])>", re.ASCII)  # as Rust parses numbers
+_BYTE_PIECE_SIZE = len("<0x41>")
 
 _SEQUENCES = ("normalizers", "pretokenizers", "processors", "decoders")
 
@@ -201,6 +202,8 @@ def byte_of(spelling: str) -> bytes | None:
     >>> byte_of("<0xE2>"), byte_of("E2")
     (b'\xe2', None)
     """
+    if len(spelling) != _BYTE_PIECE_SIZE:
+        return None
     match = _BYTE_PIECE.fullmatch(spelling)
     return None if match is None else bytes([int(match.group(1), 16)])
 
