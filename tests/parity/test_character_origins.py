@@ -39,6 +39,11 @@ REPLACE_EACH = {"type": "Replace", "pattern": {"Regex": "[eé\u0301ﬁ]"}, "cont
 REMOVE_EACH = {"type": "Replace", "pattern": {"Regex": "[a\u0323Σ]|x"}, "content": ""}
 REMOVE = {"type": "Replace", "pattern": {"String": "b"}, "content": ""}
 TABLE = {"type": "Precompiled", "precompiled_charsmap": b64encode(charsmap("nmt_nfkc")).decode()}
+STRIP_SPACES = {"type": "Replace", "pattern": {"Regex": r"\A +| +\z"}, "content": ""}
+STRIP_FIRST = {"type": "Replace", "pattern": {"Regex": r"\A +"}, "content": ""}
+STRIP_LAST = {"type": "Replace", "pattern": {"Regex": r" +\z"}, "content": ""}
+DOUBLE_FIRST = {"type": "Replace", "pattern": {"Regex": r"\Aa"}, "content": "xé"}
+REPLACE_FIRST = {"type": "Replace", "pattern": {"Regex": r"\A\ \|▁"}, "content": ""}
 STRIP = {"type": "Strip", "strip_left": True, "strip_right": True}
 NORMALIZERS: list[list[dict[str, Any]]] = [
     *[
@@ -48,6 +53,8 @@ NORMALIZERS: list[list[dict[str, Any]]] = [
     *[[LOWERCASE, NFD, STRIP_ACCENTS], [NFKD, REPLACE, NFC], [PREPEND, NFKC, REPLACE_SPACES, STRIP]],
     *[[STRIP, REMOVE, NFKC, LOWERCASE], [REPLACE_SPACES, BERT], [REPLACE_RUNS, NFC, STRIP]],
     *[[TABLE], [TABLE, REPLACE_SPACES, LOWERCASE], [REMOVE, LOWERCASE, TABLE]],
+    *[[STRIP_SPACES], [STRIP_FIRST], [STRIP_LAST], [DOUBLE_FIRST], [REPLACE_FIRST]],
+    *[[TABLE, STRIP_SPACES, REPLACE_SPACES, DOUBLE_FIRST], [NFD, DOUBLE_FIRST, LOWERCASE, STRIP_LAST]],
     *[[REPLACE_EACH, REMOVE_EACH, NFC], [NFKC, REMOVE_EACH, REPLACE_EACH, LOWERCASE]],
 ]
 MARKS = "".join(
@@ -79,7 +86,8 @@ def offsets_by_library(number: int) -> Callable[[str], tuple[str, Sequence[tuple
 
 @given(
     number=st.integers(0, len(NORMALIZERS) - 1),
-    text=st.text(st.sampled_from(CHARACTERS) | st.sampled_from(MARKS), max_size=12),
+    text=st.text(st.sampled_from(CHARACTERS) | st.sampled_from(MARKS), max_size=12)
+    | st.builds("".join, st.lists(st.sampled_from([" ", "a", " |▁", "\n", "é"]))),
 )
 def test_origins_of_characters_equal_the_librarys_offsets(number: int, text: str) -> None:
     normalization = TextNormalization(NORMALIZERS[number])

@@ -104,6 +104,20 @@ def test_ids_and_spans_of_any_document_equal_the_librarys(
         assert_same_results(native, library, given_texts)
 
 
+def test_replacement_at_the_start_is_made_in_each_part_between_added_tokens(tmp_path: Path) -> None:
+    made = document(
+        {"type": "BPE", "vocab": {piece: id for id, piece in enumerate(BYTES)}, "merges": []},
+        normalizer={"type": "Replace", "pattern": {"Regex": r"\Aa"}, "content": "bb"},
+        pre_tokenizer=BYTE_LEVEL,
+        decoder=BYTE_LEVEL,
+        added_tokens=[added("<t>", 256, special=False)],
+    )
+    native, library = both(tmp_path, dump(made))
+    assert isinstance(native, NativeDocument)
+    assert_same_results(native, library, ["x<t>a", "a", "<t>a", "xa<t>"])
+    assert native.encode("x<t>a") == [BYTES.index("x"), 256, BYTES.index("b"), BYTES.index("b")]
+
+
 @given(data=documents(), given_texts=st.lists(mixed, max_size=3))
 def test_any_document_is_explained_or_refused(
     tmp_path_factory: pytest.TempPathFactory, data: bytes, given_texts: list[str]

@@ -17,7 +17,16 @@ from hypothesis import strategies as st
 from support.huggingface import added, document, dump
 from support.native_documents import assert_same_results, both
 from support.texts import bundled_texts
-from support.word_documents import CUTTING_WORDS, STRIP, TABLE, WHITESPACE, documents, metaspace, mixed_texts
+from support.word_documents import (
+    CUTTING_WORDS,
+    STRIP,
+    STRIP_SPACES,
+    TABLE,
+    WHITESPACE,
+    documents,
+    metaspace,
+    mixed_texts,
+)
 
 import tokbench
 from tokbench.backends.bpe.kernel import has_native_kernel
@@ -172,7 +181,9 @@ def test_metaspace_marks_parts_as_in_the_library(
     assert native.encode("a  a") == ([2, 1, 3] if scheme == "never" else [3, 1, 3])
 
 
-@pytest.mark.parametrize("normalizers", [[STRIP], [{"type": "NFC"}, STRIP], [TABLE, STRIP]], ids=str)
+@pytest.mark.parametrize(
+    "normalizers", [[STRIP], [STRIP_SPACES], [{"type": "NFC"}, STRIP], [TABLE, STRIP]], ids=str
+)
 def test_metaspace_first_marks_only_the_start_of_the_text(
     tmp_path: Path, normalizers: list[dict[str, Any]]
 ) -> None:

@@ -145,6 +145,10 @@ NORMALIZERS: list[dict[str, Any] | None] = [
     normalizers(
         {"type": "Strip", "strip_left": True, "strip_right": False}, {"type": "Prepend", "prepend": "the "}
     ),
+    normalizers(
+        {"type": "Replace", "pattern": {"Regex": r"\A +| +\z"}, "content": ""},
+        {"type": "Replace", "pattern": {"Regex": r"\Ath"}, "content": "éx"},
+    ),
     normalizers({"type": "NFC"}, {"type": "Lowercase"}),
     normalizers({"type": "NFC"}, {"type": "StripAccents"}, {"type": "Nmt"}),
     {"type": "Replace", "pattern": {"Regex": "[[:space:]]+"}, "content": " "},

@@ -38,6 +38,7 @@ METASPACES = [
     *[metaspace("never"), metaspace("always", cuts=False), metaspace("always", mark="_"), metaspace("first")],
     *[sequence(metaspace("first"), DIGITS), sequence(metaspace("always"), PUNCTUATION)],
     *[sequence(splitter, metaspace("always")) for splitter in (WHITESPACE_SPLIT, PUNCTUATION)],
+    *[sequence(metaspace(scheme, cuts=False), split("the|ab|▁▁")) for scheme in ("always", "first")],
 ]
 CUTTING_WORDS = [
     *[WHITESPACE, WHITESPACE_SPLIT, BERT, sequence(WHITESPACE, DIGITS)],
@@ -52,6 +53,14 @@ REPLACE = [
     {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "},
 ]
 STRIP = {"type": "Strip", "strip_left": True, "strip_right": True}
+STRIP_SPACES = {"type": "Replace", "pattern": {"Regex": r"\A +| +\z"}, "content": ""}
+AS_CONVERTED = [
+    STRIP_SPACES,
+    {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "},
+    {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
+    {"type": "Replace", "pattern": {"Regex": r"\A▁"}, "content": "▁▁"},
+]
+"""The normalizers that transformers writes for a SentencePiece model without a class of its own."""
 NORMALIZERS: list[dict[str, Any] | None] = [
     *[None, None, {"type": "NFC"}, {"type": "Lowercase"}, {"type": "NFKC"}],
     *[
@@ -63,6 +72,7 @@ NORMALIZERS: list[dict[str, Any] | None] = [
     {"type": "Sequence", "normalizers": [PREPEND, {"type": "Lowercase"}, {"type": "NFC"}, *REPLACE]},
     {"type": "Sequence", "normalizers": [STRIP, {"type": "NFKC"}, REPLACE[0], STRIP]},
     {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Lowercase"}, {"type": "StripAccents"}]},
+    *[{"type": "Sequence", "normalizers": AS_CONVERTED[:size]} for size in (1, 3, 4)],
 ]
 
 

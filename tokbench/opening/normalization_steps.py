@@ -8,6 +8,7 @@ itself, so that a final sigma is not special.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
@@ -44,6 +45,10 @@ WHITE_SPACE_RUNS = {
 """Supported expressions of white space in Replace → the same for Python, whose definition of white space differs."""
 _COLLAPSING = (r"\s+", "[[:space:]]+", r"\s{2,}|[\n\r\t]")
 """Those that replace line ends, tabs and runs of white space of all kinds."""
+_SPACES_AT_ENDS = {r"\A +| +\z": (True, True), r"\A +": (True, False), r" +\z": (False, True)}
+"""Expressions of the spaces at the ends of a text → whether they match at its start, and at its end."""
+_AT_START = re.compile(r"\\A((?:[^\\.^$*+?{}\[\]|()]|\\[^\w])+)")
+"""An expression of a fixed text at the start of another one."""
 _RARE_SPACES = "".join(character for character in _SPACES if character not in " \n\r\t")
 
 
@@ -228,11 +233,38 @@ def _marks(category: str) -> frozenset[str]:
     )
 
 
-def _replace(step: Mapping[str, Any]) -> Step:
-    import re
+def is_at_ends(step: Mapping[str, Any]) -> bool:
+    r"""Whether a normalizer replaces something only at the start or the end of a text.
 
+    >>> is_at_ends({"type": "Replace", "pattern": {"Regex": r"\A▁"}, "content": "▁▁"})
+    True
+    """
+    return step.get("type") == "Replace" and _replace_at_ends(step) is not None
+
+
+def _replace_at_ends(step: Mapping[str, Any]) -> Step | None:
+    """Return the step of a replacement at the ends of a text, as transformers writes them for SentencePiece models."""
+    content, expression = step.get("content"), (step.get("pattern") or {}).get("Regex")
+    if not isinstance(content, str) or not isinstance(expression, str):
+        return None
+    if expression in _SPACES_AT_ENDS and not content:
+        left, right = _SPACES_AT_ENDS[expression]
+        return _strip(left=left, right=right, characters=" ")
+    if (found := _AT_START.fullmatch(expression)) is None:
+        return None
+    start = re.sub(r"\\(.)", r"\1", found[1], flags=re.DOTALL)
+
+    def replaced(text: str) -> str:
+        return content + text[len(start) :] if text.startswith(start) else text
+
+    return Step(replaced, character_origins.of_replaced_start(start, content))
+
+
+def _replace(step: Mapping[str, Any]) -> Step:
     pattern, content = step.get("pattern"), step.get("content")
     if isinstance(pattern, dict) and isinstance(content, str):
+        if (at_ends := _replace_at_ends(step)) is not None:
+            return at_ends
         if isinstance(text := pattern.get("String"), str) and text:
             if len(text) == len(content) == 1:
                 return Step(lambda whole: whole.replace(text, content), lambda whole: range(len(whole)))
@@ -252,8 +284,6 @@ def _replace(step: Mapping[str, Any]) -> Step:
 
 
 def _replace_spaces(expression: str, content: str, *, collapses: bool) -> Step:
-    import re
-
     if content == " " and expression == rf"[{_SPACES}]+":
         # A single space stays as it is, so only replace other white space and runs: most matches would be single
         # spaces.
@@ -298,9 +328,9 @@ def _without_runs(text: str) -> str:
     return text
 
 
-def _strip(*, left: bool, right: bool) -> Step:
+def _strip(*, left: bool, right: bool, characters: str = _SPACES) -> Step:
     def stripped(text: str) -> str:
-        text = text.lstrip(_SPACES) if left else text
-        return text.rstrip(_SPACES) if right else text
+        text = text.lstrip(characters) if left else text
+        return text.rstrip(characters) if right else text
 
     return Step(stripped, character_origins.of_stripped(stripped, left=left))

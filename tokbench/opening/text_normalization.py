@@ -17,6 +17,7 @@ from tokbench.opening.normalization_steps import (
     NFKD,
     WHITE_SPACE_RUNS,
     Step,
+    is_at_ends,
     joined_steps,
     steps_of,
     steps_together,
@@ -48,7 +49,7 @@ class TextNormalization:
     """
 
     def __init__(self, normalizers: Sequence[Mapping[str, Any]]) -> None:
-        self.kinds = tuple(str(step.get("type")) for step in normalizers)
+        self.kinds = tuple(map(_kind, normalizers))
         self._document: dict[str, Any] = {"type": "Sequence", "normalizers": list(normalizers)}
         self._steps = tuple(joined_steps(chain.from_iterable(map(steps_of, normalizers))))
         self.is_normal_form = any(map(_makes_normal_form, normalizers))
@@ -223,6 +224,10 @@ _WITHIN_LINES = frozenset(
 )
 
 
+def _kind(step: Mapping[str, Any]) -> str:
+    return "Replace at the ends" if is_at_ends(step) else str(step.get("type"))
+
+
 def _written(step: Mapping[str, Any]) -> str:
     match step.get("type"):
         case "Replace":
@@ -236,7 +241,7 @@ def _written(step: Mapping[str, Any]) -> str:
 
 def _ignores_following(step: Mapping[str, Any]) -> bool:
     """Whether a step treats a text's first character, unless it is a space, independently of those after it."""
-    if step.get("type") == "Replace":
+    if step.get("type") == "Replace" and not is_at_ends(step):
         return step.get("pattern") == {"String": " "} or str(step["pattern"].get("Regex")) in WHITE_SPACE_RUNS
     return step.get("type") != "Prepend"
 

@@ -15,6 +15,7 @@ from support.byte_level_documents import sequence
 from support.huggingface import added
 from support.sentencepiece_models import charsmap, training_text
 from support.texts import bundled_texts, texts
+from support.word_documents import AS_CONVERTED
 from tokenizers import Tokenizer, models, normalizers, trainers
 
 import tokbench
@@ -177,6 +178,12 @@ DOCUMENTS: dict[str, Any] = {
         ),
         pre_tokenizer=METASPACE_ALWAYS,
     ),
+    "as converted": lambda: changed(
+        normalizer=sequence_of_normalizers(*AS_CONVERTED),
+        pre_tokenizer=METASPACE_ALWAYS | {"split": False},
+        added=[token("<sep>", 900)],
+    ),
+    "as converted, no mark in front": lambda: changed(normalizer=sequence_of_normalizers(*AS_CONVERTED[:3])),
     "composed, then marked": lambda: changed(normalizer=sequence_of_normalizers(NFC, PREPEND, REPLACE)),
     "folded, unknown characters": lambda: changed(
         normalizer=sequence_of_normalizers({"type": "NFD"}, LOWER, {"type": "StripAccents"}),
