@@ -250,6 +250,8 @@ def _inside_words(merges: NDArray[np.uint32], vocab: Mapping[str, int], spaces: 
 
 
 def _spaces(document: Mapping[str, Any]) -> Spaces:
+    if (converted := _converted_spaces(document)) is not None:
+        return converted
     normalizers = steps(document.get("normalizer"))
     own = [_own_step(step) for step in normalizers]
     is_own = own in ([], ["mark"], ["prepend", "mark"])
@@ -285,6 +287,35 @@ def _spaces(document: Mapping[str, Any]) -> Spaces:
         in_front=in_front,
         begin_words=begin_words,
         cuts=tuple(cuts),
+    )
+
+
+def _converted_spaces(document: Mapping[str, Any]) -> Spaces | None:
+    """Return how a document treats spaces if the kernel can do the last of its steps only; None for any other.
+
+    These are the last steps that transformers writes for a SentencePiece model: spaces become ▁, and one more ▁ is put
+    in front, by Metaspace where there is none, and by a replacement where there is one.
+    """
+    normalizers, pre_tokenizers = steps(document.get("normalizer")), steps(document.get("pre_tokenizer"))
+    if any(token.get("normalized") for token in _listed(document)):
+        return None  # such a token is found after all normalizers
+    match [*map(_own_step, normalizers[-2:])], pre_tokenizers:
+        case [_, "mark"], []:
+            before, in_front = normalizers[:-1], "nothing"
+        case ["mark", "double"], [{"type": "Metaspace", "replacement": "▁", "split": False, **rest}]:
+            if rest.get("prepend_scheme", "always") != "always":
+                return None
+            before, in_front = normalizers[:-2], "each part"
+        case _:
+            return None
+    if "prepend" in map(_own_step, before):
+        return None
+    return Spaces(
+        normalization=TextNormalization(before),
+        are_marked=True,
+        in_front=in_front,
+        begin_words=False,
+        cuts=(),
     )
 
 
@@ -339,12 +370,14 @@ def _needs_normal_text(token: Mapping[str, Any], own: Sequence[str]) -> bool:
 
 
 def _own_step(step: Mapping[str, Any]) -> str:
-    """Return the kernel's own equivalent of a normalizer: "mark", "prepend" or "other"."""
+    """Return the kernel's own equivalent of a normalizer: "mark", "prepend", "double" or "other"."""
     match step:
         case {"type": "Prepend", "prepend": "▁" | " "}:
             return "prepend"
         case {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}:
             return "mark"
+        case {"type": "Replace", "pattern": {"Regex": r"\A▁"}, "content": "▁▁"}:
+            return "double"
     return "other"
 
 

@@ -183,6 +183,15 @@ DOCUMENTS: dict[str, Any] = {
         pre_tokenizer=METASPACE_ALWAYS | {"split": False},
         added=[token("<sep>", 900)],
     ),
+    "as converted, symbols in the normalized text": lambda: changed(
+        normalizer=sequence_of_normalizers(*AS_CONVERTED),
+        pre_tokenizer=METASPACE_ALWAYS | {"split": False},
+        added=[token("▁the", 900, normalized=True), token("a", 901, normalized=True)],
+    ),
+    "as converted, marks doubled only": lambda: changed(
+        normalizer=sequence_of_normalizers(*AS_CONVERTED),
+        pre_tokenizer=METASPACE | {"prepend_scheme": "never", "split": False},
+    ),
     "as converted, no mark in front": lambda: changed(normalizer=sequence_of_normalizers(*AS_CONVERTED[:3])),
     "composed, then marked": lambda: changed(normalizer=sequence_of_normalizers(NFC, PREPEND, REPLACE)),
     "folded, unknown characters": lambda: changed(
