@@ -17,9 +17,15 @@ from tokbench.formats.sentencepiece.pieces import BYTE_PIECES
 from tokbench.libraries.huggingface.engines import engine_with
 from tokbench.libraries.huggingface.tokenizer_json import needed_by_texts, special_contents, steps
 from tokbench.native.kernel_choice import chosen_module, is_installed
+from tokbench.opening.character_spaces import (
+    Spaces,
+    listed_tokens,
+    needs_normal_text,
+    own_step,
+    spaces_of,
+)
 from tokbench.opening.found_tokens import FoundToken, found_tokens, rows_of
 from tokbench.opening.native_bpe import NotNativeError, merge_ids, merge_pairs
-from tokbench.opening.text_normalization import TextNormalization
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -33,26 +39,6 @@ _MOST_TOKENS, _MOST_MERGES = 1 << 20, (1 << 21) - 1
 
 _NEVER_MADE = b"\0\0"
 """Placeholder for an id whose token no text becomes: it is not a single character, and no merge produces it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spaces:
-    """How a document treats spaces, as our kernel does it.
-
-    Attributes:
-        normalization: the normalization done in Python, which follows the search for added tokens in the raw text.
-        are_marked: whether the kernel writes them as ▁.
-        in_front: where a space is put in front: "nothing"; "each part" between added tokens; "parts without" (each part
-            that does not begin with one); "text without" (a text that does not begin with one).
-        begin_words: whether the text is cut in front of each space.
-        cuts: the pre-tokenizers that cut further; each decides by two adjacent characters alone.
-    """
-
-    normalization: TextNormalization
-    are_marked: bool
-    in_front: str
-    begin_words: bool
-    cuts: tuple[Mapping[str, Any], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +125,7 @@ def character_bpe(document: Mapping[str, Any], *, ids: Mapping[str, int]) -> Cha
     unknown = model.get("unk_token")
     if unknown not in vocab and byte_ids is None:
         raise NotNativeError("it has no unknown token")
-    spaces = _spaces(document)
+    spaces = spaces_of(document)
     merges, makes_specials = listed_merges(model, vocab, specials=specials)
     if byte_ids is not None and merges_any(merges, map(vocab.get, BYTE_PIECES)):
         raise NotNativeError("it merges byte tokens")
@@ -249,145 +235,13 @@ def _inside_words(merges: NDArray[np.uint32], vocab: Mapping[str, int], spaces: 
     return merges[~np.isin(merges[:, 2], cut)]
 
 
-def _spaces(document: Mapping[str, Any]) -> Spaces:
-    if (converted := _converted_spaces(document)) is not None:
-        return converted
-    normalizers = steps(document.get("normalizer"))
-    own = [_own_step(step) for step in normalizers]
-    is_own = own in ([], ["mark"], ["prepend", "mark"])
-    if any(not token.get("special") and _needs_normal_text(token, own) for token in _listed(document)):
-        is_own = False
-    normalization = TextNormalization(() if is_own else normalizers)
-    are_marked = is_own and "mark" in own
-    in_front = "each part" if is_own and "prepend" in own else "nothing"
-    has_spaces = own[-1:] != ["mark"]
-    absent = _absent_texts(normalizers)
-    begin_words = has_metaspace = False
-    cuts: list[Mapping[str, Any]] = []
-    for step in steps(document.get("pre_tokenizer")):
-        match step:
-            case {"type": "Split", "pattern": {"String": " "}} if not has_spaces:
-                continue  # no spaces are left
-            case {"type": "Split", "pattern": {"String": str(text)}} if text in absent:
-                continue  # nor this text, such as ChatGLM's <!dummy-prefix!>
-            case _ if _cuts_between_two(step):
-                cuts.append(step)
-            case {"type": "Metaspace", "replacement": "▁"} if not (has_metaspace or cuts):
-                scheme, begin_words = step.get("prepend_scheme", "always"), step.get("split", True)
-                if scheme != "never" and in_front == "nothing":
-                    in_front = "parts without" if scheme == "always" else "text without"
-                has_metaspace, are_marked, has_spaces = True, True, False
-            case _:
-                raise NotNativeError(f"it splits by {step.get('type')}")
-    if in_front == "text without" and normalization:
-        raise NotNativeError(f"it prepends {SPACE} to normalized texts")
-    return Spaces(
-        normalization=normalization,
-        are_marked=are_marked,
-        in_front=in_front,
-        begin_words=begin_words,
-        cuts=tuple(cuts),
-    )
-
-
-def _converted_spaces(document: Mapping[str, Any]) -> Spaces | None:
-    """Return how a document treats spaces if the kernel can do the last of its steps only; None for any other.
-
-    These are the last steps that transformers writes for a SentencePiece model: spaces become ▁, and one more ▁ is put
-    in front, by Metaspace where there is none, and by a replacement where there is one.
-    """
-    normalizers, pre_tokenizers = steps(document.get("normalizer")), steps(document.get("pre_tokenizer"))
-    if any(token.get("normalized") for token in _listed(document)):
-        return None  # such a token is found after all normalizers
-    match [*map(_own_step, normalizers[-2:])], pre_tokenizers:
-        case [_, "mark"], []:
-            before, in_front = normalizers[:-1], "nothing"
-        case ["mark", "double"], [{"type": "Metaspace", "replacement": "▁", "split": False, **rest}]:
-            if rest.get("prepend_scheme", "always") != "always":
-                return None
-            before, in_front = normalizers[:-2], "each part"
-        case _:
-            return None
-    if "prepend" in map(_own_step, before):
-        return None
-    return Spaces(
-        normalization=TextNormalization(before),
-        are_marked=True,
-        in_front=in_front,
-        begin_words=False,
-        cuts=(),
-    )
-
-
-def _absent_texts(normalizers: Sequence[Mapping[str, Any]]) -> set[str]:
-    """Return texts that no normalized text contains: they were replaced, and nothing written later is part of them.
-
-    >>> mark = {"type": "Replace", "pattern": {"String": "<p>"}, "content": "▁"}
-    >>> space = {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}
-    >>> sorted(_absent_texts([mark, space]))
-    [' ', '<p>']
-    """
-    absent: set[str] = set()
-    for step in normalizers:
-        match step:
-            case {"type": "Replace", "pattern": {"String": str(text)}, "content": str(content)}:
-                absent = {other for other in {*absent, text} if other and set(content).isdisjoint(other)}
-                if not content:  # removing text may join its neighbours into one of them
-                    absent = set()
-            case _:
-                absent = set()
-    return absent
-
-
-def _cuts_between_two(step: Mapping[str, Any]) -> bool:
-    """Whether a pre-tokenizer removes nothing and decides by two adjacent characters whether to cut between them."""
-    match step:
-        case {"type": "Digits"}:
-            return True
-        case {"type": "Punctuation"}:
-            return bool(step.get("behavior", "Isolated") != "Removed")
-        case {"type": "Split", "pattern": {"String": str(text)}, "behavior": behavior}:
-            return (
-                len(text) == 1
-                and text not in {" ", SPACE}
-                and behavior != "Removed"
-                and not step.get("invert")
-            )
-    return False
-
-
-def _listed(document: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    listed: Sequence[Mapping[str, Any]] = document.get("added_tokens") or []
-    return listed
-
-
-def _needs_normal_text(token: Mapping[str, Any], own: Sequence[str]) -> bool:
-    """Whether an added token can only be found in normalized text, if the kernel normalizes by its own steps."""
-    if not token.get("normalized") or not own:
-        return False
-    holds_spaces = " " in token["content"] or SPACE in token["content"]
-    return bool("prepend" in own or holds_spaces or token.get("lstrip") or token.get("rstrip"))
-
-
-def _own_step(step: Mapping[str, Any]) -> str:
-    """Return the kernel's own equivalent of a normalizer: "mark", "prepend", "double" or "other"."""
-    match step:
-        case {"type": "Prepend", "prepend": "▁" | " "}:
-            return "prepend"
-        case {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}:
-            return "mark"
-        case {"type": "Replace", "pattern": {"Regex": r"\A▁"}, "content": "▁▁"}:
-            return "double"
-    return "other"
-
-
 def _added_tokens(
     document: Mapping[str, Any], ids: Mapping[str, int], spaces: Spaces, *, makes_specials: bool
 ) -> tuple[tuple[FoundToken, ...], bool]:
     """Return the added tokens, and whether special ones are included: only if the kernel finds them as the library."""
-    listed = _listed(document)
+    listed = listed_tokens(document)
     everywhere = [token for token in listed if not token.get("special")]
-    own = [] if spaces.normalization else [_own_step(step) for step in steps(document.get("normalizer"))]
+    own = [] if spaces.normalization else [own_step(step) for step in steps(document.get("normalizer"))]
     special = [token for token in listed if token.get("special")]
     # The library keeps the merges that make special tokens, so no part that the search leaves may spell one.
     may_remain = any(
@@ -395,7 +249,7 @@ def _added_tokens(
         for token in special
     )
     if (makes_specials and (may_remain or spaces.normalization)) or any(
-        _needs_normal_text(token, own) for token in special
+        needs_normal_text(token, own) for token in special
     ):
         return found_tokens(everywhere, ids, normalization=spaces.normalization), False
     try:
