@@ -25,7 +25,7 @@ from tokbench.opening.character_spaces import (
     spaces_of,
 )
 from tokbench.opening.found_tokens import FoundToken, found_tokens, rows_of
-from tokbench.opening.native_bpe import NotNativeError, merge_ids, merge_pairs
+from tokbench.opening.native_bpe import NotNativeError, merge_ids, merge_pairs, repeats_a_merge
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -204,13 +204,11 @@ def listed_merges(
     Raises:
         NotNativeError: a merge is listed twice, or its token is not spelled as its parts.
     """
-    pairs = merge_pairs(model, path="")
     prefix = model.get("continuing_subword_prefix") or ""
-    if prefix and not all(right.startswith(prefix) for _, right in pairs):
+    if prefix and not all(right.startswith(prefix) for _, right in merge_pairs(model, path="")):
         raise NotNativeError(f"it merges a piece that does not begin with {prefix!r}")
-    merges = np.array(merge_ids(pairs, vocab, prefix=prefix), np.uint32).reshape(-1, 3)
-    keys = np.sort(merges[:, 0].astype(np.uint64) << np.uint64(32) | merges[:, 1])
-    if (keys[1:] == keys[:-1]).any():
+    merges = merge_ids(model)
+    if repeats_a_merge(merges):
         raise NotNativeError("its list of merges contains a merge twice")
     is_kept = ~np.isin(merges, [vocab[text] for text in specials if text in vocab]).any(axis=1)
     return merges[is_kept], not is_kept.all()

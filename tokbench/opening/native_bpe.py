@@ -17,11 +17,12 @@ added_tokens        `AddedVocabulary` in tokenizer/added_vocabulary.rs; see `tok
 
 from __future__ import annotations
 
-from array import array
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from tokbench.backends.bpe.kernel import has_native_kernel
 from tokbench.core.descriptions import ByteLevelBpe
 from tokbench.core.post_processing import template_size
 from tokbench.errors import ModelFormatError
@@ -40,11 +41,15 @@ __all__ = [
     "merge_ids",
     "merge_pairs",
     "parse_byte_level_bpe",
+    "repeats_a_merge",
 ]
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from tokbench.core.descriptions import PostProcessing
 
@@ -116,24 +121,27 @@ def parse_byte_level_bpe(
     return ParsedBpe(bpe, added)
 
 
-class CheckedMerges(list[tuple[str, str]]):
-    """The merges of a BPE as pairs of pieces, all of which belong to a vocabulary, as does what they make.
+class CheckedMerges(list[Any]):
+    """The merges of a BPE as its file lists them, all of which belong to a vocabulary, as does what they make.
 
     Attributes:
         vocab: the vocabulary.
-        ids: the left, the right and the merged id of each merge in turn.
+        ids: uint32[n, 3] of the left, the right and the merged id of each merge.
     """
 
-    def __init__(
-        self, pairs: Iterable[tuple[str, str]], *, vocab: Mapping[str, int], ids: array[int]
-    ) -> None:
-        super().__init__(pairs)
+    def __init__(self, merges: Iterable[Any], *, vocab: Mapping[str, int], ids: NDArray[np.uint32]) -> None:
+        super().__init__(merges)
         self.vocab = vocab
         self.ids = ids
 
+    @cached_property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The merges as pairs of pieces."""
+        return merge_pairs({"merges": [*self]}, path="")
+
 
 def check_bpe(model: Mapping[str, Any], *, path: Path | str) -> CheckedMerges:
-    """Return the merges as pairs; like the library, refuse a BPE whose merges do not belong to its vocabulary.
+    """Return the merges with their ids; like the library, refuse a BPE whose merges do not belong to its vocabulary.
 
     Args:
         model: the model; its vocabulary was checked.
@@ -145,21 +153,34 @@ def check_bpe(model: Mapping[str, Any], *, path: Path | str) -> CheckedMerges:
     for key in ("continuing_subword_prefix", "end_of_word_suffix", "unk_token"):
         if not isinstance(model.get(key), str | None):
             raise ModelFormatError(path, f"a string as {key}", f"{model[key]!a:.40}")
-    vocab = model["vocab"]
+    vocab, merges = model["vocab"], model.get("merges")
     prefix = model.get("continuing_subword_prefix") or ""
-    pairs = merge_pairs(model, path=path)
-    find = vocab.get
-    # All in one pass, while the strings of a merge are in the processor's cache: there may be half a million.
-    ids = (
-        [id for left, right in pairs for id in (find(left), find(right), find(left + right))]
-        if not prefix
-        else [
-            id for left, right in pairs for id in map(find, (left, right, left + right.removeprefix(prefix)))
-        ]
-    )
+    ids = None if prefix or not isinstance(merges, list) else _ids_by_kernel(merges, vocab)
+    if ids is None:
+        ids = _ids_of(merge_pairs(model, path=path), vocab, prefix=prefix, path=path)
+    return CheckedMerges(merges or [], vocab=vocab, ids=ids.reshape(-1, 3))
+
+
+def _ids_by_kernel(merges: list[Any], vocab: dict[str, int]) -> NDArray[np.uint32] | None:
+    """Return the ids of merges one after another; None if the kernel does not find all, or is not there."""
+    if not has_native_kernel():
+        return None
+    from tokbench.native import _bpe
+
+    return _bpe.merge_ids(merges, vocab)
+
+
+def _ids_of(
+    pairs: Sequence[tuple[str, str]], vocab: Mapping[str, int], *, prefix: str, path: Path | str
+) -> NDArray[np.uint32]:
+    """Return the same. Raises `ModelFormatError` for a merge that does not belong to the vocabulary."""
+    import numpy as np
+
+    pieces = ((left, right, left + right.removeprefix(prefix)) for left, right in pairs)
+    ids = [vocab.get(piece) for piece in chain.from_iterable(pieces)]
     if None in ids:
         raise _not_of_vocabulary(pairs, vocab, prefix=prefix, path=path)
-    return CheckedMerges(pairs, vocab=vocab, ids=array("I", ids))
+    return np.array(ids, np.uint32)
 
 
 def _not_of_vocabulary(
@@ -178,26 +199,34 @@ def _not_of_vocabulary(
     raise AssertionError("all pieces are in the vocabulary")
 
 
-def merge_ids(pairs: Sequence[tuple[str, str]], vocab: Mapping[str, int], *, prefix: str = "") -> array[int]:
-    """Return the left, the right and the merged id of each merge in turn.
+def merge_ids(model: Mapping[str, Any], *, path: Path | str = "") -> NDArray[np.uint32]:
+    """Return the left, the right and the merged id of each merge of a model, uint32[n, 3].
 
-    Args:
-        pairs: merges that belong to the vocabulary.
-        vocab: the vocabulary.
-        prefix: the prefix of pieces inside words.
+    Raises:
+        ModelFormatError: a merge does not belong to the vocabulary.
 
-    >>> merge_ids([("a", "b"), ("ab", "b")], {"b": 1, "a": 0, "abb": 3, "ab": 2}).tolist()
-    [0, 1, 2, 2, 1, 3]
+    >>> merge_ids({"vocab": {"b": 1, "a": 0, "abb": 3, "ab": 2}, "merges": ["a b", "ab b"]}).tolist()
+    [[0, 1, 2], [2, 1, 3]]
     """
-    if isinstance(pairs, CheckedMerges) and pairs.vocab is vocab:
-        return pairs.ids
-    parts = ((left, right, left + right.removeprefix(prefix)) for left, right in pairs)
-    return array("I", map(vocab.__getitem__, chain.from_iterable(parts)))
+    merges = model["merges"]
+    if isinstance(merges, CheckedMerges) and merges.vocab is model["vocab"]:
+        return merges.ids
+    return check_bpe(model, path=path).ids
+
+
+def repeats_a_merge(ids: NDArray[np.uint32]) -> bool:
+    """Whether a pair is merged twice. Takes the ids of `merge_ids`."""
+    import numpy as np
+
+    pairs = np.sort(ids[:, 0].astype(np.uint64) << np.uint64(32) | ids[:, 1])
+    return bool((pairs[1:] == pairs[:-1]).any())
 
 
 def merge_pairs(model: Mapping[str, Any], *, path: Path | str) -> list[tuple[str, str]]:
     """Return the merges as pairs; each may be a string, a list, or a pair already. Raises `ModelFormatError`."""
     merges = model.get("merges")
+    if isinstance(merges, CheckedMerges):
+        return merges.pairs
     if not isinstance(merges, list):
         raise ModelFormatError(path, "a list of merges", "none")
     if (well_formed := _pairs_of_one_spelling(merges)) is not None:
@@ -217,7 +246,7 @@ def merge_pairs(model: Mapping[str, Any], *, path: Path | str) -> list[tuple[str
 def _pairs_of_one_spelling(merges: list[Any]) -> list[tuple[str, str]] | None:
     """Return the pairs if all merges are strings, or all lists, of two pieces, else None; fast for a million merges."""
     kinds = set(map(type, merges))
-    if kinds == {tuple}:  # as `check_bpe` returns them; JSON has no tuples
+    if kinds == {tuple}:  # as other formats have them; JSON has no tuples
         return merges
     if kinds == {str}:
         pairs: list[Any] = [tuple(merge.split(" ")) for merge in merges]
@@ -316,19 +345,17 @@ def _merges(
     model: Mapping[str, Any], specials: Mapping[str, int], *, path: Path | str, normalizers: Sequence[str]
 ) -> tuple[tuple[int, int, int], ...]:
     """Return the merges by ids, without those that take or make a special token."""
-    vocab = model["vocab"]
-    pairs = merge_pairs(model, path=path)
-    if len(set(pairs)) != len(pairs):
+    vocab, ids = model["vocab"], merge_ids(model, path=path)
+    if repeats_a_merge(ids):
         raise NotNativeError("its list of merges contains a merge twice")
     doubtful = {text for text in specials if text in vocab and not is_hidden(text, normalizers=normalizers)}
     if doubtful:
-        used = {text for pair in pairs for text in (*pair, "".join(pair))}
+        used = {text for pair in merge_pairs(model, path=path) for text in (*pair, "".join(pair))}
         for text in doubtful if model.get("ignore_merges") else doubtful & used:
             raise NotNativeError(f"normalization may turn other text into its added token {text!r}")
-    ids = merge_ids(pairs, vocab)
-    merges = zip(ids[0::3], ids[1::3], ids[2::3], strict=True)
     special_ids = {vocab[text] for text in specials if text in vocab}
-    if special_ids.isdisjoint(ids):
+    merges = zip(*ids.T.tolist(), strict=True)
+    if special_ids.isdisjoint(ids.ravel().tolist()):
         return tuple(merges)
     return tuple([merge for merge in merges if special_ids.isdisjoint(merge)])
 

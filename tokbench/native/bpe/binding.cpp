@@ -5,6 +5,7 @@
 #include "common/python_texts.hpp"
 #include "normalization/nfc.hpp"
 #include "normalization/white_space.hpp"
+#include "python_merges.hpp"
 #include "splitting.hpp"
 
 using namespace tokbench;
@@ -64,6 +65,8 @@ NB_MODULE(_bpe, module) {
              "A text in which each run of spaces, line ends and tabs is one space; itself if it is so.");
   module.def("without_runs_of_spaces", &normalized<&without_runs_of_spaces>, "text"_a,
              "A text in which each run of spaces is one space; itself if it is so.");
+  module.def("merge_ids", &merge_ids, "merges"_a, "vocabulary"_a,
+             "uint32[3n]: the left, the right and the merged id of each merge, \"left right\" or a pair. None for anything unusual.");
   bind_training(module);
   bind_parity(module);
   bind_encoding(module);
