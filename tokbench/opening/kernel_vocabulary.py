@@ -14,7 +14,7 @@ from operator import add
 from typing import TYPE_CHECKING, Any
 
 from tokbench.formats.tokenizer_json import all_from_byte_level
-from tokbench.opening.native_bpe import merge_pairs
+from tokbench.opening.native_bpe import merge_ids, merge_pairs, repeats_a_merge
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
 
 if TYPE_CHECKING:
@@ -130,15 +130,36 @@ def _merges(
 ) -> list[tuple[int, int, int]]:
     """Return the merges by ids, without those no text can reach; of a merge listed twice, the last rank counts."""
     vocab = model["vocab"]
+    if (merges := _merges_as_listed(model, pieces, suffix=suffix, path=path)) is not None:
+        return merges
     pairs = merge_pairs(model, path=path)
     ranked = {pair: rank for rank, pair in enumerate(pairs)}
     if len(ranked) < len(pairs):
         pairs = sorted(ranked, key=ranked.__getitem__)
-    if not _all_join(pairs, pieces, others=vocab.keys() - pieces.keys(), suffix=suffix):
+    others = vocab.keys() - pieces.keys()
+    if not _all_join(pairs, pieces, others=others, suffix=suffix):
         pairs = list(_reachable(pairs, pieces, specials=specials, hidden=hidden, suffix=suffix))
     id_of = vocab.__getitem__
     lefts, rights = ([pair[side] for pair in pairs] for side in (0, 1))
     return list(zip(map(id_of, lefts), map(id_of, rights), map(id_of, map(add, lefts, rights)), strict=True))
+
+
+def _merges_as_listed(
+    model: Mapping[str, Any], pieces: Mapping[str, bytes], *, suffix: str, path: Path | str
+) -> list[tuple[int, int, int]] | None:
+    """Return the merges by ids if each is listed once and joins two pieces to a third; None if some may not.
+
+    Fast, as this is the usual case.
+    """
+    if suffix:
+        return None
+    import numpy as np
+
+    vocab, ids = model["vocab"], merge_ids(model, path=path)
+    others = [vocab[piece] for piece in vocab.keys() - pieces.keys()]
+    if repeats_a_merge(ids) or np.isin(ids, others).any():
+        return None
+    return list(zip(*ids.T.tolist(), strict=True))
 
 
 def _all_join(
