@@ -56,6 +56,17 @@ def test_rarest_leaves_are_removed_and_ids_close_up(
     assert [proof["agrees"] for proof in done.json["proofs"]["encodings"]] == [True]
 
 
+def test_configuration_keeps_the_space_in_front_of_a_text(
+    run: Callable[..., Done], tokenizer: Path, tmp_path: Path
+) -> None:
+    """transformers 4 leaves the space out unless the configuration says add_prefix_space, too."""
+    document = json_of(tokenizer / "tokenizer.json")
+    document["pre_tokenizer"]["add_prefix_space"] = True
+    (tokenizer / "tokenizer.json").write_text(json.dumps(document))
+    run("prune", tokenizer, "--corpus", "text.txt", "--size", "261", "--out", "new").good()
+    assert json_of(tmp_path / "new" / "tokenizer_config.json")["add_prefix_space"] is True
+
+
 @pytest.mark.slow
 def test_tokens_of_a_script_are_removed_without_a_corpus(
     run: Callable[..., Done], tokenizer: Path, tmp_path: Path

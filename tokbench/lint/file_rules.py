@@ -92,9 +92,10 @@ def _settings(target: LintTarget) -> Iterator[Found]:
     if target.folder is None or not (target.folder / CONFIG).is_file():
         raise DoesNotApplyError("no tokenizer_config.json is beside it")
     for found in contradictions(document, folder=target.folder):
+        unset = "not set, which transformers 4 takes as " if found.is_default else ""
         yield Found(
             subject=f"{found.option} of tokenizer_config.json",
-            evidence=f"it is {str(found.said).lower()}, and tokenizer.json has {str(found.its).lower()}",
+            evidence=f"it is {unset}{str(found.said).lower()}, and tokenizer.json has {str(found.its).lower()}",
             details={"option": found.option, "tokenizer_json": found.its},
         )
 

@@ -15,10 +15,11 @@ from tokbench.files.untrusted import decode_text
 from tokbench.formats.post_processors import UnknownPostProcessingError, parse_post_processing
 from tokbench.formats.sentencepiece.model import looks_like_model, parse_model
 from tokbench.formats.sentencepiece.pieces import PieceType
+from tokbench.formats.tokenizer_config.files import prefixes_space
 from tokbench.libraries.huggingface.tokenizer_json import model_ids, steps
 from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.piece_order import piece_order
-from tokbench.opening.tokenizer_classes import class_named_in, json_beside, read_declared
+from tokbench.opening.tokenizer_classes import class_named_in, json_beside, known_class, read_declared
 from tokbench.opening.vocabulary_beside import is_renumbered
 
 if TYPE_CHECKING:
@@ -61,18 +62,23 @@ class Contradiction(NamedTuple):
         option: its name in tokenizer_config.json.
         said: its value there.
         its: its value in the vocabulary's own file.
+        is_default: whether the value there is the default of transformers 4, because the file does not set the option.
     """
 
     option: str
     said: bool
     its: bool
+    is_default: bool = False
 
     def sentence(self, name: str) -> str:
         """Return a sentence about the contradiction, for a vocabulary file of that name."""
-        return (
-            f"{_CONFIG} says {self.option}={str(self.said).lower()}, and {name} {str(self.its).lower()}, "
-            f"which is used: transformers may give different ids"
+        said, its = str(self.said).lower(), str(self.its).lower()
+        configured = (
+            f"{_CONFIG} does not set {self.option}, which transformers 4 takes as {said},"
+            if self.is_default
+            else f"{_CONFIG} says {self.option}={said},"
         )
+        return f"{configured} and {name} {its}, which is used: transformers may give different ids"
 
 
 def contradictions(document: Mapping[str, Any], *, folder: Path) -> Iterator[Contradiction]:
@@ -92,6 +98,10 @@ def contradictions(document: Mapping[str, Any], *, folder: Path) -> Iterator[Con
     preparing = [*steps(document.get("normalizer")), *steps(document.get("pre_tokenizer"))]
     if prefixes := [is_put for step in preparing if (is_put := _prefixes_space(step)) is not None]:
         yield from _contradiction(configured, "add_prefix_space", any(prefixes))
+    if configured and "add_prefix_space" not in configured and prefixes_space(document):
+        known = known_class(class_named_in(folder))
+        if known is None or not known.add_prefix_space:
+            yield Contradiction("add_prefix_space", said=False, its=True, is_default=True)
 
 
 def _prefixes_space(step: Mapping[str, Any]) -> bool | None:

@@ -21,7 +21,7 @@ from tokbench.convert.targets import wordpiece as word_lists
 from tokbench.errors import ConversionError, TokbenchError
 from tokbench.files.atomic import write_folder
 from tokbench.formats.tokenizer_config.fields import config_of
-from tokbench.formats.tokenizer_config.files import config_files, with_special_tokens
+from tokbench.formats.tokenizer_config.files import config_files, prefixes_space, with_special_tokens
 from tokbench.opening.open import open_path
 from tokbench.opening.recognition import Format
 from tokbench.opening.request import OpenRequest
@@ -91,7 +91,10 @@ def reopened(content: Content, old: Opened, id_map: IdMap, *, name: str) -> Iter
         write_folder(bare, files, replace=False)
         special_tokens = open_path(bare / file_name, OpenRequest()).tokenizer.info.special_tokens
         config = renumbered(config_of(old.tokenizer), id_map)
-        files |= config_files(with_special_tokens(config, special_tokens))
+        files |= config_files(
+            with_special_tokens(config, special_tokens),
+            add_prefix_space=not isinstance(content, bytes) and prefixes_space(content),
+        )
         write_folder(whole, files, replace=False)
         yield Trial(open_path(whole / file_name, OpenRequest()), whole / file_name, files)
 

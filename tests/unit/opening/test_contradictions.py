@@ -119,6 +119,31 @@ def test_contradictory_prefix_space_is_reported(tmp_path: Path, name: str) -> No
 
 
 @pytest.mark.parametrize(
+    ("settings", "is_said"),
+    [
+        ({"tokenizer_class": "PreTrainedTokenizerFast"}, True),
+        ({"tokenizer_class": "RobertaTokenizer"}, True),
+        ({"tokenizer_class": "LayoutLMv3Tokenizer"}, False),
+        ({"add_prefix_space": True}, False),
+        (None, False),
+    ],
+    ids=str,
+)
+def test_prefix_space_that_only_the_tokenizer_json_sets_is_reported(
+    tmp_path: Path, settings: dict[str, Any] | None, is_said: bool
+) -> None:
+    # transformers 4 sets the option of a lone ByteLevel to that of the class, by default false.
+    put(tmp_path, {"tokenizer.json": huggingface.byte_level(add_prefix_space=True)})
+    if settings is not None:
+        put(tmp_path, {"tokenizer_config.json": settings})
+    warnings = opened(tmp_path).warnings
+    assert (
+        any("does not set add_prefix_space, which transformers 4 takes as false" in w for w in warnings)
+        is is_said
+    )
+
+
+@pytest.mark.parametrize(
     ("name", "settings", "said"),
     [
         (

@@ -31,10 +31,11 @@ from tokbench.core.descriptions import HuggingFaceModel, SentencePieceModel
 from tokbench.core.tokens import ModelInput, SpecialPolicy
 from tokbench.errors import BackendUnavailableError
 from tokbench.formats.tokenizer_config.fields import config_of
-from tokbench.formats.tokenizer_config.files import config_files
+from tokbench.formats.tokenizer_config.files import config_files, prefixes_space
+from tokbench.libraries.huggingface.tokenizer_json import model_type, parse_tokenizer_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from tokbench.core.descriptions import Description, PostProcessing
@@ -59,11 +60,12 @@ def make(source: Source) -> Product:
     rounding, post_processing = scores_of(source), post_processing_of(source.description)
     config = _with_limits(model_config(source), source, post_processing)
     done = as_configured(post_processing, config)
-    types = _has_token_types(source.description, done)
+    document = _document(source.description)
+    types = _has_token_types(document, done)
     return Product(
         files={
             "tokenizer.json": tokenizer_json_of(source, rounding=rounding),
-            **config_files(config, token_types=types),
+            **config_files(config, token_types=types, add_prefix_space=prefixes_space(document)),
         },
         open=lambda path: rounding.tolerant(restricted(_opened(path, source, config, done), source)),
         notes=tuple(_notes(source, config, done)),
@@ -88,15 +90,19 @@ def _with_limits(config: TokenizerConfig, source: Source, asked: PostProcessing)
     return config
 
 
-def _has_token_types(description: Description | None, post_processing: PostProcessing) -> bool:
-    """Whether the model gets type ids for pairs of texts: BERT models do, and their tokenizers are WordPiece."""
-    if post_processing.template is None or not isinstance(description, HuggingFaceModel):
-        return False
-    if not any(part.type_id for part in post_processing.template.pair):
-        return False
-    from tokbench.libraries.huggingface.tokenizer_json import model_type, parse_tokenizer_json
+def _document(description: Description | None) -> Mapping[str, Any]:
+    """Return the `tokenizer.json` that a source runs; empty for other sources."""
+    if not isinstance(description, HuggingFaceModel):
+        return {}
+    return parse_tokenizer_json(description.document, source="the tokenizer")
 
-    return model_type(parse_tokenizer_json(description.document, source="the tokenizer")) == "WordPiece"
+
+def _has_token_types(document: Mapping[str, Any], post_processing: PostProcessing) -> bool:
+    """Whether the model gets type ids for pairs of texts: BERT models do, and their tokenizers are WordPiece."""
+    template = post_processing.template
+    if template is None or not any(part.type_id for part in template.pair):
+        return False
+    return bool(document) and model_type(document) == "WordPiece"
 
 
 def _notes(source: Source, config: TokenizerConfig, done: PostProcessing) -> Iterator[str]:

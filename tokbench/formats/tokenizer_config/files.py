@@ -42,7 +42,22 @@ def with_special_tokens(config: TokenizerConfig, special_tokens: Mapping[str, in
     return replace(config, added_tokens=added, additional_special_tokens=additional)
 
 
-def dump_tokenizer_config(config: TokenizerConfig, *, token_types: bool = False) -> bytes:
+def prefixes_space(document: Mapping[str, Any]) -> bool:
+    """Whether a `tokenizer.json` puts a space in front of a text only if its configuration says so, too.
+
+    transformers 4 sets this option of a ByteLevel pre-tokenizer that stands alone to the configuration's, by default
+    false.
+
+    >>> prefixes_space({"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": True}})
+    True
+    """
+    step = document.get("pre_tokenizer")
+    return isinstance(step, dict) and step.get("type") == "ByteLevel" and step.get("add_prefix_space") is True
+
+
+def dump_tokenizer_config(
+    config: TokenizerConfig, *, token_types: bool = False, add_prefix_space: bool = False
+) -> bytes:
     """Return the `tokenizer_config.json` with which `transformers` opens the `tokenizer.json` beside it.
 
     It makes `AutoTokenizer` choose the class that uses the file unchanged, and keeps `transformers` from cleaning up
@@ -52,21 +67,27 @@ def dump_tokenizer_config(config: TokenizerConfig, *, token_types: bool = False)
     Args:
         config: the configuration to write.
         token_types: whether the model expects type ids, which tell two texts apart.
+        add_prefix_space: whether the `tokenizer.json` needs this option, as `prefixes_space` determines.
     """
     document = _document(config)
+    if add_prefix_space:
+        document["add_prefix_space"] = True
     if token_types:
         document["model_input_names"] = ["input_ids", "token_type_ids", "attention_mask"]
     return dump_json(document)
 
 
-def config_files(config: TokenizerConfig, *, token_types: bool = False) -> dict[str, bytes]:
-    """Return the configuration files for a `tokenizer.json`, by name.
+def config_files(
+    config: TokenizerConfig, *, token_types: bool = False, add_prefix_space: bool = False
+) -> dict[str, bytes]:
+    """Return the configuration files for a `tokenizer.json`, by name; the options are those of `dump_tokenizer_config`.
 
     >>> made = TokenizerConfig(chat_templates={"default": "{{ messages }}"}, generation_ids={"eos": (2,)})
     >>> list(config_files(made))
     ['tokenizer_config.json', 'chat_template.jinja', 'generation_config.json']
     """
-    files = {"tokenizer_config.json": dump_tokenizer_config(config, token_types=token_types)}
+    written = dump_tokenizer_config(config, token_types=token_types, add_prefix_space=add_prefix_space)
+    files = {"tokenizer_config.json": written}
     if (template := template_file(config)) is not None:
         files["chat_template.jinja"] = template
     if config.generation_ids:

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support import model_folders
+from support import huggingface, model_folders
 from support.descriptions import trained
 from support.model_folders import FOLDERS, entry, put
 
@@ -131,6 +131,16 @@ def test_notes_list_what_was_proved_and_what_was_dropped(tmp_path: Path) -> None
     assert any(note.startswith("generation_config.json is written with") for note in notes)
     bare = convert(trained(), to="transformers", out=tmp_path / "bare")
     assert not any(note.startswith("proved") for note in bare.notes)
+
+
+@pytest.mark.parametrize("is_put", [True, False])
+def test_a_space_in_front_of_a_text_is_written_for_transformers_4(tmp_path: Path, is_put: bool) -> None:
+    # Its PreTrainedTokenizerFast sets the option of a lone ByteLevel to the configuration's, by default false.
+    folder = tmp_path / "source"
+    folder.mkdir()
+    put(folder, {"tokenizer.json": huggingface.byte_level(add_prefix_space=is_put)})
+    settings = json.loads((converted(folder) / "tokenizer_config.json").read_bytes())
+    assert settings.get("add_prefix_space", False) is is_put
 
 
 # --- what the proof finds ---------------------------------------------------------------------
