@@ -13,6 +13,7 @@ from tokbench.lint.class_pipeline import is_byte_level
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.rules import DoesNotApplyError, rules_of
 from tokbench.lint.special_from_text import special_tokens_from_text
+from tokbench.opening.found_tokens import indistinct_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -182,6 +183,24 @@ def _overlapping(target: LintTarget) -> Iterator[Found]:
 
 
 @_rule(
+    name="indistinct-added-token",
+    severity=Severity.ERROR,
+    breaks="tokenizers finds either of two added tokens, by chance: the same text has other ids in the next run.",
+    found="The texts of normalized added tokens are compared after normalization, as where both are lower-cased.",
+    remedy="Define the tokens with normalized=false, or keep only one of them.",
+)
+def _indistinct(target: LintTarget) -> Iterator[Found]:
+    ids = {token.text: token.id for token in _tokens(target) if token.has("normalized")}
+    for group in indistinct_tokens(target.document or {}):
+        named = [target.named(ids[text]) for text in group if text in ids]
+        yield Found(
+            subject=" and ".join(named[:_SHOWN]) + (" …" if len(named) > _SHOWN else ""),
+            evidence="they have the same normalized text",
+            token_ids=tuple(ids[text] for text in group if text in ids),
+        )
+
+
+@_rule(
     name="added-token-takes-space",
     severity=Severity.WARNING,
     breaks="An added token takes a space or is missed, depending on the text around it: prompts get different ids.",
@@ -280,4 +299,4 @@ _special_tokens_from_text = _rule(
     remedy="Remove the merges that produce it from the model, and its text from the training text.",
 )(special_tokens_from_text)
 
-RULES = (_overlapping, _eats_space, _special_tokens_from_text, _plain_words, _byte_characters)
+RULES = (_overlapping, _indistinct, _eats_space, _special_tokens_from_text, _plain_words, _byte_characters)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokbench.formats.sentencepiece.model import SPACE
+from tokbench.libraries.huggingface.engines import engine_with
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
 
 if TYPE_CHECKING:
@@ -100,6 +101,27 @@ def found_tokens(
     return tuple(tokens)
 
 
+def indistinct_tokens(document: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Return the groups of added tokens that a `tokenizer.json` searches for by the same normalized text.
+
+    The library finds one of them, by the order of a hash table with a random seed: ids differ from run to run.
+
+    >>> tokens = [{"id": 1, "content": "Go", "normalized": True}, {"id": 2, "content": "go", "normalized": True}]
+    >>> indistinct_tokens({"normalizer": {"type": "Lowercase"}, "added_tokens": tokens})
+    [('Go', 'go')]
+    """
+    listed = document.get("added_tokens") or []
+    contents = dict.fromkeys(token["content"] for token in listed if token.get("normalized"))
+    normalizer = document.get("normalizer")
+    if normalizer is None or len(contents) < 2:
+        return []
+    normalization = engine_with(normalizer=normalizer).normalizer.normalize_str
+    groups: dict[str, list[str]] = {}
+    for content in contents:
+        groups.setdefault(normalization(content), []).append(content)
+    return [tuple(group) for text, group in groups.items() if text and len(group) > 1]
+
+
 class WholeWords:
     """The added tokens that are found only where no letter is adjacent (single_word).
 
@@ -131,10 +153,14 @@ class WholeWords:
 
 def _check_apart(tokens: Sequence[FoundToken], listed: Sequence[Mapping[str, Any]]) -> None:
     """Refuse tokens whose matching depends on more than their texts: duplicates, and tokens that strip others' ends."""
-    contents = [token["content"] for token in listed]
-    texts = [token.text for token in tokens]
-    if len(set(contents)) != len(contents) or len(set(texts)) != len(texts):
+    if len({token["content"] for token in listed}) != len(listed):
         raise NotNativeError("one of its added tokens is listed twice")
+    by_text: dict[str, str] = {}
+    for token in tokens:
+        if token.text in by_text:
+            both = f"{by_text[token.text]!r} and {token.content!r}"
+            raise NotNativeError(f"its added tokens {both} are searched for by the same text")
+        by_text[token.text] = token.content
     for in_normalized in (False, True):
         together = [token for token in tokens if token.in_normalized is in_normalized]
         strips = any(token.lstrip or token.rstrip for token in together)

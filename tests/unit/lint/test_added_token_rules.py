@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 RULES = (
-    *("overlapping-added-token", "added-token-takes-space", "special-token-from-text"),
-    *("plain-special-token", "byte-characters-in-added-token"),
+    *("overlapping-added-token", "indistinct-added-token", "added-token-takes-space"),
+    *("special-token-from-text", "plain-special-token", "byte-characters-in-added-token"),
 )
 
 
@@ -51,6 +51,18 @@ def test_tokens_that_can_match_overlapping_text_are_found(tmp_path: Path) -> Non
 def test_prefix_tokens_and_runs_of_spaces_do_not_overlap(tmp_path: Path) -> None:
     target = target_of(with_added("<a", "<a>", "  ", "   ", "    "), tmp_path)
     assert findings_of("overlapping-added-token", target) == ()
+
+
+def test_tokens_that_are_the_same_in_lower_case_are_found(tmp_path: Path) -> None:
+    """The library finds one of them by the order of a hash table with a random seed."""
+    document = with_added("Go", "GO", "on", flags={"normalized": True}, normalizer={"type": "Lowercase"})
+    target = target_of(document, tmp_path)
+    [finding] = findings_of("indistinct-added-token", target)
+    assert (finding.token_ids, finding.severity) == ((256, 257), Severity.ERROR)
+    [warning] = [each for each in target.opened.warnings if "run to run" in each]
+    assert "the added tokens 'Go' and 'GO' have the same normalized text" in warning
+    raw = with_added("Go", "GO", flags={"normalized": False}, normalizer={"type": "Lowercase"})
+    assert findings_of("indistinct-added-token", target_of(raw, tmp_path / "raw")) == ()
 
 
 def test_normalized_token_that_takes_a_space_is_found(tmp_path: Path) -> None:

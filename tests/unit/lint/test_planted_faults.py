@@ -125,6 +125,7 @@ PLANTS: dict[str, Plant] = {
     "unused-token": Plant(byte_level(*UNUSED), {"corpus": [f"{USED} " * 300]}),
     "intermediate-token": Plant(byte_level(("t", "h"), ("th", "e")), {"corpus": ["the " * 200]}),
     "overlapping-added-token": Plant(added("[xy]", "y]z")),
+    "indistinct-added-token": Plant(added("Go", "go", flags={"normalized": True}, normalizer={"type": "Lowercase"})),
     "added-token-takes-space": Plant(added("tok", flags={"single_word": True})),
     "special-token-from-text": Plant(
         byte_level(

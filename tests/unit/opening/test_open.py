@@ -207,6 +207,13 @@ BERT = {"type": "BertProcessing", "cls": ["<|end|>", 259], "sep": ["<|end|>", 25
             "strips white space that another begins",
         ),
         ({"added_tokens": [added("<a>", 259), added("<a>", 259)]}, "listed twice"),
+        (
+            {
+                "normalizer": {"type": "Lowercase"},
+                "added_tokens": [added("<a>", 259, normalized=True), added("<A>", 260, normalized=True)],
+            },
+            "'<a>' and '<A>' are searched for by the same text",
+        ),
     ],
 )
 def test_unsupported_settings_are_left_to_the_library(
