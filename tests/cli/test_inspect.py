@@ -210,6 +210,27 @@ def test_configuration_files_are_shown(tmp_path: Path) -> None:
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
+def test_template_is_shown_as_it_is_applied(tmp_path: Path) -> None:
+    """The configuration may ask for bos; only what the tokenizer.json writes is in a model's input."""
+    folder = model_folders.llama3(tmp_path / "llama3")
+    for name, changes in (
+        ("tokenizer_config.json", {"add_bos_token": True}),
+        ("tokenizer.json", {"post_processor": None}),
+    ):
+        document = json.loads((folder / name).read_bytes())
+        (folder / name).write_text(json.dumps({**document, **changes}))
+    assert inspected(folder)["template"] is None
+    document = json.loads((folder / "tokenizer.json").read_bytes())
+    ends = {"cls": ["<|begin_of_text|>", 259], "sep": ["<|eot_id|>", 263]}
+    document["post_processor"] = {"type": "BertProcessing", **ends}
+    (folder / "tokenizer.json").write_text(json.dumps(document))
+    single, pair = "<|begin_of_text|> $A <|eot_id|>", "<|begin_of_text|> $A <|eot_id|> $B <|eot_id|>"
+    assert inspected(folder)["template"] == {"single": single, "pair": pair}
+    lines = run("inspect", folder).stdout.splitlines()
+    assert [line.split(maxsplit=1)[1] for line in lines if line.startswith("template ")] == [single]
+    assert pair in [line.strip() for line in lines]
+
+
 def test_invalid_configuration_files_are_reported(tmp_path: Path) -> None:
     folder = model_folders.llama3(tmp_path / "llama3")
     (folder / "generation_config.json").write_text('{"eos_token_id": "\\u001b[31m"}', encoding="utf-8")

@@ -60,10 +60,8 @@ def _class(target: LintTarget) -> Iterator[Found]:
     found = kind_of_document(document)
     if found is not None and found != expected:
         readers = "transformers 5 builds the first, and version 4 takes the file as it is"
-        if found == BYTE_LEVEL and name.removesuffix("Fast") == "LlamaTokenizer":  # so said by DeepSeek's models
-            readers = (
-                "the first versions of transformers 5 build the first, and version 4 and 5.24 take the file as it is"
-            )
+        if found == BYTE_LEVEL and name.removesuffix("Fast") == "LlamaTokenizer":  # as in DeepSeek's models
+            readers = "transformers 5.0 builds the first, and 4 and 5.24 take the file as it is"
         yield Found(
             subject=f"tokenizer_class {name}",
             evidence=f"its vocabularies are {expected}, and tokenizer.json has {found}: {readers}",

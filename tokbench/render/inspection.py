@@ -117,9 +117,8 @@ def _config_rows(result: InspectResult) -> Iterator[tuple[str, Text]]:
         )
     if ends := config.generation_ids.get("eos"):
         yield "end of turn", Text(", ".join(map(str, ends)))
-    adds = [role for role in ("bos", "eos") if getattr(config, f"add_{role}_token")]
-    if adds:
-        yield "adds", Text(" and ".join(adds))
+    for number, template in enumerate((result.template or {}).values()):
+        yield "" if number else "template", Text(visible(template))
     for number, (name, text) in enumerate(config.chat_templates.items()):
         yield "" if number else "chat", Text(f"template {visible(name)}  {len(text):,} characters")
     if config.model_max_length is not None:

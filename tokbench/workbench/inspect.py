@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tokbench import store
+from tokbench.core.batches import post_processing_of
 from tokbench.core.roles import ROLES, role_ids_of, roles_of
+from tokbench.errors import ConfigError
 from tokbench.explain.alternatives import split_alternatives
+from tokbench.formats.post_processors import spelled_template
 from tokbench.formats.sentencepiece.model import SPACE
 from tokbench.formats.tokenizer_config.fields import TokenizerConfig, config_of, token_id
 
@@ -66,6 +69,8 @@ class InspectResult:
         roles: role → text, from the config, the vocabulary's own file or the user; also texts that are not tokens.
         token_ids: text → id of the tokens that have a role or a name; None for a text that is not a token.
         config_files: the files that the config was read from.
+        template: "single", "pair" → the special tokens around one text and around two; None without any, or if they
+            are not known.
     """
 
     info: TokenizerInfo
@@ -87,6 +92,7 @@ class InspectResult:
     roles: Mapping[str, str] = field(default_factory=dict)
     token_ids: Mapping[str, int | None] = field(default_factory=dict)
     config_files: tuple[InspectedFile, ...] = ()
+    template: Mapping[str, str] | None = None
 
     @property
     def is_saved(self) -> bool:
@@ -142,6 +148,7 @@ class InspectResult:
         return {
             "roles": {role: with_id(text) for role, text in self.roles.items()},
             "named_tokens": {name: with_id(text) for name, text in config.named_tokens.items()},
+            "template": None if self.template is None else dict(self.template),
             "additional_special_tokens": list(config.additional_special_tokens or ()),
             "add_bos_token": config.add_bos_token,
             "add_eos_token": config.add_eos_token,
@@ -197,7 +204,19 @@ def inspect_opened(opened: Opened) -> InspectResult:
             **{text: ids[role] for role, text in roles.items()},
         },
         config_files=tuple(map(_inspected, _config_files(opened))),
+        template=_template(tokenizer),
     )
+
+
+def _template(tokenizer: Tokenizer) -> dict[str, str] | None:
+    """Return a tokenizer's template; None if it writes no tokens, or if it cannot be described."""
+    try:
+        template = post_processing_of(tokenizer).template
+    except ConfigError:
+        return None
+    if template is None or not any(part.tokens for part in (*template.single, *template.pair)):
+        return None
+    return {"single": spelled_template(template.single), "pair": spelled_template(template.pair)}
 
 
 def _ordered(roles: Mapping[str, str]) -> dict[str, str]:
