@@ -130,17 +130,22 @@ class ChatTemplate:
             date: the date to write; None uses the current date.
 
         Raises:
-            TemplateError: there is no such template.
+            TemplateError: there is no such template, or the tokenizer's own is damaged.
         """
         if isinstance(name, PathLike):
             return cls.from_file(name, date=date)
         if not isinstance(name, str):
             raise TemplateError(f"a chat template is named by a str or a path, not by {type(name).__name__}")
-        own = config_of(tokenizer).chat_templates
-        called = f"the chat template of {tokenizer.info.name}"
+        config = config_of(tokenizer)
+        own, called = config.chat_templates, f"the chat template of {tokenizer.info.name}"
         if name == AUTO:
             if own:
                 return cls._own(tokenizer, called, date=date)
+            if config.lost_templates:
+                raise TemplateError(
+                    f"{called} may be in a file that cannot be read: {'; '.join(config.lost_templates)}",
+                    hint="repair the file, or choose a template: --template FILE, or the name of a built-in one",
+                )
             fitting = recognized(control_tokens(tokenizer), merges_bytes=merges_bytes(tokenizer))
             if fitting:
                 return cls(fitting[0].name, date=date)

@@ -46,6 +46,8 @@ PROCESSOR_TEMPLATE = "chat_template.json"
 NAMES = (CONFIG, SPECIALS, ADDED, GENERATION, TEMPLATE, PROCESSOR_TEMPLATE)
 """The files of one folder, except those below `TEMPLATES`."""
 
+_WITH_TEMPLATES = (CONFIG, TEMPLATE, PROCESSOR_TEMPLATE)
+
 _MAX_BYTES = 16 * 2**20
 _MAX_TEMPLATE_BYTES = 2**20
 _MAX_TEMPLATES = 64
@@ -70,6 +72,7 @@ def read_config(folder: Path) -> TokenizerConfig:
         config,
         chat_templates=_chat_templates(config, files),
         generation_ids=generation.generation_ids,
+        lost_templates=(*config.lost_templates, *files.lost_templates),
         problems=(*files.problems, *generation.problems),
     )
 
@@ -107,6 +110,7 @@ class _Files:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.problems: list[str] = []
+        self.lost_templates: list[str] = []
         self._documents: dict[str, dict[str, Any]] = {}
 
     def json(self, name: str) -> Mapping[str, Any]:
@@ -126,9 +130,13 @@ class _Files:
             if not path.exists():
                 return None
             return parse(read_file(path, limit=limit), path=path.name)
-        except (TokbenchError, UnicodeDecodeError, OSError, ValueError) as error:
+        except (TokbenchError, OSError, ValueError) as error:
             reason = error.message if isinstance(error, TokbenchError) else str(error)
+            if isinstance(error, UnicodeDecodeError):
+                reason = f"byte {error.start} is not UTF-8"
             self.problems.append(f"{path.name} is left out: {reason}")
+            if path.name in _WITH_TEMPLATES or path.parent.name == TEMPLATES:
+                self.lost_templates.append(self.problems[-1])
             return None
 
 
@@ -204,7 +212,8 @@ def _chat_templates(config: TokenizerConfig, files: _Files) -> Mapping[str, str]
         text = files.template(path)
         if text is not None:
             found[name] = text
-    configured = dict(config.chat_templates)
+    is_lost = paths[DEFAULT_TEMPLATE].exists() and DEFAULT_TEMPLATE not in found
+    configured = {} if is_lost else dict(config.chat_templates)
     if found and configured and configured != found:
         files.problems.append(f"{CONFIG} has other chat templates than the .jinja files, which are used")
     templates = found or configured

@@ -15,6 +15,7 @@ from support.small_files import opened
 import tokbench
 from tokbench.convert.conversion import Source, target_named
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.errors import TemplateError
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 from tokbench.opening import known_ranks as known
@@ -366,3 +367,53 @@ def test_model_takes_its_template_from_the_configuration(
     assert written.with_template("hi", "hit") == tokenizer.with_template("hi", "hit")
     library = tokenizers.Tokenizer.from_file(str(tmp_path / "tokenizers"))
     assert library.encode("hi", "hit").ids == tokenizer.with_template("hi", "hit")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        (
+            "chat_template.jinja",
+            b"caf\xe9 {{ messages }}",
+            "chat_template.jinja is left out: byte 3 is not UTF-8",
+        ),
+        ("chat_template.json", b'{"chat_template": ', "chat_template.json is left out"),
+        (
+            "tokenizer_config.json",
+            b'{"chat_template": "", // a comment\n}',
+            "tokenizer_config.json is left out",
+        ),
+        (
+            "tokenizer_config.json",
+            b'{"chat_template": [{"template": 1, "name": "default"}]}',
+            "chat_template is no template",
+        ),
+        (
+            "tokenizer_config.json",
+            b'{"chat_template": [{"template": "{{ messages }}"}]}',
+            "chat_template is no template",
+        ),
+    ],
+)
+def test_no_built_in_template_replaces_a_damaged_one(
+    tmp_path: Path, name: str, content: bytes, said: str
+) -> None:
+    model_folders.llama3(tmp_path)
+    settings = json.loads((tmp_path / "tokenizer_config.json").read_bytes())
+    settings.pop("chat_template", None)
+    put(tmp_path, {"tokenizer_config.json": settings})
+    assert tokbench.ChatTemplate.of(tokbench.load(tmp_path)).name == "llama3"
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(TemplateError, match=said) as error:
+        tokbench.ChatTemplate.of(tokbench.load(tmp_path))
+    assert "--template" in str(error.value.hint)
+    assert tokbench.ChatTemplate.of(tokbench.load(tmp_path), "chatml").name == "chatml"
+
+
+def test_a_damaged_jinja_file_is_not_replaced_by_the_configurations_template(tmp_path: Path) -> None:
+    model_folders.qwen(tmp_path)
+    settings = json.loads((tmp_path / "tokenizer_config.json").read_bytes())
+    put(tmp_path, {"tokenizer_config.json": {**settings, "chat_template": "{{ messages[0].content }}"}})
+    (tmp_path / "chat_template.jinja").write_bytes(b"\xff\xfe{")
+    with pytest.raises(TemplateError, match=r"chat_template\.jinja is left out"):
+        tokbench.ChatTemplate.of(tokbench.load(tmp_path))

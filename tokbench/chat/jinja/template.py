@@ -174,11 +174,11 @@ class JinjaTemplate:
         if conversation.tools and "tool_use" in self._templates:
             return "tool_use"
         if "default" not in self._templates:
-            raise TemplateError(f"{self.name} has several templates and no default", hint=self._names())
+            raise TemplateError(f"{self.name} has no default, only named ones", hint=self._names())
         return "default"
 
     def _names(self) -> str:
-        return f"choose one of: {', '.join(sorted(self._templates))}"
+        return f"choose one by its name: {', '.join(sorted(self._templates))}"
 
 
 def _encoded(conversation: Conversation) -> bytes:

@@ -82,6 +82,7 @@ class TokenizerConfig:
         split_special_tokens: whether the texts of special tokens are ordinary text.
         padding_side: "left" or "right".
         truncation_side: "left" or "right".
+        lost_templates: those of the problems because of which a chat template is missing.
         problems: invalid or contradictory values in the source, one sentence each.
     """
 
@@ -100,6 +101,7 @@ class TokenizerConfig:
     split_special_tokens: bool | None = None
     padding_side: str | None = None
     truncation_side: str | None = None
+    lost_templates: tuple[str, ...] = field(default=(), compare=False)
     problems: tuple[str, ...] = field(default=(), compare=False)
 
     @property
@@ -167,6 +169,7 @@ def parse_tokenizer_config(document: Mapping[str, Any], *, name: str) -> Tokeniz
         split_special_tokens=fields.flag("split_special_tokens"),
         padding_side=fields.side("padding_side"),
         truncation_side=fields.side("truncation_side"),
+        lost_templates=tuple(fields.lost_templates),
         problems=tuple(fields.problems),
     )
 
@@ -255,6 +258,7 @@ class _Fields:
         self._document = document
         self._name = name
         self.problems: list[str] = []
+        self.lost_templates: list[str] = []
 
     def flag(self, key: str) -> bool | None:
         value: bool | None = self._checked(
@@ -324,16 +328,15 @@ class _Fields:
         value = self._document.get("chat_template")
         if isinstance(value, str):
             value = {DEFAULT_TEMPLATE: value}
-        elif isinstance(value, list) and all(isinstance(template, dict) for template in value):
-            value = {
-                template.get("name"): template.get("template")
-                for template in value
-                if is_text(template.get("name"))
-            }
+        elif isinstance(value, list) and all(
+            isinstance(template, dict) and is_text(template.get("name")) for template in value
+        ):
+            value = {template["name"]: template.get("template") for template in value}
         if value is None:
             return {}
         if not isinstance(value, dict) or not all(map(is_text, [*value, *value.values()])):
             self._add_problem("chat_template", "no template")
+            self.lost_templates.append(self.problems[-1])
             return {}
         return value
 

@@ -63,7 +63,7 @@ def test_template_is_chosen_by_the_presence_of_tools():
 def test_missing_default_or_unknown_template_is_refused():
     with pytest.raises(TemplateError, match="no default") as refused:
         JinjaTemplate("mine", {"a": "x", "b": "y"}).render([asked()])
-    assert refused.value.hint == "choose one of: a, b"
+    assert refused.value.hint == "choose one by its name: a, b"
     with pytest.raises(TemplateError, match="no template 'c'"):
         JinjaTemplate("mine", {"a": "x"}, template="c")
 
