@@ -72,6 +72,7 @@ def read_config(folder: Path) -> TokenizerConfig:
         config,
         chat_templates=_chat_templates(config, files),
         generation_ids=generation.generation_ids,
+        unread_files=tuple(files.unread),
         lost_templates=(*config.lost_templates, *files.lost_templates),
         problems=(*files.problems, *generation.problems),
     )
@@ -110,6 +111,7 @@ class _Files:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.problems: list[str] = []
+        self.unread: list[str] = []
         self.lost_templates: list[str] = []
         self._documents: dict[str, dict[str, Any]] = {}
 
@@ -131,13 +133,20 @@ class _Files:
                 return None
             return parse(read_file(path, limit=limit), path=path.name)
         except (TokbenchError, OSError, ValueError) as error:
-            reason = error.message if isinstance(error, TokbenchError) else str(error)
-            if isinstance(error, UnicodeDecodeError):
-                reason = f"byte {error.start} is not UTF-8"
-            self.problems.append(f"{path.name} is left out: {reason}")
+            reason = f"is left out: {_reason(error, path)}"
+            self.problems.append(f"{path.name} {reason}")
+            self.unread.append(f"{path} {reason}")
             if path.name in _WITH_TEMPLATES or path.parent.name == TEMPLATES:
                 self.lost_templates.append(self.problems[-1])
             return None
+
+
+def _reason(error: Exception, path: Path) -> str:
+    """Return what is wrong with a file, without its name in front."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.start} is not UTF-8"
+    message = error.message if isinstance(error, TokbenchError) else str(error)
+    return message.removeprefix(str(path)).removeprefix(path.name).lstrip(":, ")
 
 
 def _compare_roles(config: TokenizerConfig, files: _Files) -> None:

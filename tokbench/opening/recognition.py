@@ -60,8 +60,9 @@ class Source:
 
     @property
     def passed_over(self) -> tuple[str, ...]:
-        """One sentence for each damaged file that was skipped."""
-        return tuple(f"damaged and skipped: {error.message}" for error in self.damaged.values())
+        """One sentence for each damaged file that was skipped, and for each file beside the vocabulary."""
+        skipped = (f"damaged and skipped: {error.message}" for error in self.damaged.values())
+        return (*skipped, *self.config.unread_files)
 
     @property
     def name(self) -> str:

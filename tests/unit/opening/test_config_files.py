@@ -19,6 +19,8 @@ from tokbench.errors import TemplateError
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 from tokbench.opening import known_ranks as known
+from tokbench.opening.request import OpenRequest
+from tokbench.workbench.open import open_tokenizer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -408,6 +410,21 @@ def test_no_built_in_template_replaces_a_damaged_one(
         tokbench.ChatTemplate.of(tokbench.load(tmp_path))
     assert "--template" in str(error.value.hint)
     assert tokbench.ChatTemplate.of(tokbench.load(tmp_path), "chatml").name == "chatml"
+
+
+def test_every_opening_tells_of_a_configuration_file_that_cannot_be_read(tmp_path: Path) -> None:
+    """Without it roles, added tokens and templates may be missing, and ids differ."""
+    model_folders.llama3(tmp_path)
+    told: list[str] = []
+    open_tokenizer(tmp_path, OpenRequest(), tell=told.append)
+    assert told == []
+    (tmp_path / "tokenizer_config.json").write_text('{"add_bos_token": true,\n')
+    open_tokenizer(tmp_path, OpenRequest(), tell=told.append)
+    [message] = told
+    path = tmp_path / "tokenizer_config.json"
+    assert message.startswith(f"{path} is left out: line 2, column 1: expected JSON")
+    warnings = opened(tmp_path).warnings
+    assert len([each for each in warnings if "tokenizer_config.json is left out: line 2" in each]) == 1
 
 
 def test_a_damaged_jinja_file_is_not_replaced_by_the_configurations_template(tmp_path: Path) -> None:

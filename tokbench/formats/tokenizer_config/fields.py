@@ -82,6 +82,7 @@ class TokenizerConfig:
         split_special_tokens: whether the texts of special tokens are ordinary text.
         padding_side: "left" or "right".
         truncation_side: "left" or "right".
+        unread_files: those of the problems that are files which cannot be read, with their paths.
         lost_templates: those of the problems because of which a chat template is missing.
         problems: invalid or contradictory values in the source, one sentence each.
     """
@@ -101,6 +102,7 @@ class TokenizerConfig:
     split_special_tokens: bool | None = None
     padding_side: str | None = None
     truncation_side: str | None = None
+    unread_files: tuple[str, ...] = field(default=(), compare=False)
     lost_templates: tuple[str, ...] = field(default=(), compare=False)
     problems: tuple[str, ...] = field(default=(), compare=False)
 
