@@ -187,6 +187,10 @@ def _recognize_file(path: Path) -> Source:
                     hint="unpack it: such files are mapped into memory",
                 )
             return Source(format, path, (path,))
+    if head.startswith(_UTF_16_MARKS):
+        raise ModelFormatError(
+            path, "UTF-8", "UTF-16", hint="save it as UTF-8, without changing anything else"
+        )
     text = head.removeprefix(_BYTE_ORDER_MARK).lstrip()
     if _KERAS.match(text):
         raise ModelFormatError(
@@ -352,6 +356,7 @@ CLIP_LIST = b'"bpe_simple_vocab_16e6.txt#version'
 """First bytes of the only merges file that CLIP was published with."""
 _TEXT_PICKLE = re.compile(rb"(?s:[\]})]q.|\(?[ld]p[0-9]+\n|\([ld]q|c[\w.]+\n[\w.]+\n)")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _KERAS = re.compile(rb'(?:"\{\s*\\"|\{\s*")class_name\\?"\s*:\s*\\?"Tokenizer\b')
 _VOCAB_JSON = re.compile(rb'\s*\{\s*(?:\}|"(?:[^"\\]|\\.)*+"\s*:\s*-?[0-9])', re.DOTALL)
 _TOKENIZER_JSON = re.compile(rb'"model"\s*:\s*\{')

@@ -69,12 +69,14 @@ def no_candidates(
     what, hint = "none of its files", KNOWN_FILES
     if broken:
         what = f"links to missing files: {broken}"
+        hint = "download the files again, or copy the folder together with the files that its links name"
     elif others:
         what, hint = "no file with a usual name", f"name the file itself: {folder / others[0]}"
         if len(others) > 1:
             hint = f"name one of the files: {', '.join(str(folder / name) for name in others)}"
     elif inside := _folders_inside(folder):
-        what, hint = "none of its files", f"name a folder inside it: {', '.join(inside)}"
+        named = ", ".join(str(folder / name) for name in inside)
+        what, hint = "none of its files", f"name a folder inside it: {named}"
     elif (folder / _CONFIG).is_file():
         what, hint = "only its configuration", f"get the vocabulary, too; {KNOWN_FILES}"
     return ModelFormatError(folder, "a folder with a tokenizer", what, hint=hint)

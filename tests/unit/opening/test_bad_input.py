@@ -169,6 +169,14 @@ def test_unrecognized_binary_file_is_refused(tmp_path: Path) -> None:
         load(tmp_path, "noise.bin", bytes(range(128, 256)) * 4)
 
 
+@pytest.mark.parametrize("name", ["tokenizer.json", "merges.txt", "vocab.txt"])
+def test_utf_16_is_named(tmp_path: Path, name: str) -> None:
+    """Redirecting output to a file gives such files in older versions of PowerShell."""
+    (tmp_path / name).write_text('{"model": {}}\n', encoding="utf-16")
+    with pytest.raises(ModelFormatError, match=r"expected UTF-8, found UTF-16"):
+        tokbench.load(tmp_path / name)
+
+
 def test_rank_file_with_crlf_line_ends_opens_alike(tmp_path: Path) -> None:
     plain = rank_file([*BYTES, b"ab"])
     windows = load(tmp_path, "crlf.tiktoken", plain.replace(b"\n", b"\r\n"), pattern="gpt4")

@@ -33,8 +33,9 @@ def test_dangling_link_is_named_in_the_error(tmp_path: Path) -> None:
     link.symlink_to("blobs/3fa1c2")
     with pytest.raises(StoreError, match=r"tokenizer\.json is a link to blobs/3fa1c2, which does not exist"):
         load(str(link))
-    with pytest.raises(ModelFormatError, match=r"found links to missing files: tokenizer\.json"):
+    with pytest.raises(ModelFormatError, match=r"found links to missing files: tokenizer\.json") as error:
         load(tmp_path)
+    assert str(error.value.hint).startswith("download the files again, or copy the folder together with")
 
 
 def test_tiktoken_name_is_resolved_by_tiktoken_only(monkeypatch: pytest.MonkeyPatch) -> None:

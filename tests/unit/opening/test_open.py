@@ -105,7 +105,8 @@ def test_a_folder_around_that_of_a_tokenizer_names_it(tmp_path: Path) -> None:
         (tmp_path / name / "merges.txt").write_text("#version: 0.2\n", encoding="utf-8")
     with pytest.raises(ModelFormatError) as caught:
         recognize(tmp_path)
-    assert caught.value.hint == "name a folder inside it: tokenizer, tokenizer_2"
+    named = [str(tmp_path / name) for name in ("tokenizer", "tokenizer_2")]
+    assert caught.value.hint == f"name a folder inside it: {', '.join(named)}"
 
 
 def test_of_a_gguf_in_several_files_the_first_is_opened(tmp_path: Path) -> None:
