@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support.folders import json_of
-from support.huggingface import added, word_level
+from support.huggingface import added, word_level, wordpiece
 from support.lint import byte_level
 
 import tokbench
@@ -54,6 +54,30 @@ def test_rarest_leaves_are_removed_and_ids_close_up(
     assert figures[1]["counts"]["bytes"] == figures[0]["counts"]["bytes"]
     assert done.json["proofs"]["segmentations"]["changed_pretokens"] == 2
     assert [proof["agrees"] for proof in done.json["proofs"]["encodings"]] == [True]
+
+
+@pytest.mark.parametrize("command", ["prune", "extend"])
+def test_tokens_that_only_the_configuration_lists_are_kept(
+    run: Callable[..., Done], tmp_path: Path, command: str
+) -> None:
+    """As a padding token that was added for finetuning: it has a row in the model's embedding."""
+    folder = tmp_path / "old"
+    folder.mkdir()
+    (folder / "tokenizer.json").write_bytes(wordpiece())
+    pad = {"content": "<pad>", "special": True}
+    size = len(json.loads(wordpiece())["model"]["vocab"])
+    settings = {"pad_token": "<pad>", "added_tokens_decoder": {str(size): pad}}
+    (folder / "tokenizer_config.json").write_text(json.dumps(settings))
+    assert tokbench.load(folder).info.special_tokens["<pad>"] == size
+    (tmp_path / "text.txt").write_text(TEXT * 40)
+    if command == "prune":
+        run("prune", folder, "--corpus", "text.txt", "--size", size - 2, "--out", "new").good()
+    else:
+        run("extend", folder, "--special-token", "<new>", "--out", "new").good()
+    new = tokbench.load(tmp_path / "new")
+    id_map = json_of(tmp_path / "new" / "id_map.json")
+    assert new.info.special_tokens["<pad>"] == id_map["old_to_new"][size] != -1
+    assert new.encode("<pad>", special=tokbench.SpecialPolicy.ENCODE) == [id_map["old_to_new"][size]]
 
 
 def test_configuration_keeps_the_space_in_front_of_a_text(

@@ -189,14 +189,18 @@ class TokenizerContents:
 
     @cached_property
     def document(self) -> Mapping[str, Any] | None:
-        """The parsed tokenizer.json, or None for any other file."""
+        """The parsed tokenizer.json with the added tokens that files beside it list, or None for any other file."""
+        from tokbench.opening.added_tokens import completed
         from tokbench.opening.files import parse_json, read_file
         from tokbench.opening.recognition import Format
 
         if isinstance(self.description, HuggingFaceModel):
             return parse_json(self.description.document, path=self.opened.source.path)
         if self.opened.source.format is Format.TOKENIZER_JSON:
-            return parse_json(read_file(self.opened.source.files[0]), path=self.opened.source.files[0])
+            data = read_file(self.opened.source.files[0])
+            return completed(
+                data, parse_json(data, path=self.opened.source.files[0]), self.opened.source.config
+            )[1]
         return None
 
     @cached_property

@@ -57,16 +57,19 @@ def contents_of(opened: Opened) -> Contents:
 def document_of(opened: Opened) -> dict[str, Any]:
     """Return a tokenizer as a parsed `tokenizer.json`: its own file, or the result of a conversion.
 
+    Added tokens that only the files beside it list are included, as they are when it is opened.
+
     Raises:
         ConversionError: no `tokenizer.json` gives the same ids.
     """
-    from tokbench.opening.added_tokens import without_empty
+    from tokbench.opening.added_tokens import completed, without_empty
     from tokbench.opening.files import parse_json, read_file
 
     if opened.source.format is Format.TOKENIZER_JSON:
         path = opened.source.files[0]
         data = read_file(path)
-        data, document = without_empty(data, parse_json(data, path=path))
+        data, document, _ = completed(data, parse_json(data, path=path), opened.source.config)
+        data, document = without_empty(data, document)
         return _with_ids_in_use(dict(document), data)
     return dict(parse_json(tokenizer_json_of(source_of(opened.tokenizer)), path=opened.source.path))
 
