@@ -185,7 +185,7 @@ def _overlapping(target: LintTarget) -> Iterator[Found]:
 @_rule(
     name="indistinct-added-token",
     severity=Severity.ERROR,
-    breaks="tokenizers finds either of two added tokens, by chance: the same text has other ids in the next run.",
+    breaks="`tokenizers` finds either of two added tokens, by chance: the same text has other ids in the next run.",
     found="The texts of normalized added tokens are compared after normalization, as where both are lower-cased.",
     remedy="Define the tokens with normalized=false, or keep only one of them.",
 )
