@@ -58,6 +58,20 @@ def test_tokens_are_learned_after_the_old_ones(
     assert json_of(tmp_path / "new" / "tokenizer_config.json")["eos_token"] == "<eos>"
 
 
+def test_an_added_token_that_merges_make_as_well_is_extended(
+    run: Callable[..., Done], tokenizer: Path, tmp_path: Path
+) -> None:
+    """As after `add_tokens` with a word that the vocabulary has already."""
+    word = added("the", 257, special=False, single_word=True, normalized=True)
+    document = byte_level(("t", "h"), ("th", "e"), added_tokens=[word])
+    (tokenizer / "tokenizer.json").write_text(json.dumps(document))
+    run("extend", tokenizer, "text.txt", "--tokens", "8", "--out", "new").good()
+    old, new = tokbench.load(tokenizer), tokbench.load(tmp_path / "new")
+    assert new.encode("the bathes") == old.encode("the bathes")
+    assert new.encode("then") == [257, 110]
+    assert len(new.encode(" other")) < len(old.encode(" other"))
+
+
 def test_words_and_special_tokens_are_added_without_a_text(
     run: Callable[..., Done], tokenizer: Path, tmp_path: Path
 ) -> None:

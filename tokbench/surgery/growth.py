@@ -197,7 +197,7 @@ class Vocabulary:
     """The tokens and merges of a byte-level BPE.
 
     Attributes:
-        tokens: bytes of each id; empty for gaps, special tokens and other added tokens.
+        tokens: bytes of each id; empty for gaps, special tokens and other added tokens that no merge makes.
         merges: (left id, right id, merged id) in rank order.
         whole_tokens_first: whether a pre-token in the vocabulary becomes that token without merging.
     """
@@ -214,6 +214,8 @@ class Vocabulary:
             tokens[id] = token
         ranked = sorted(bpe.ranks, key=bpe.ranks.__getitem__)
         merges = tuple((bpe.vocab[left], bpe.vocab[right], bpe.vocab[left + right]) for left, right in ranked)
+        for left, right, merged in merges:
+            tokens[merged] = tokens[left] + tokens[right]  # also of an added token that is made by merges
         return cls(tuple(tokens), merges, bpe.whole_tokens_first)
 
     def grown(self, new: Sequence[NewToken]) -> Vocabulary:
