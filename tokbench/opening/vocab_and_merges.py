@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from tokbench.formats.tokenizer_config.fields import TokenizerConfig
     from tokbench.opening.recognition import Source
     from tokbench.opening.request import Opened
     from tokbench.opening.tokenizer_classes import Declared, TokenizerClass
@@ -65,8 +64,11 @@ def open_vocab_and_merges(source: Source, request: OpenRequest) -> Opened:
     warnings = _check_reading(
         vocab, merges, tokenizer_class, request=request, declared=declared, path=merges_path
     )
-    specials = _special_tokens(vocab, merges, request, config=source.config)
-    if tokenizer_class is not None and tokenizer_class.name == declared.class_name:
+    is_declared = tokenizer_class is not None and tokenizer_class.name == declared.class_name
+    specials = _special_tokens(
+        vocab, merges, request, is_defined=is_declared or bool(source.config.special_texts)
+    )
+    if tokenizer_class is not None and is_declared:
         config = with_class_roles(
             source.config,
             tokenizer_class.roles,
@@ -198,12 +200,19 @@ def _special_tokens(
     merges: Sequence[Sequence[str]],
     request: OpenRequest,
     *,
-    config: TokenizerConfig,
+    is_defined: bool,
 ) -> dict[str, int]:
-    """Return the special tokens that the user names; else tokens that look special and that no merge makes."""
+    """Return the special tokens that the user names; else tokens that look special and that no merge makes.
+
+    Args:
+        vocab: piece → id.
+        merges: pairs of pieces in the order of their ranks.
+        request: the user's options.
+        is_defined: whether the files beside the vocabulary define them, by listing them or by naming the class.
+    """
     wanted = request.asked_tokens(num_tokens=len(vocab), known={})
-    if not wanted and config.special_texts:
-        return {}  # the files beside the vocabulary define them
+    if not wanted and is_defined:
+        return {}
     if not wanted:
         merged = {"".join(pair) for pair in merges}
         return {text: id for text, id in vocab.items() if text not in merged and SPECIAL_LOOK.fullmatch(text)}

@@ -144,6 +144,17 @@ def test_roles_flags_and_template_come_from_the_configuration(tmp_path: Path) ->
     assert tokenizer.with_template("low", "low") == [start, 258, end, end, 258, end]
 
 
+def test_a_declared_class_has_no_other_special_tokens_than_its_own(tmp_path: Path) -> None:
+    """RoBERTa's vocabulary has <|endoftext|>, which its class in transformers reads as ordinary text."""
+    roles = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    folder = folder_of(tmp_path, [*PIECES, *roles], tokenizer_config={"tokenizer_class": "RobertaTokenizer"})
+    tokenizer = opened(folder).tokenizer
+    assert set(tokenizer.info.special_tokens) == {*roles}
+    assert tokenizer.encode(END, special=SpecialPolicy.ENCODE) == tokenizer.encode(END)
+    (folder / "tokenizer_config.json").unlink()
+    assert END in opened(folder, pattern="gpt2").tokenizer.info.special_tokens
+
+
 def test_a_class_appends_the_special_tokens_that_the_vocabulary_lacks(tmp_path: Path) -> None:
     tokenizer: Any = tokbench.load(folder_of(tmp_path, config={"model_type": "blenderbot"}))
     ends = {"bos": 260, "eos": 261, "unk": 262, "pad": 263, "mask": 264}
