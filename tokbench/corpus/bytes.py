@@ -21,7 +21,7 @@ from tokbench.corpus.files import STDIN, CorpusFile
 from tokbench.corpus.paths import unreadable
 from tokbench.errors import BackendUnavailableError, CorpusError, ModelFormatError
 from tokbench.files.storage.open import place_of
-from tokbench.files.untrusted import MAGIC, open_regular
+from tokbench.files.untrusted import LFS_POINTER, MAGIC, open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
@@ -128,7 +128,10 @@ def line_ends_counted(blocks: Iterable[bytes], counts: dict[str, int], name: str
 
 
 def looks_binary(file: CorpusFile) -> bool:
-    """Whether a file has a NUL byte within its first 8 KiB; False for one that fails, as reading it will raise."""
+    """Whether a file has a NUL byte within its first 8 KiB, or is a Git LFS pointer, as to a picture.
+
+    False for one that fails, as reading it will raise.
+    """
     head = b""
     try:
         with closing(read_blocks(file)) as blocks:
@@ -138,7 +141,7 @@ def looks_binary(file: CorpusFile) -> bool:
                     break
     except (CorpusError, BackendUnavailableError):
         return False
-    return b"\0" in head[:HEAD_BYTES]
+    return b"\0" in head[:HEAD_BYTES] or head.startswith(LFS_POINTER)
 
 
 def require_zstd(name: str) -> None:

@@ -100,7 +100,7 @@ class LeftOut:
 
     Attributes:
         hidden: files and folders whose name starts with a dot, and `__pycache__`.
-        binary: files with a NUL byte near their beginning.
+        binary: files with a NUL byte near their beginning, and Git LFS pointers that are not named like texts.
         special: sockets, pipes, devices, and broken links.
         unlisted: files that the manifest of their folder does not list, including the manifest.
         about: files beside translations that describe them, such as README.md and SOURCE.txt.

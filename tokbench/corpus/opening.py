@@ -12,9 +12,10 @@ from tokbench.corpus.corpus import Corpus
 from tokbench.corpus.document import MAX_DOCUMENT_BYTES, CorpusOptions, group_field
 from tokbench.corpus.files import CorpusFile, find_files
 from tokbench.corpus.parquet import require_pyarrow
-from tokbench.errors import ConfigError, CorpusError
+from tokbench.errors import ConfigError, CorpusError, ModelFormatError
 from tokbench.files.bundled import corpora_directory
 from tokbench.files.storage.open import place_of, within
+from tokbench.files.untrusted import LFS_POINTER, open_regular
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,10 +99,27 @@ def _check_readable(file: CorpusFile) -> None:
         require_zstd(file.name)
     if file.kind == "parquet":
         require_pyarrow(file.name)
+    if file.size in _POINTER_SIZES and not file.stream and file.url is None and _is_lfs_pointer(file.path):
+        raise CorpusError(
+            f"{file.name} is a Git LFS pointer: the file itself was not downloaded",
+            hint="fetch it with `git lfs pull` in its clone",
+        )
     if file.kind == "parquet" and (file.compression or file.stream):
         raise CorpusError(
             f"{file.name}: Parquet is read from plain files only", hint="unpack it to a file first"
         )
+
+
+_POINTER_SIZES = range(100, 512)
+"""The sizes of Git LFS pointers in bytes: other files are not opened to look for one."""
+
+
+def _is_lfs_pointer(path: Path) -> bool:
+    try:
+        with open_regular(path) as stream:
+            return stream.read(len(LFS_POINTER)) == LFS_POINTER
+    except (OSError, ModelFormatError):
+        return False  # reading it raises the error
 
 
 def corpus_of(given: object) -> Corpus:

@@ -45,6 +45,10 @@ MAGIC: dict[Compression, tuple[bytes, ...]] = {
 """The first bytes of a file of each compression."""
 
 
+LFS_POINTER = b"version https://git-lfs.github.com/spec/"
+"""First bytes of the small file that stands for a file of Git LFS until it is downloaded."""
+
+
 def open_regular(path: Path) -> BufferedReader:
     """Open a regular file for reading; links are followed, and the call never blocks.
 

@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import CorpusError, ModelFormatError, StoreError
-from tokbench.files.untrusted import compression_of, load_strict_json, open_regular, read_regular
+from tokbench.files.untrusted import LFS_POINTER, compression_of, load_strict_json, open_regular, read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -27,7 +27,6 @@ _HEAD_BYTES = 4096
 _BZ2_BLOCK = b"1AY&SY"
 """First bytes after "BZh" and a digit; without this check, a word list could look like bzip2."""
 
-_LFS = b"version https://git-lfs.github.com/spec/"
 _PAGE = re.compile(rb"(?i)(?:\xef\xbb\xbf)?\s*(?:<!doctype\s+html|<html|<\?xml|<head)[\s>]")
 
 
@@ -159,7 +158,7 @@ def _refuse_placeholder(path: Path, head: bytes) -> None:
     Raises:
         ModelFormatError: it is a Git LFS pointer, or a page that a server sent instead of the file.
     """
-    if head.startswith(_LFS):
+    if head.startswith(LFS_POINTER):
         raise ModelFormatError(
             path,
             "the file itself",

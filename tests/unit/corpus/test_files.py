@@ -70,6 +70,18 @@ class TestFinding:
         write(".hidden/other")
         assert names(open_corpus(".hidden")) == [".hidden/other"]
 
+    def test_git_lfs_pointers_are_no_texts(self):
+        pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'4d' * 32}\nsize 17953\n"
+        write("docs/photo.png", pointer)
+        write("docs/a.txt", "a")
+        assert names(open_corpus("docs")) == ["docs/a.txt"]
+        assert open_corpus("docs").left_out == LeftOut(binary=1)
+        for name in ("docs/b.txt", "docs/c.jsonl", "docs/d.txt.gz", "docs/e.parquet"):
+            path = write(name, pointer)
+            for named in ("docs", name):
+                assert "git lfs pull" in fails(f"{name} is a Git LFS pointer", named).hint
+            Path(path).unlink()
+
     def test_files_with_text_extensions_are_not_taken_for_binary(self):
         write("docs/a.txt", "a\0b")
         assert list(open_corpus("docs")) == ["a\0b"]
