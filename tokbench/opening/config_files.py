@@ -18,6 +18,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from tokbench import store
+from tokbench.core.wording import counted
 from tokbench.errors import TokbenchError
 from tokbench.formats.tokenizer_config.fields import (
     DEFAULT_TEMPLATE,
@@ -65,6 +66,7 @@ def read_config(folder: Path) -> TokenizerConfig:
     files.problems.extend(config.problems)
     if "added_tokens_decoder" in files.json(CONFIG):
         _compare_roles(config, files)
+        _compare_added_tokens(config, files)
     else:
         config = _with_added_tokens(_with_special_tokens_map(config, files), files)
     generation = parse_generation_config(files.json(GENERATION), name=GENERATION)
@@ -159,6 +161,19 @@ def _compare_roles(config: TokenizerConfig, files: _Files) -> None:
             files.problems.append(
                 f"{SPECIALS} says that {role} is {other_text!r}, and {CONFIG} {used}, which is used"
             )
+
+
+def _compare_added_tokens(config: TokenizerConfig, files: _Files) -> None:
+    """Report contradictions of added_tokens.json, which transformers does not read beside such a file, either."""
+    listed = {token.content: token.id for token in config.added_tokens}
+    others = {text: id for text, id in files.json(ADDED).items() if listed.get(text) != id}
+    if others:
+        text, id = next(iter(others.items()))
+        more = f" ({counted(len(others) - 1, 'more token')} likewise)" if len(others) > 1 else ""
+        used = f"has the id {listed[text]} for it" if text in listed else "does not list it"
+        files.problems.append(
+            f"{ADDED} says that {text[:40]!a} is {id!r:.20}, and {CONFIG} {used}, which is used{more}"
+        )
 
 
 def _with_special_tokens_map(config: TokenizerConfig, files: _Files) -> TokenizerConfig:

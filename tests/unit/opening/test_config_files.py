@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support import model_folders
+from support import huggingface, model_folders
 from support.model_folders import TOKENS, entry, put
 from support.sentencepiece_models import scored, unknown, written
 from support.small_files import opened
@@ -410,6 +410,29 @@ def test_no_built_in_template_replaces_a_damaged_one(
         tokbench.ChatTemplate.of(tokbench.load(tmp_path))
     assert "--template" in str(error.value.hint)
     assert tokbench.ChatTemplate.of(tokbench.load(tmp_path), "chatml").name == "chatml"
+
+
+@pytest.mark.parametrize(
+    ("listed", "said"),
+    [
+        ({"<s>": 0}, None),
+        (
+            {"<new>": 900, "<other>": 901},
+            "'<new>' is 900, and tokenizer_config.json does not list it, which is used (1 more",
+        ),
+        ({"<s>": 7}, "'<s>' is 7, and tokenizer_config.json has the id 0 for it, which is used"),
+    ],
+    ids=str,
+)
+def test_contradictory_added_tokens_json_is_reported(
+    tmp_path: Path, listed: dict[str, int], said: str | None
+) -> None:
+    put(tmp_path, {"tokenizer.json": huggingface.byte_level()})
+    settings = {"added_tokens_decoder": {"0": {"content": "<s>", "special": True}}}
+    put(tmp_path, {"tokenizer_config.json": settings, "added_tokens.json": listed})
+    found = [each for each in opened(tmp_path).warnings if each.startswith("added_tokens.json says that")]
+    assert len(found) == (said is not None)
+    assert all(said in each for each in found)
 
 
 def test_every_opening_tells_of_a_configuration_file_that_cannot_be_read(tmp_path: Path) -> None:
