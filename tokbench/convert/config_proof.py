@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.convert.disagreement import Disagreement
 from tokbench.convert.proof import ProofError, ProofResult
 from tokbench.core.module_process import module_environment
+from tokbench.core.wording import counted
 from tokbench.errors import ConversionError
 from tokbench.formats.tokenizer_config.fields import ADDED_TOKEN_FLAGS, ROLES, parse_generation_config
 
@@ -60,7 +61,7 @@ def proved_in_words(config: TokenizerConfig) -> str:
     >>> proved_in_words(TokenizerConfig(roles={"eos": "</s>"}, generation_ids={"eos": (2, 5)}))
     'proved as well: 0 added tokens, the role eos, the ids that end a turn (2, 5)'
     """
-    parts = [f"{len(config.added_tokens):,} added tokens"]
+    parts = [counted(len(config.added_tokens), "added token")]
     parts += [f"the role {role}" for role in ROLES if role in config.roles]
     parts += [f"the chat template {name!r}" for name in config.chat_templates]
     if ends := config.generation_ids.get("eos"):

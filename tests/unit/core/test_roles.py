@@ -72,7 +72,10 @@ def test_roles_given_by_the_user_win(tmp_path: Path) -> None:
     [
         ({"end": "<s>"}, "there is no role 'end'"),
         ({"eos": "</S>"}, "'</S>', given as eos, is not a special token"),
-        ({"pad": "no such token"}, "--special-token adds one"),
+        (
+            {"pad": "no such token"},
+            "--special-token adds one to a bare vocabulary, `tokbench extend` to others",
+        ),
     ],
 )
 def test_unknown_role_or_token_is_refused(tmp_path: Path, roles: Mapping[str, str], words: str) -> None:

@@ -177,5 +177,7 @@ def _no_token(role: str, text: str, special: Iterable[str], *, of: str) -> Confi
     shown_texts = ", ".join(map(repr, shown)) or "none"
     return ConfigError(
         f"{text!r}, given as {role}, is not a special token of {of}",
-        hint=f"did you mean {near[0]!r}?" if near else f"it has {shown_texts}; --special-token adds one",
+        hint=f"did you mean {near[0]!r}?"
+        if near
+        else f"it has {shown_texts}; --special-token adds one to a bare vocabulary, `tokbench extend` to others",
     )
