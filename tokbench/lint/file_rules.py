@@ -73,10 +73,12 @@ def _class(target: LintTarget) -> Iterator[Found]:
             else f"{quoted(other.text)} is {other.ours} by the file, and {other.theirs} by the class"
         )
         parts = " and ".join(part.replace("_", "-") for part in other.parts)
+        settings = [] if target.folder is None else contradictions(document, folder=target.folder)
+        but = ", ".join(found.option for found in settings)
         yield Found(
             subject=f"tokenizer_class {name}",
             evidence=f"transformers 5 builds another {parts} for it than tokenizer.json has, which "
-            f"version 4 takes as it is: {shown}",
+            f"version 4 takes as it is{f' but for {but}' if but else ''}: {shown}",
             severity=None if other.text is not None else Severity.NOTE,
             details={"parts": other.parts, "text": other.text},
         )

@@ -80,6 +80,8 @@ def test_class_with_another_pattern_or_normalizer_is_found_with_a_text(
     assert finding.severity is Severity.WARNING, finding.evidence
     assert part in finding.details["parts"]
     assert finding.details["text"]
+    # transformers 4 follows these settings, too, and takes the rest of the file as it is.
+    assert [name for name in settings if f"as it is but for {name}: " in finding.evidence] == [*settings]
 
 
 @pytest.mark.parametrize(
