@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tokbench.core.wording import counted
 from tokbench.formats.sentencepiece.model import SPACE
 from tokbench.libraries.huggingface.engines import engine_with
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 _LSTRIP, _RSTRIP, _SINGLE_WORD = 1, 2, 4
 
@@ -120,6 +121,16 @@ def indistinct_tokens(document: Mapping[str, Any]) -> list[tuple[str, ...]]:
     for content in contents:
         groups.setdefault(normalization(content), []).append(content)
     return [tuple(group) for text, group in groups.items() if text and len(group) > 1]
+
+
+def indistinct_warnings(document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence for each group of `indistinct_tokens`."""
+    for first, second, *others in indistinct_tokens(document):
+        more = f" (and {counted(len(others), 'more added token')})" if others else ""
+        yield (
+            f"the added tokens {first!r} and {second!r}{more} have the same normalized text: tokenizers finds either, "
+            "and ids differ from run to run"
+        )
 
 
 class WholeWords:

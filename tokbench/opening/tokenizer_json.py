@@ -17,7 +17,7 @@ from tokbench.opening.added_tokens import completed, without_empty
 from tokbench.opening.character_bpe import CharacterBpe, character_bpe, is_of_characters
 from tokbench.opening.character_document import CharacterDocument
 from tokbench.opening.files import parse_json, read_file
-from tokbench.opening.found_tokens import indistinct_tokens
+from tokbench.opening.found_tokens import indistinct_warnings
 from tokbench.opening.kernel_document import KernelDocument, kernel_document
 from tokbench.opening.native_bpe import NotNativeError, byte_level_bpe, check_bpe, merge_pairs
 from tokbench.opening.native_document import NativeDocument
@@ -318,12 +318,7 @@ def _warnings(document: Mapping[str, Any], kind: str) -> list[str]:
         if unreachable:
             number, shown = len(unreachable), ", ".join(repr(piece) for piece in unreachable[:3])
             warnings.append(f"{counted(number, 'piece')} {is_or_are(number)} made by no merge, as {shown}")
-    for first, second, *others in indistinct_tokens(document):
-        more = f" (and {counted(len(others), 'more added token')})" if others else ""
-        warnings.append(
-            f"the added tokens {first!r} and {second!r}{more} have the same normalized text: tokenizers finds either, "
-            "and ids differ from run to run"
-        )
+    warnings.extend(indistinct_warnings(document))
     for part in ("truncation", "padding"):
         if document.get(part):
             warnings.append(f"the file asks for {part}, which is not applied")

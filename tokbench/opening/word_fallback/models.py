@@ -42,7 +42,8 @@ class MergedCharacters:
         self._described = described
         self._ids = {token.decode(): id for id, token in enumerate(described.tokens) if token}
         self._merges = {
-            (left, right): (rank, merged) for rank, (left, right, merged) in enumerate(described.merges.tolist())
+            (left, right): (rank, merged)
+            for rank, (left, right, merged) in enumerate(described.merges.tolist())
         }
 
     def tokens(self, word: str) -> list[WordToken]:
