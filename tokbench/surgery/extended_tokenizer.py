@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from tokbench.surgery.contents import Contents
 from tokbench.surgery.id_map import IdMap, InitialRows
-from tokbench.surgery.library_proofs import prove_in_libraries, reopened
+from tokbench.surgery.library_proofs import LibraryProofs, prove_in_libraries, reopened
 from tokbench.surgery.proofs import check_texts, wrong
 from tokbench.surgery.shared_tokens import tokens_of
 
@@ -155,6 +155,7 @@ class Extension(ABC):
         threads: int | None,
         seed: int,
         progress: Progress,
+        is_final: bool = True,
     ) -> ExtendedTokenizer:
         """Create the files of the extended tokenizer, and prove them.
 
@@ -165,6 +166,8 @@ class Extension(ABC):
             threads: number of threads for encoding them.
             seed: seed of the generated texts for the comparison with libraries.
             progress: called with the amount of work done.
+            is_final: whether these files may be written, and are compared with libraries; False where they are changed
+                once more, and proved then.
 
         Raises:
             SurgeryError: a check fails; `ProofError` if a library gives different ids.
@@ -179,9 +182,11 @@ class Extension(ABC):
             new = trial.opened.tokenizer
             kept = _check_tokens(old, new, id_map)
             segmentations = self.check(new, texts=texts, threads=threads)
-            proved = prove_in_libraries(
-                trial, self.algorithm, self.opened.source.format, seed=seed, progress=progress
-            )
+            proved = LibraryProofs(encodings=())
+            if is_final:
+                proved = prove_in_libraries(
+                    trial, self.algorithm, self.opened.source.format, seed=seed, progress=progress
+                )
         return ExtendedTokenizer(
             opened=trial.opened,
             contents=Contents(self.algorithm, content, self.algorithm),

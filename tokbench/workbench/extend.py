@@ -232,6 +232,7 @@ def grow(
     threads: int | None,
     seed: int,
     progress: Progress,
+    is_final: bool = True,
 ) -> Grown:
     """Add tokens to a tokenizer and prove the effect; see `extend`.
 
@@ -243,6 +244,7 @@ def grow(
         threads: threads for counting and encoding.
         seed: seed of the generated texts of the proof.
         progress: called with how much of the work is done.
+        is_final: whether the result is compared with libraries; False where it is changed once more.
 
     Raises:
         ConfigError: nothing is left to add; and as `extend`.
@@ -276,6 +278,7 @@ def grow(
         threads=threads,
         seed=seed,
         progress=progress,
+        is_final=is_final,
     )
     clock.lap("proving")
     return Grown(

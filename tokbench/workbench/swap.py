@@ -43,8 +43,8 @@ class SwapResult:
         removed: the bytes of the removed tokens, the rarest first.
         old_tokens: tokens of the text under the old tokenizer.
         new_tokens: tokens of the text under the new tokenizer.
-        extension: the proofs of adding tokens.
-        pruning: the proofs of removing tokens.
+        extension: the proofs of adding tokens, without comparisons with libraries.
+        pruning: the proofs of removing tokens, with those of the files that are written.
     """
 
     change: ChangedVocabulary
@@ -120,6 +120,7 @@ def swap(
             threads=threads,
             seed=seed,
             progress=progress,
+            is_final=False,
         )
         made, started = grown.extended, time.perf_counter()
         larger = made.opened.tokenizer
