@@ -197,6 +197,30 @@ def test_both_engines_apply_the_template(processor: str, limits: str) -> None:
         native.with_template("the", "</s>", special=SpecialPolicy.RAISE)
 
 
+@pytest.mark.parametrize("make", [huggingface.wordpiece, huggingface.unigram, huggingface.word_level])
+@pytest.mark.parametrize("limits", ["none", "cut", "cut second", "both"])
+def test_kernel_applies_the_template_of_other_algorithms(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Any, limits: str
+) -> None:
+    """It gives the library's input without the library, except for texts that the kernel does not encode."""
+    settings = {part: dict(value) for part, value in LIMITS[limits].items()}
+    if "padding" in settings:
+        settings["padding"] |= {"pad_id": 4, "pad_type_id": 6, "pad_token": "<pad>"}
+    path = tmp_path / "tokenizer.json"
+    path.write_text(json.dumps({**json.loads(make()), "post_processor": PROCESSORS["types"], **settings}))
+    native, library = load(path), load(path, engine="library")
+    assert native.info.kernel != library.info.kernel
+    with monkeypatch.context() as patch:
+        patch.setattr(native, "_engines", None)
+        for texts in [("the cat",), ("",), ("the cat", "a mat"), ("a", "the cats " * 9), ("the " * 20, "a")]:
+            for options in ({}, {"template": False}, {"limits": False}):
+                assert asked(native, *texts, **options) == asked(library, *texts, **options)
+    with_special = "the [CLS] <s> </s> cat"
+    for policy in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
+        expected = asked(library, with_special, "a </s>", special=policy)
+        assert asked(native, with_special, "a </s>", special=policy) == expected
+
+
 def asked(tokenizer: Any, *texts: str | None, **options: Any) -> Any:
     """Return the input for a model, or that the texts cannot be truncated."""
     try:

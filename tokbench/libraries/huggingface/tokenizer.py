@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.base import TakesTemplate, utf8
 from tokbench.core.descriptions import HuggingFaceModel
 from tokbench.core.interfaces import TokenizerInfo
+from tokbench.core.kernel_or_library import KernelOrLibrary
+from tokbench.core.post_processing import model_input
 from tokbench.core.special_tokens import check_policy
 from tokbench.core.token_arrays import KIND_NUMBERS, PieceTable
 from tokbench.core.tokens import (
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
     from tokbench.libraries.huggingface.pieces import EntryLayout
 
 _BATCH = 1024
+_POST_PROCESSING_PARTS = ("post_processor", "truncation", "padding")
 
 
 class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer, TakesTemplate):
@@ -105,6 +108,7 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
             parsed = reading.checked_document(parsed, source=self._source)
         with library_errors(self._source):
             self._parsed = runnable(parsed)
+            self._post_processing_parts = {part: parsed.get(part) for part in _POST_PROCESSING_PARTS}
             self._engines = Engines(self._parsed, limits=limits_of(parsed), source=self._source)
             vocabulary = self._engines.vocabulary(is_checked=is_checked)
         reading.check_ids(vocabulary, source=self._source)
@@ -277,21 +281,32 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
         Raises:
             ConfigError: the file's post-processor does more than a template can express.
         """
-        document = reading.parse_tokenizer_json(self.document, source=self._source)
         try:
-            return parse_post_processing(document)
+            return parse_post_processing(self._post_processing_parts)
         except UnknownPostProcessingError as error:
             raise ConfigError(
                 f"the template of {self.info.name!r} is not known: {error}", hint="leave the template out"
             ) from None
+
+    @cached_property
+    def _known_post_processing(self) -> PostProcessing | None:
+        try:
+            return self.post_processing
+        except ConfigError:
+            return None
 
     def input_of_texts(
         self, texts: Sequence[str], *, special: SpecialPolicy, template: bool, limits: bool
     ) -> ModelInput:
         """Return the model input for one text or a pair; the template is the file's post-processor.
 
-        See `TakesTemplate`.
+        The library gives it, except where our kernel encodes and the post-processing is known. See `TakesTemplate`.
         """
+        if isinstance(self, KernelOrLibrary) and self._use_for(special) is not None:
+            known = self._known_post_processing
+            if known is not None:
+                ids = [self.encode(text, special=special) for text in texts]
+                return model_input(known, ids, template=template, limits=limits)
         for text in texts:
             utf8(text)
         pair = texts[1] if len(texts) == 2 else None
