@@ -226,10 +226,8 @@ def test_killed_worker_loses_nothing(case: Case) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "library"), [("local", "json"), ("dask", "distributed"), ("ray", "ray")])
-def test_every_engine_gives_the_same_figures(case: Case, name: str, library: str) -> None:
-    pytest.importorskip(library, reason=f"the package {library} is not installed")
-    with open_engine(name, workers=2) as engine:  # type: ignore[arg-type]
+def test_local_workers_give_the_same_figures(case: Case) -> None:
+    with open_engine("local", workers=2) as engine:
         assert case.figures(case.work(engine=engine, part_bytes=1_000)) == case.figures()
 
 

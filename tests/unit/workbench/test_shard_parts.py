@@ -113,16 +113,6 @@ def test_local_workers_write_the_same_bytes(case: Case, workers: int) -> None:
     assert case.bytes_of("out") == case.bytes_of("wanted")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "library"), [("dask", "distributed"), ("ray", "ray")])
-def test_clusters_write_the_same_bytes(case: Case, name: str, library: str) -> None:
-    pytest.importorskip(library, reason=f"the package {library} is not installed")
-    case.write("wanted")
-    with open_engine(name, workers=2) as engine:
-        case.write(engine=engine)
-    assert case.bytes_of("out") == case.bytes_of("wanted")
-
-
 @pytest.mark.parametrize("store", ["memory", pytest.param("s3", marks=pytest.mark.slow)])
 def test_remote_folders_hold_the_same_bytes(case: Case, request: pytest.FixtureRequest, store: str) -> None:
     pytest.importorskip("fsspec", reason="the package fsspec is not installed")

@@ -1,4 +1,7 @@
-"""Dask and Ray: their results equal the local engine's to the byte, whatever happens to their workers."""
+"""Dask and Ray: their results equal the local engine's to the byte, whatever happens to their workers.
+
+What runs on a cluster is tested here, and not with the commands, as a cluster takes long to start.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from support import evaluation_parts, shard_parts, sharded
 from support.dask_clusters import PATIENCE, scheduler, wait_until
 from support.distributed_runs import SQUARES, files, run, slices
 
@@ -41,6 +45,22 @@ def test_each_slice_is_done_despite_killed_workers(engine: Engine, tmp_path: Pat
     assert [result["square"] for result in run(engine, task, tmp_path)] == [0, 1, 4, 9, 16, 25]
     assert files(tmp_path) == SQUARES
     assert (tmp_path / "died").exists() == (task == "square_or_die_once")
+
+
+@pytest.mark.slow
+def test_corpus_is_evaluated_with_the_same_figures(engine: Engine, tmp_path: Path) -> None:
+    (tmp_path / "saved").mkdir()
+    case = evaluation_parts.case_in(tmp_path, evaluation_parts.saved_in(tmp_path / "saved"))
+    assert case.figures(case.work(engine=engine, part_bytes=1_000)) == case.figures()
+
+
+@pytest.mark.slow
+def test_shards_are_written_with_the_same_bytes(engine: Engine, tmp_path: Path) -> None:
+    sharded.tokenizer().save(tmp_path / "saved")
+    case = shard_parts.case_in(tmp_path, str(tmp_path / "saved"))
+    case.write("wanted")
+    case.write(engine=engine)
+    assert case.bytes_of("out") == case.bytes_of("wanted")
 
 
 @pytest.mark.slow
