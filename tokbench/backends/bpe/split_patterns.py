@@ -11,14 +11,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from itertools import accumulate
+from typing import Any, Literal
 
 from tokbench.core.normal_forms import nfc
 from tokbench.core.wording import near_names
 from tokbench.errors import ConfigError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _LLAMA3 = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
@@ -149,7 +147,7 @@ def split(pattern: SplitPattern, text: str) -> list[str]:
         return []
     if pattern.regex is None:
         return [text]
-    return list(_matches(pattern.regex, text))
+    return _matches(pattern.regex, text)
 
 
 def split_offsets(pattern: SplitPattern, text: str) -> list[int]:
@@ -158,22 +156,26 @@ def split_offsets(pattern: SplitPattern, text: str) -> list[int]:
     >>> split_offsets(resolve_pattern("gpt2"), "é é")
     [2, 5]
     """
-    offsets, position = [], 0
-    for pretoken in split(pattern, text):
-        position += len(pretoken.encode())
-        offsets.append(position)
-    return offsets
+    pretokens = split(pattern, text)
+    return list(accumulate(map(len, pretokens if text.isascii() else map(str.encode, pretokens))))
 
 
-def _matches(regex_text: str, text: str) -> Iterator[str]:
-    position = 0
-    for match in _compiled(regex_text).finditer(text):
+def _matches(regex_text: str, text: str) -> list[str]:
+    compiled = _compiled(regex_text)
+    if not compiled.groups:
+        pretokens: list[str] = compiled.findall(text)
+        # Matches do not overlap, so there is no gap if their lengths add up.
+        if sum(map(len, pretokens)) == len(text) and all(pretokens):
+            return pretokens
+    pretokens, position = [], 0
+    for match in compiled.finditer(text):
         if match.start() != position or match.end() == position:
             raise _gap(regex_text, text, position)
         position = match.end()
-        yield match.group()
+        pretokens.append(match.group())
     if position != len(text):
         raise _gap(regex_text, text, position)
+    return pretokens
 
 
 def _no_such_pattern(name: str) -> ConfigError:
@@ -221,8 +223,7 @@ def _check_custom(regex_text: str) -> None:
             hint="a pre-token has at least one character: use + instead of *",
         )
     for character in _PROBE_CHARACTERS:
-        for _ in _matches(regex_text, f"a{character}a {character} 1{character}"):
-            pass
+        _matches(regex_text, f"a{character}a {character} 1{character}")
 
 
 def _named_hint() -> str:
