@@ -30,11 +30,13 @@ SECONDS = 60
 def case(good: Path, place: Path, name: str, *, source: Random) -> None:
     """Damage the file of a kind in a copy of its folder, and open it; raise any error that is not one for the user."""
     kind = KINDS[name]
-    shutil.rmtree(place, ignore_errors=True)
-    shutil.copytree(good / name, place)
+    if kind.writes:
+        shutil.rmtree(place)
+        shutil.copytree(good / name, place)
     path = place / kind.file
     is_structural = kind.is_json and source.random() < 0.7
-    data = (mutated_json if is_structural else mutated)(path.read_bytes(), source=source)
+    data = (mutated_json if is_structural else mutated)((good / name / kind.file).read_bytes(), source=source)
+    path.unlink()  # rather than change it, as an earlier case may have mapped it
     path.write_bytes(data)
     if kind.mend is not None:
         kind.mend(path)
@@ -54,9 +56,8 @@ def main() -> None:
     folder, seed, first, cases = Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5])
     names = json.loads((good / "kinds.json").read_bytes())
     for name in names:  # undamaged files open
-        shutil.copytree(good / name, folder / "case")
-        KINDS[name].open(folder / "case", folder / "case" / KINDS[name].file)
-        shutil.rmtree(folder / "case")
+        shutil.copytree(good / name, folder / name)
+        KINDS[name].open(folder / name, folder / name / KINDS[name].file)
     reserved = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_AS, (reserved + MEMORY, reserved + MEMORY))
     for number in range(first, first + cases):
@@ -64,7 +65,7 @@ def main() -> None:
         print(json.dumps({"begun": number, "kind": name}), flush=True)
         faulthandler.dump_traceback_later(SECONDS, exit=True)
         try:
-            case(good, folder / "case", name, source=Random(f"{seed}:{number}"))
+            case(good, folder / name, name, source=Random(f"{seed}:{number}"))
         except BaseException as error:  # a Rust library's panic is not an Exception
             print(
                 json.dumps({"case": number, "kind": name, "error": f"{type(error).__name__}: {error}"[:300]}),

@@ -30,12 +30,14 @@ class Kind:
         open: opens the folder or the file, and uses the result.
         is_json: whether its JSON values are damaged too.
         mend: recomputes the checksums of a damaged file, so that tests reach the code behind them.
+        writes: whether opening changes other files of the folder.
     """
 
     file: str
     open: Callable[[Path, Path], object]
     is_json: bool = False
     mend: Callable[[Path], None] | None = None
+    writes: bool = False
 
 
 # --- recomputed checksums ---------------------------------------------------------------------
@@ -181,7 +183,7 @@ KINDS = {
     "index of shards": Kind("shards/index.json", of_shards, is_json=True),
     "shard": Kind("shards/shard-00001.npy", of_shards),
     "offsets": Kind("shards/shard-00000.offsets.npy", of_shards),
-    "journal": Kind("shards/journal.jsonl", of_journal, is_json=True),
+    "journal": Kind("shards/journal.jsonl", of_journal, is_json=True, writes=True),
     "ids": Kind("ids.jsonl", of_ids, is_json=True),
     "JSON lines": Kind("a.jsonl", of_corpus, is_json=True),
     "gzip": Kind("a.txt.gz", of_corpus),
