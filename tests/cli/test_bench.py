@@ -173,12 +173,12 @@ def test_result_is_written_to_a_file(run, trained, text, tmp_path):
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="sends POSIX signals")
 @pytest.mark.parametrize(
-    ("phase", "seconds"),
-    [(b'"checking"', "1"), (b'"encode"', "1"), (b'"memory"', "0.1")],
+    ("phase", "seconds", "times"),
+    [(b'"checking"', "1", 200), (b'"encode"', "1", 20), (b'"memory"', "0.1", 200)],
     ids=["check", "encode", "memory"],
 )
-def test_ctrl_c_leaves_no_processes_or_files(start, trained, tmp_path, phase, seconds):
-    (tmp_path / "long.txt").write_text(TEXT * 200, encoding="utf-8")
+def test_ctrl_c_leaves_no_processes_or_files(start, trained, tmp_path, *, phase, seconds, times):
+    (tmp_path / "long.txt").write_text(TEXT * times, encoding="utf-8")
     (tmp_path / "temporary").mkdir()
     arguments = ["long.txt", "-t", trained, "--runs", "999", "--seconds", seconds, "--progress", "json"]
     parts = ["--only", "encode,memory", "--peers", "tiktoken"]
