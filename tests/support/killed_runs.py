@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import atexit
+import json
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from tempfile import TemporaryFile
+from typing import IO, TYPE_CHECKING, Any
 
 import tokbench
 
@@ -14,15 +19,13 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
 
 KILLED = 137
-DIES = """if True:
-    # Write shards, and die when the disk has been asked for something for the n-th time.
-    import os, sys
+PROGRAM = """if True:
+    # For each line of standard input, write shards in a forked process, which dies when the disk has been asked for
+    # something for the n-th time; print its exit code. Everything is imported once, which takes longer than a run.
+    import json, os, signal, sys
+    from pathlib import Path
     import tokbench
     from tokbench.shards import run
-
-    folder, moment, how = sys.argv[1], int(sys.argv[2]), sys.argv[3]
-    run._BATCH_CHARACTERS = 500
-    calls = 0
 
     def counted(function):
         def call(*arguments, **options):
@@ -36,7 +39,19 @@ DIES = """if True:
             return result
         return call
 
-    from pathlib import Path
+    for line in sys.stdin:
+        folder, moment, how = json.loads(line)
+        tokbench.load(f"{folder}/tokenizer")
+        if hasattr(os, "fork") and (process := os.fork()):
+            print(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), flush=True)
+        else:
+            break
+    else:
+        sys.exit()
+    if hasattr(signal, "alarm"):
+        signal.alarm(120)  # ends a run that waits for ever
+    calls = 0
+    run._BATCH_CHARACTERS = 500
     os.fsync = counted(os.fsync)
     for name in ("replace", "unlink", "mkdir"):
         setattr(Path, name, counted(getattr(Path, name)))
@@ -48,6 +63,7 @@ DIES = """if True:
         tokenizer, corpus, f"{folder}/shards", eos=True, shard_tokens=700, resume=resume, threads=1
     )
 """
+COMMAND = [sys.executable, "-W", "error", "-c", PROGRAM]
 
 
 def corpus_of(folder: Path, **options: Any) -> tokbench.Corpus:
@@ -68,8 +84,28 @@ def environment() -> dict[str, str]:
     return os.environ | {"PYTHONPATH": str(Path(tokbench.__file__).parents[1])}
 
 
+@cache
+def running_program() -> tuple[subprocess.Popen[str], IO[str]]:
+    """Start the program, which ends with this process; return it, and the file of its error messages."""
+    stack = ExitStack()
+    atexit.register(stack.close)
+    told = stack.enter_context(TemporaryFile("w+"))  # noqa: SIM115 -- the stack closes it
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": told}
+    process = stack.enter_context(subprocess.Popen(COMMAND, env=environment(), text=True, **pipes))  # type: ignore[call-overload]
+    return process, told
+
+
 def run_until_killed(folder: Path, moment: int, how: str = "after") -> int:
-    command = [sys.executable, "-W", "error", "-c", DIES, str(folder), str(moment), how]
-    done = subprocess.run(command, env=environment(), capture_output=True, check=False, timeout=120)
-    assert done.returncode in (0, KILLED), done.stderr.decode()
-    return done.returncode
+    line = json.dumps([str(folder), moment, how]) + "\n"
+    if not hasattr(os, "fork"):
+        done = subprocess.run(COMMAND, env=environment(), input=line, text=True, check=False, timeout=120)
+        assert done.returncode in (0, KILLED)
+        return done.returncode
+    process, told = running_program()
+    assert process.stdin is not None and process.stdout is not None
+    process.stdin.write(line)
+    process.stdin.flush()
+    code = process.stdout.readline()
+    told.seek(0)
+    assert code.strip() in ("0", str(KILLED)), told.read()
+    return int(code)
