@@ -32,9 +32,9 @@ def random_words(megabytes):
 
 @pytest.fixture(scope="module")
 def texts(tmp_path_factory):
-    """Write a text for each kernel that keeps it busy for many seconds."""
+    """Write a text for each kernel that keeps it busy for seconds."""
     folder = tmp_path_factory.mktemp("texts")
-    for kernel, megabytes in {"native": 40, "python": 2}.items():
+    for kernel, megabytes in {"native": 40, "python": 1}.items():
         (folder / f"{kernel}.txt").write_bytes(random_words(megabytes))
     return folder
 
