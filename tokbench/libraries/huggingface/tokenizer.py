@@ -16,29 +16,26 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from tokbench.core.base import TakesTemplate, utf8
+from tokbench.core.base import utf8
 from tokbench.core.descriptions import HuggingFaceModel
 from tokbench.core.interfaces import TokenizerInfo
-from tokbench.core.kernel_or_library import KernelOrLibrary
-from tokbench.core.post_processing import model_input
 from tokbench.core.special_tokens import check_policy
 from tokbench.core.token_arrays import KIND_NUMBERS, PieceTable
 from tokbench.core.tokens import (
     Encoded,
     EncodedSpans,
-    ModelInput,
     Segmentation,
     Span,
     SpecialPolicy,
     Token,
     TokenKind,
 )
-from tokbench.errors import ConfigError, ConversionError, SpecialTokenError, TextError
-from tokbench.formats.post_processors import UnknownPostProcessingError, parse_post_processing
+from tokbench.errors import ConversionError, SpecialTokenError
 from tokbench.libraries.huggingface import tokenizer_json as reading
 from tokbench.libraries.huggingface.decoding import DecodesDocument
 from tokbench.libraries.huggingface.derivation import ExplainsDocument
 from tokbench.libraries.huggingface.engines import Engines, library_errors, limits_of, runnable, text_errors
+from tokbench.libraries.huggingface.model_input import POST_PROCESSING_PARTS, GivesModelInput
 from tokbench.libraries.huggingface.offsets import byte_offsets, byte_ranges, own_places, own_spans
 from tokbench.libraries.huggingface.pieces import laid_out
 from tokbench.store.saveable import SaveableTokenizer
@@ -51,17 +48,15 @@ if TYPE_CHECKING:
     import tokenizers
     from numpy.typing import NDArray
 
-    from tokbench.core.descriptions import PostProcessing
     from tokbench.core.guarded import GuardedTexts
     from tokbench.core.interfaces import TrainingRecord
     from tokbench.libraries.huggingface.guarded import GuardedEncoder
     from tokbench.libraries.huggingface.pieces import EntryLayout
 
 _BATCH = 1024
-_POST_PROCESSING_PARTS = ("post_processor", "truncation", "padding")
 
 
-class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer, TakesTemplate):
+class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, GivesModelInput, SaveableTokenizer):
     """A tokenizer from the content of a `tokenizer.json`: BPE, WordPiece, Unigram or WordLevel.
 
     Added tokens that are not special belong to the tokenizer and are found in every text. The token
@@ -108,7 +103,7 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
             parsed = reading.checked_document(parsed, source=self._source)
         with library_errors(self._source):
             self._parsed = runnable(parsed)
-            self._post_processing_parts = {part: parsed.get(part) for part in _POST_PROCESSING_PARTS}
+            self._post_processing_parts = {part: parsed.get(part) for part in POST_PROCESSING_PARTS}
             self._engines = Engines(self._parsed, limits=limits_of(parsed), source=self._source)
             vocabulary = self._engines.vocabulary(is_checked=is_checked)
         reading.check_ids(vocabulary, source=self._source)
@@ -273,57 +268,6 @@ class HuggingFaceTokenizer(DecodesDocument, ExplainsDocument, SaveableTokenizer,
             return self._spans_of_ranges(texts, encoded, ranges), ranges
 
         return GuardedEncoder(self.control_tokens, engines.disguises, run_library, unknown=self._unknown)
-
-    @cached_property
-    def post_processing(self) -> PostProcessing:
-        """The post-processing of the ids of a text before a model gets them.
-
-        Raises:
-            ConfigError: the file's post-processor does more than a template can express.
-        """
-        try:
-            return parse_post_processing(self._post_processing_parts)
-        except UnknownPostProcessingError as error:
-            raise ConfigError(
-                f"the template of {self.info.name!r} is not known: {error}", hint="leave the template out"
-            ) from None
-
-    @cached_property
-    def _known_post_processing(self) -> PostProcessing | None:
-        try:
-            return self.post_processing
-        except ConfigError:
-            return None
-
-    def input_of_texts(
-        self, texts: Sequence[str], *, special: SpecialPolicy, template: bool, limits: bool
-    ) -> ModelInput:
-        """Return the model input for one text or a pair; the template is the file's post-processor.
-
-        The library gives it, except where our kernel encodes and the post-processing is known. See `TakesTemplate`.
-        """
-        if isinstance(self, KernelOrLibrary) and self._use_for(special) is not None:
-            known = self._known_post_processing
-            if known is not None:
-                ids = [self.encode(text, special=special) for text in texts]
-                return model_input(known, ids, template=template, limits=limits)
-        for text in texts:
-            utf8(text)
-        pair = texts[1] if len(texts) == 2 else None
-        engine = self._engine_for(texts, special=special)
-        if limits and self._engines.limits:
-            engine = self._engines.limited(specials=special is SpecialPolicy.ENCODE)
-        with text_errors(self._source):
-            try:
-                encoding = engine.encode(texts[0], pair, add_special_tokens=template)
-            except Exception as error:
-                if not limits or not self._engines.limits:
-                    raise
-                raise TextError(
-                    f"the text cannot be truncated as the file asks: {error}",
-                    hint="limits=False does not truncate",
-                ) from None
-        return ModelInput(tuple(encoding.ids), tuple(encoding.type_ids), tuple(encoding.attention_mask))
 
     def segment(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> Segmentation:
         """Return the tokens of a text with their bytes and spans; the ids are those of `encode`."""
