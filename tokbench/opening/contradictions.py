@@ -16,7 +16,7 @@ from tokbench.formats.post_processors import UnknownPostProcessingError, parse_p
 from tokbench.formats.sentencepiece.model import looks_like_model, parse_model
 from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.formats.tokenizer_config.files import prefixes_space
-from tokbench.libraries.huggingface.tokenizer_json import model_ids, steps
+from tokbench.libraries.huggingface.tokenizer_json import model_ids, model_type, steps
 from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.piece_order import piece_order
 from tokbench.opening.tokenizer_classes import class_named_in, json_beside, known_class, read_declared
@@ -52,6 +52,7 @@ _OF_LANGUAGES = ("MBartTokenizer", "MBart50Tokenizer", "NllbTokenizer", "Seamles
 _PUBLISHED = ("BaichuanTokenizer", "InternLM2Tokenizer", "InternLMTokenizer")
 """Classes published with their models that put bos in front of a text by default."""
 _VOCABULARY_NAMES = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
+_WORD_LIST = "vocab.txt"
 _MODEL_NAMES = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "spm.model")
 
 
@@ -245,7 +246,7 @@ def other_models(document: Mapping[str, Any], source: Source) -> Iterator[str]:
 
 
 def other_vocabulary(document: Mapping[str, Any], source: Source) -> Iterator[str]:
-    """Yield a sentence for each vocab.json and merges.txt beside a `tokenizer.json` with other ids or merges.
+    """Yield a sentence for each vocabulary and merges.txt beside a `tokenizer.json` with other ids or merges.
 
     Args:
         document: the parsed `tokenizer.json`.
@@ -253,13 +254,18 @@ def other_vocabulary(document: Mapping[str, Any], source: Source) -> Iterator[st
     """
     folder, name = source.files[0].parent, source.files[0].name
     vocab, merges = (document["model"].get(part) for part in ("vocab", "merges"))
-    for vocab_name, merges_name in _VOCABULARY_NAMES:
-        if isinstance(vocab, dict):
-            other = _parsed_beside(folder / vocab_name)
-            moved = next((piece for piece, id in other.items() if vocab.get(piece, id) != id), None)
-            if moved is not None:
-                said = f"{moved!r} is {other[moved]!r:.20}", f"{vocab[moved]}"
-                yield _of_two(vocab_name, said, used=name)
+    others = {vocab_name: _parsed_beside(folder / vocab_name) for vocab_name, _ in _VOCABULARY_NAMES}
+    if model_type(document) in (
+        "WordPiece",
+        "WordLevel",
+    ):  # files of this name of other models have other lines
+        others[_WORD_LIST] = _listed_beside(folder / _WORD_LIST)
+    for other_name, other in others.items() if isinstance(vocab, dict) else ():
+        moved = next((piece for piece, id in other.items() if vocab.get(piece, id) != id), None)
+        if moved is not None:
+            said = f"{moved!r} is {other[moved]!r:.20}", f"{vocab[moved]}"
+            yield _of_two(other_name, said, used=name)
+    for _, merges_name in _VOCABULARY_NAMES:
         if isinstance(merges, list) and (lines := _merges_beside(folder / merges_name)) is not None:
             own = [merge if isinstance(merge, str) else " ".join(merge) for merge in merges]
             if own != lines:
@@ -283,6 +289,15 @@ def _parsed_beside(path: Path) -> dict[str, Any]:
         return parse_json(read_file(path), path=path) if path.is_file() else {}
     except TokbenchError:
         return {}
+
+
+def _listed_beside(path: Path) -> dict[str, int]:
+    """Return the ids of a word list, of equal lines the last; empty if there is none that can be read."""
+    try:
+        text = decode_text(read_file(path), path=path) if path.is_file() else ""
+    except TokbenchError:
+        return {}
+    return {word: id for id, line in enumerate(text.split("\n")) if (word := line.strip())}
 
 
 def _merges_beside(path: Path) -> list[str] | None:

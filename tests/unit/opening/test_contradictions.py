@@ -222,6 +222,27 @@ def set_fields(path: Path, **fields: Any) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | fields))
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("[UNK]\na\n##b\n", ""),
+        ("[UNK]\r\na \r\n##b\r\n", ""),
+        ("a\n[UNK]\na\n##b\n", "vocab.txt says that 'a' is 2, and tokenizer.json 1"),
+        ("[UNK]\n##b\na\nnew\n", "vocab.txt says that '##b' is 1, and tokenizer.json 2"),
+        (b"a\xff\n", ""),
+    ],
+)
+def test_another_word_list_beside_a_tokenizer_json_is_reported(
+    tmp_path: Path, words: str | bytes, said: str
+) -> None:
+    model = {"type": "WordPiece", "vocab": {"[UNK]": 0, "a": 1, "##b": 2}, "unk_token": "[UNK]"}
+    model |= {"continuing_subword_prefix": "##", "max_input_chars_per_word": 100}
+    put(tmp_path, {"tokenizer.json": huggingface.document(model), "vocab.txt": words})
+    told = [each for each in opened(tmp_path).warnings if "not of one tokenizer" in each]
+    assert len(told) == bool(said)
+    assert said in "".join(told)
+
+
 BPE: dict[str, Any] = {
     "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2, "ba": 3}, "merges": [["a", "b"], ["b", "a"]]},
 }
