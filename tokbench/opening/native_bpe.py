@@ -155,15 +155,15 @@ def check_bpe(model: Mapping[str, Any], *, path: Path | str) -> CheckedMerges:
             raise ModelFormatError(path, f"a string as {key}", f"{model[key]!a:.40}")
     vocab, merges = model["vocab"], model.get("merges")
     prefix = model.get("continuing_subword_prefix") or ""
-    ids = None if prefix or not isinstance(merges, list) else _ids_by_kernel(merges, vocab)
+    ids = None if prefix else _ids_by_kernel(merges, vocab)
     if ids is None:
         ids = _ids_of(merge_pairs(model, path=path), vocab, prefix=prefix, path=path)
     return CheckedMerges(merges or [], vocab=vocab, ids=ids.reshape(-1, 3))
 
 
-def _ids_by_kernel(merges: list[Any], vocab: dict[str, int]) -> NDArray[np.uint32] | None:
+def _ids_by_kernel(merges: object, vocab: Mapping[str, int]) -> NDArray[np.uint32] | None:
     """Return the ids of merges one after another; None if the kernel does not find all, or is not there."""
-    if not has_native_kernel():
+    if not (isinstance(merges, list) and isinstance(vocab, dict) and has_native_kernel()):
         return None
     from tokbench.native import _bpe
 
