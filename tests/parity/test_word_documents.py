@@ -6,6 +6,7 @@ Tested are random models of each kind with pre-tokenizers, normalizers and added
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +80,7 @@ def test_document_without_an_unknown_token_refuses_the_same_texts(
             try:
                 expected = outcome(library, text, special)
             except ModelFormatError as error:  # the library fails if a normalizer strips and prepends
-                assert "AddedVocabulary bad split" in error.message
+                assert re.search("AddedVocabulary bad split|not a char boundary", error.message)
                 continue
             assert outcome(native, text, special) == expected
 
