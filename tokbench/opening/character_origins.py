@@ -150,7 +150,8 @@ def of_normal_form(form: NormalForm) -> FindsOrigins:
                 (of_run(run) if found is None else found) + match.start(),
             ]
             end = match.end()
-        return np.concatenate([*parts, np.arange(end, len(text))])
+        all_parts: NDArray[np.int64] = np.concatenate([*parts, np.arange(end, len(text))])
+        return all_parts
 
     return origins
 
@@ -189,7 +190,9 @@ def of_replaced_start(start: str, content: str) -> FindsOrigins:
     def origins(text: str) -> Origins:
         if not text.startswith(start):
             return range(len(text))
-        return np.concatenate([np.full(len(content), len(start) - 1), np.arange(len(start), len(text))])
+        inserted = np.full(len(content), len(start) - 1, np.int64)
+        found: NDArray[np.int64] = np.concatenate([inserted, np.arange(len(start), len(text))])
+        return found
 
     return origins
 
@@ -323,4 +326,5 @@ def _followed(changes: NDArray[np.int64]) -> NDArray[np.int64]:
     is_inserted = changes > 0
     replaced = np.where(is_inserted, 0, 1 - changes)
     places = np.cumsum(replaced) - replaced
-    return places - is_inserted
+    origins: NDArray[np.int64] = places - is_inserted
+    return origins
