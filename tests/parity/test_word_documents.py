@@ -15,15 +15,19 @@ import pytest
 import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.byte_level_documents import sequence, split
 from support.huggingface import added, document, dump
 from support.native_documents import assert_same_results, both
 from support.texts import bundled_texts
 from support.word_documents import (
     CUTTING_WORDS,
+    LETTERS,
     STRIP,
     STRIP_SPACES,
     TABLE,
     WHITESPACE,
+    WHITESPACE_SPLIT,
+    bpe_models,
     documents,
     metaspace,
     mixed_texts,
@@ -52,6 +56,43 @@ def test_ids_and_spans_of_any_document_equal_the_librarys(
         peer = tokenizers.Tokenizer.from_buffer(data)
         expected = [peer.encode(text, add_special_tokens=False).ids for text in given_texts]
         assert [native.encode(text, special=SpecialPolicy.ENCODE) for text in given_texts] == expected
+
+
+@pytest.mark.parametrize("splitters", [(), (split("q"),)], ids=["alone", "then split"])
+@settings(max_examples=100)
+@given(
+    model=bpe_models(), given_text=st.lists(st.sampled_from([*LETTERS, " ", "ab"]), min_size=33, max_size=200)
+)
+def test_long_words_are_merged_as_by_the_library(
+    tmp_path_factory: pytest.TempPathFactory,
+    splitters: tuple[dict[str, Any], ...],
+    model: dict[str, Any],
+    given_text: list[str],
+) -> None:
+    """They are cut where no merge joins two characters, and each part is merged by itself."""
+    splitting = sequence(metaspace("always", cuts=False), *splitters)
+    made = document(model | {"unk_token": "[UNK]"}, pre_tokenizer=splitting)
+    native, library = both(tmp_path_factory.mktemp("long"), dump(made))
+    assert_same_results(native, library, ["".join(given_text)])
+
+
+def test_a_character_that_merges_also_make_joins_as_in_the_library(tmp_path: Path) -> None:
+    """With a suffix, "a</w>" is an "a" at the end of a word, and what an "a" before the text "</w>" becomes."""
+    merges = [["<", "/"], ["</", "w"], ["</w", ">"], ["a", "</w>"], ["x", "a</w>"]]
+    made = ["".join(pair) for pair in merges]
+    vocab = {piece: id for id, piece in enumerate(["[UNK]", *"<>/wax", *made])}
+    model = {
+        "type": "BPE",
+        "vocab": vocab,
+        "merges": merges,
+        "unk_token": "[UNK]",
+        "end_of_word_suffix": "</w>",
+    }
+    native, library = both(tmp_path, dump(document(model, pre_tokenizer=WHITESPACE_SPLIT)))
+    assert isinstance(native, NativeDocument)
+    texts = ["x" * 40 + "a", "xa" * 40, "xa</w>" * 20]
+    assert_same_results(native, library, texts)
+    assert native.encode(texts[0]) == [vocab["x"]] * 39 + [vocab["xa</w>"]]
 
 
 def outcome(tokenizer: Any, text: str, special: SpecialPolicy) -> object:

@@ -93,7 +93,8 @@ _flag = st.sampled_from([False, False, False, True])
 
 
 @st.composite
-def _bpe(draw: st.DrawFn) -> dict[str, Any]:
+def bpe_models(draw: st.DrawFn) -> dict[str, Any]:
+    """Draw a BPE over characters, with affixes or bytes."""
     prefix, suffix = draw(st.sampled_from([("", ""), ("", ""), ("##", ""), ("", "</w>"), ("##", "</w>")]))
     has_bytes = not (prefix or suffix) and draw(_flag)
     vocab = ["[UNK]", "<s>", *([f"<0x{byte:02X}>" for byte in range(256)] if has_bytes else [])]
@@ -160,7 +161,7 @@ def documents(draw: st.DrawFn) -> bytes:
     """Draw a document that the native kernel runs."""
     return draw(
         _documents(
-            models=_bpe() | _pieces() | _scored(),
+            models=bpe_models() | _pieces() | _scored(),
             normalizers=[*NORMALIZERS, *NORMALIZERS_OF_THE_LIBRARY],
             splitting=[*SPLITTING, *METASPACES],
         )
@@ -170,7 +171,7 @@ def documents(draw: st.DrawFn) -> bytes:
 @st.composite
 def documents_of_words(draw: st.DrawFn) -> bytes:
     """Draw a document that also runs without the native kernel."""
-    return draw(_documents(models=_bpe() | _pieces(), normalizers=NORMALIZERS, splitting=SPLITTING))
+    return draw(_documents(models=bpe_models() | _pieces(), normalizers=NORMALIZERS, splitting=SPLITTING))
 
 
 @st.composite

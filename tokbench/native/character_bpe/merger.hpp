@@ -1,5 +1,6 @@
 // Merges the adjacent pair with the lowest rank, the leftmost of equal ones, until no pair merges. Up to 32 symbols, all pairs
-// are scanned for each merge; for more, a heap gives O(n log n).
+// are scanned for each merge; for more, a heap gives O(n log n). Longer words are cut where no merge joins two characters
+// (joints.hpp): each part is merged by itself, as a text without spaces to split at is one word.
 #pragma once
 
 #include <algorithm>
@@ -20,13 +21,26 @@ class CharacterMerger {
  public:
   explicit CharacterMerger(const CharacterPieces& pieces) : pieces_(pieces) {}
 
-  // Merges in place; returns the number of remaining symbols.
+  // Merges the characters of a word in place; returns the number of remaining symbols.
   std::size_t merge(std::span<PlacedSymbol> symbols) {
+    if (symbols.size() <= kMostShort) return merge_part(symbols);
+    std::size_t count = 0;
+    for (std::size_t start = 0, stop; start < symbols.size(); start = stop) {
+      stop = start + 1;
+      while (stop < symbols.size() && pieces_.may_join(symbols[stop - 1].symbol, symbols[stop].symbol)) ++stop;
+      const std::size_t left = merge_part(symbols.subspan(start, stop - start));
+      if (count != start) std::copy_n(symbols.begin() + static_cast<std::ptrdiff_t>(start), left, symbols.begin() + static_cast<std::ptrdiff_t>(count));
+      count += left;
+    }
+    return count;
+  }
+
+ private:
+  std::size_t merge_part(std::span<PlacedSymbol> symbols) {
     if (symbols.size() < 2) return symbols.size();
     return symbols.size() <= kMostShort ? merge_short(symbols) : merge_by_heap(symbols);
   }
 
- private:
   static constexpr std::size_t kMostShort = 32;
   static constexpr std::size_t kGroup = 8;
   static constexpr unsigned kPositionBits = 5;

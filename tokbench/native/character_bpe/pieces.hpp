@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "joints.hpp"
 #include "normalization/character_table.hpp"
 #include "pairs.hpp"
 
@@ -59,9 +60,10 @@ class CharacterPieces {
   };
 
   // Token i has id i, and an empty text if it cannot occur; merges are in the order of their ranks. With `joins_unknown` and
-  // without `bytes`, adjacent unknown characters are one token.
+  // without `bytes`, adjacent unknown characters are one token. `has_affixes` says whether the symbol of a character depends on
+  // its position in the word.
   CharacterPieces(std::span<const std::string_view> tokens, std::span<const ListedMerge> merges, Id unknown, bool joins_unknown,
-                  const std::optional<std::array<Id, 256>>& bytes)
+                  const std::optional<std::array<Id, 256>>& bytes, bool has_affixes = false)
       : unknown_(unknown), joins_unknown_(joins_unknown && !bytes), bytes_(bytes), kinds_(tokens.size(), Final::Token) {
     if (tokens.size() >= kMostPieces) throw NotTheSame("it has a million tokens or more");
     if (merges.size() > Pairs::kMost) throw NotTheSame("it has too many merges");
@@ -77,6 +79,8 @@ class CharacterPieces {
       pairs.push_back({merge.left, merge.right, {static_cast<Rank>(pairs.size()), merge.made}});
     }
     pairs_ = Pairs(pairs);
+    // With affixes, a symbol may be a character in one position, and be made of other characters.
+    if (!has_affixes) joints_ = Joints(pairs, tokens.size());
   }
 
   Symbol symbol_of(std::uint32_t code_point) const { return symbols_[code_point]; }
@@ -85,6 +89,8 @@ class CharacterPieces {
     return user_defined_.find(std::string_view(reinterpret_cast<const char*>(text.data()), text.size()))->second;
   }
   PairMerge merge(Symbol left, Symbol right) const { return pairs_.find(left, right); }
+  // Whether a merge may join two adjacent characters of a word.
+  bool may_join(Symbol left, Symbol right) const { return joints_.may_join(left, right); }
   bool joins_unknown() const { return joins_unknown_; }
   // Whether there is byte fallback.
   bool has_bytes() const { return bytes_.has_value(); }
@@ -230,6 +236,7 @@ class CharacterPieces {
   std::unordered_map<std::string_view, Id> by_text_;  // only during construction
   CharacterTable<Symbol> symbols_{kOther};
   Pairs pairs_;
+  Joints joints_;
   std::vector<Final> kinds_;  // by piece
   std::unordered_map<Symbol, Parts> parts_;
   std::unordered_map<std::string, Id, TextHash, std::equal_to<>> user_defined_;

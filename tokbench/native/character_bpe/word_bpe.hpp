@@ -25,7 +25,8 @@ class WordBpe {
 
   // Token i has id i, and an empty text if it cannot occur.
   WordBpe(std::span<const std::string_view> tokens, std::span<const CharacterPieces::ListedMerge> merges, const Options& options)
-      : pieces_(tokens, merges, options.unknown.value_or(0), options.joins_unknown, options.bytes),
+      : pieces_(tokens, merges, options.unknown.value_or(0), options.joins_unknown, options.bytes,
+                !options.prefix.empty() || !options.suffix.empty()),
         leaves_out_unknown_(!options.unknown && !options.bytes),
         prefix_size_(options.prefix.size()),
         suffix_size_(options.suffix.size()),
