@@ -80,7 +80,8 @@ class CharacterPieces {
     }
     pairs_ = Pairs(pairs);
     // With affixes, a symbol may be a character in one position, and be made of other characters.
-    if (!has_affixes) joints_ = Joints(pairs, tokens.size());
+    const auto makes_character = [&](const ListedMerge& merge) { return is_character(tokens[merge.made]); };
+    if (!has_affixes && std::ranges::none_of(merges, makes_character)) joints_ = Joints(pairs, tokens.size());
   }
 
   Symbol symbol_of(std::uint32_t code_point) const { return symbols_[code_point]; }
@@ -127,6 +128,10 @@ class CharacterPieces {
   };
 
   static bool is_found(PieceKind kind) { return kind == PieceKind::Normal || kind == PieceKind::Unused; }
+  static bool is_character(std::string_view text) {
+    const Bytes bytes = bytes_of(text);
+    return !bytes.empty() && code_point_at(bytes.data(), bytes.data() + bytes.size()).length == bytes.size();
+  }
   static Bytes bytes_of(std::string_view text) { return {reinterpret_cast<const Byte*>(text.data()), text.size()}; }
 
   // The starts of the characters of a text, and its end.
