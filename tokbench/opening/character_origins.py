@@ -180,23 +180,6 @@ def of_replaced(pattern: re.Pattern[str], content: str) -> FindsOrigins:
     return origins
 
 
-def of_replaced_start(start: str, content: str) -> FindsOrigins:
-    """Return the origins function of a step that replaces the start of a text, where the text begins so.
-
-    >>> of_replaced_start("ab", "xyz")("abc").tolist()
-    [1, 1, 1, 2]
-    """
-
-    def origins(text: str) -> Origins:
-        if not text.startswith(start):
-            return range(len(text))
-        inserted = np.full(len(content), len(start) - 1, np.int64)
-        found: NDArray[np.int64] = np.concatenate([inserted, np.arange(len(start), len(text))])
-        return found
-
-    return origins
-
-
 def of_prepended(prefix: str) -> FindsOrigins:
     """Return the origins function of a step that prepends text: the prefix comes from the first character."""
     return lambda text: np.maximum(np.arange(-len(prefix), len(text)), 0) if text else range(0)

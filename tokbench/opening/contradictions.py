@@ -21,6 +21,7 @@ from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.piece_order import piece_order
 from tokbench.opening.tokenizer_classes import class_named_in, json_beside, known_class, read_declared
 from tokbench.opening.vocabulary_beside import is_renumbered
+from tokbench.opening.word_list import word_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -51,8 +52,8 @@ _OF_LANGUAGES = ("MBartTokenizer", "MBart50Tokenizer", "NllbTokenizer", "Seamles
 """Classes that put the token of the language `src_lang` beside a text."""
 _PUBLISHED = ("BaichuanTokenizer", "InternLM2Tokenizer", "InternLMTokenizer")
 """Classes published with their models that put bos in front of a text by default."""
-_VOCABULARY_NAMES = (("vocab.json", "merges.txt"), ("encoder.json", "vocab.bpe"))
-_WORD_LIST = "vocab.txt"
+_VOCABULARIES, _WORD_LIST = ("vocab.json", "encoder.json"), "vocab.txt"
+_LISTS_OF_MERGES = ("merges.txt", "vocab.bpe")
 _MODEL_NAMES = ("tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "spm.model")
 
 
@@ -254,18 +255,16 @@ def other_vocabulary(document: Mapping[str, Any], source: Source) -> Iterator[st
     """
     folder, name = source.files[0].parent, source.files[0].name
     vocab, merges = (document["model"].get(part) for part in ("vocab", "merges"))
-    others = {vocab_name: _parsed_beside(folder / vocab_name) for vocab_name, _ in _VOCABULARY_NAMES}
-    if model_type(document) in (
-        "WordPiece",
-        "WordLevel",
-    ):  # files of this name of other models have other lines
+    others = {vocab_name: _parsed_beside(folder / vocab_name) for vocab_name in _VOCABULARIES}
+    # Files of this name have other lines where the model is another one.
+    if model_type(document) in {"WordPiece", "WordLevel"}:
         others[_WORD_LIST] = _listed_beside(folder / _WORD_LIST)
     for other_name, other in others.items() if isinstance(vocab, dict) else ():
         moved = next((piece for piece, id in other.items() if vocab.get(piece, id) != id), None)
         if moved is not None:
             said = f"{moved!r} is {other[moved]!r:.20}", f"{vocab[moved]}"
             yield _of_two(other_name, said, used=name)
-    for _, merges_name in _VOCABULARY_NAMES:
+    for merges_name in _LISTS_OF_MERGES:
         if isinstance(merges, list) and (lines := _merges_beside(folder / merges_name)) is not None:
             own = [merge if isinstance(merge, str) else " ".join(merge) for merge in merges]
             if own != lines:
@@ -292,12 +291,11 @@ def _parsed_beside(path: Path) -> dict[str, Any]:
 
 
 def _listed_beside(path: Path) -> dict[str, int]:
-    """Return the ids of a word list, of equal lines the last; empty if there is none that can be read."""
+    """Return the ids of a word list beside a `tokenizer.json`; empty if there is none that can be read."""
     try:
-        text = decode_text(read_file(path), path=path) if path.is_file() else ""
+        return word_list(decode_text(read_file(path), path=path))[0] if path.is_file() else {}
     except TokbenchError:
         return {}
-    return {word: id for id, line in enumerate(text.split("\n")) if (word := line.strip())}
 
 
 def _merges_beside(path: Path) -> list[str] | None:

@@ -130,13 +130,13 @@ def _merges(
 ) -> list[tuple[int, int, int]]:
     """Return the merges by ids, without those no text can reach; of a merge listed twice, the last rank counts."""
     vocab = model["vocab"]
-    if (merges := _merges_as_listed(model, pieces, suffix=suffix, path=path)) is not None:
+    others = vocab.keys() - pieces.keys()
+    if not suffix and (merges := _merges_as_listed(model, others=others, path=path)) is not None:
         return merges
     pairs = merge_pairs(model, path=path)
     ranked = {pair: rank for rank, pair in enumerate(pairs)}
     if len(ranked) < len(pairs):
         pairs = sorted(ranked, key=ranked.__getitem__)
-    others = vocab.keys() - pieces.keys()
     if not _all_join(pairs, pieces, others=others, suffix=suffix):
         pairs = list(_reachable(pairs, pieces, specials=specials, hidden=hidden, suffix=suffix))
     id_of = vocab.__getitem__
@@ -145,19 +145,16 @@ def _merges(
 
 
 def _merges_as_listed(
-    model: Mapping[str, Any], pieces: Mapping[str, bytes], *, suffix: str, path: Path | str
+    model: Mapping[str, Any], *, others: Set[str], path: Path | str
 ) -> list[tuple[int, int, int]] | None:
-    """Return the merges by ids if each is listed once and joins two pieces to a third; None if some may not.
+    """Return the merges by ids if each is listed once, and none of the others has a part in one; else None.
 
     Fast, as this is the usual case.
     """
-    if suffix:
-        return None
     import numpy as np
 
-    vocab, ids = model["vocab"], merge_ids(model, path=path)
-    others = [vocab[piece] for piece in vocab.keys() - pieces.keys()]
-    if repeats_a_merge(ids) or np.isin(ids, others).any():
+    ids = merge_ids(model, path=path)
+    if repeats_a_merge(ids) or np.isin(ids, [model["vocab"][piece] for piece in others]).any():
         return None
     return list(zip(*ids.T.tolist(), strict=True))
 
@@ -165,10 +162,7 @@ def _merges_as_listed(
 def _all_join(
     pairs: Sequence[tuple[str, str]], pieces: Mapping[str, bytes], *, others: Set[str], suffix: str
 ) -> bool:
-    """Whether every merge joins the bytes of two pieces to those of a third, and none of the others has a part in one.
-
-    Fast, as this is the usual case.
-    """
+    """Whether every merge joins the bytes of two pieces to a third one's, and none of the others has a part in one."""
     if not (others.isdisjoint(chain.from_iterable(pairs)) and others.isdisjoint(map("".join, pairs))):
         return False
     return not suffix or all(

@@ -153,12 +153,12 @@ def check_bpe(model: Mapping[str, Any], *, path: Path | str) -> CheckedMerges:
     for key in ("continuing_subword_prefix", "end_of_word_suffix", "unk_token"):
         if not isinstance(model.get(key), str | None):
             raise ModelFormatError(path, f"a string as {key}", f"{model[key]!a:.40}")
-    vocab, merges = model["vocab"], model.get("merges")
+    vocab = model["vocab"]
     prefix = model.get("continuing_subword_prefix") or ""
-    ids = None if prefix else _ids_by_kernel(merges, vocab)
+    ids = None if prefix else _ids_by_kernel(model.get("merges"), vocab)
     if ids is None:
         ids = _ids_of(merge_pairs(model, path=path), vocab, prefix=prefix, path=path)
-    return CheckedMerges(merges or [], vocab=vocab, ids=ids.reshape(-1, 3))
+    return CheckedMerges(model["merges"], vocab=vocab, ids=ids.reshape(-1, 3))
 
 
 def _ids_by_kernel(merges: object, vocab: Mapping[str, int]) -> NDArray[np.uint32] | None:

@@ -244,7 +244,8 @@ def is_at_ends(step: Mapping[str, Any]) -> bool:
 
 def _replace_at_ends(step: Mapping[str, Any]) -> Step | None:
     """Return the step of a replacement at the ends of a text, as transformers writes them for SentencePiece models."""
-    content, expression = step.get("content"), (step.get("pattern") or {}).get("Regex")
+    pattern, content = step.get("pattern"), step.get("content")
+    expression = pattern.get("Regex") if isinstance(pattern, dict) else None
     if not isinstance(content, str) or not isinstance(expression, str):
         return None
     if expression in _SPACES_AT_ENDS and not content:
@@ -257,7 +258,7 @@ def _replace_at_ends(step: Mapping[str, Any]) -> Step | None:
     def replaced(text: str) -> str:
         return content + text[len(start) :] if text.startswith(start) else text
 
-    return Step(replaced, character_origins.of_replaced_start(start, content))
+    return Step(replaced, character_origins.of_replaced(re.compile(expression), content))
 
 
 def _replace(step: Mapping[str, Any]) -> Step:

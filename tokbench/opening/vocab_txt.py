@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.post_processing import roles_in, templates_of
-from tokbench.core.special_tokens import WHITE_SPACE
-from tokbench.core.wording import counted, is_or_are
+from tokbench.core.wording import counted
 from tokbench.errors import ModelFormatError
 from tokbench.files.untrusted import decode_text
 from tokbench.formats.post_processors import dump_post_processing
@@ -19,6 +18,7 @@ from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.patterns import known_pattern
 from tokbench.opening.tokenizer_classes import bert_normalizer, json_beside, read_declared, refuse_rules
 from tokbench.opening.tokenizer_json import open_tokenizer_json
+from tokbench.opening.word_list import word_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 SPECIAL_LOOK = re.compile(r"<\|[^|>]+\|>|</?[a-z_]+>|\[[A-Z]+[0-9]*\]")
 _UNKNOWN = "[UNK]"
 _NORMALIZATION = ("do_lower_case", "strip_accents", "tokenize_chinese_chars")
-_WHITE_SPACE = "".join(sorted(WHITE_SPACE))
 BERT_ROLES = {"pad": "[PAD]", "unk": _UNKNOWN, "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
 _AROUND = ("cls A sep", "cls A sep B:1 sep:1")
 _XLNET_LIKE = {"pad": "<pad>", "unk": "<unk>", "cls": "<cls>", "sep": "<sep>", "mask": "<mask>"}
@@ -220,7 +219,7 @@ def open_vocab_txt(source: Source, request: OpenRequest) -> Opened:
     """
     request.refuse_options("a vocab.txt")
     path = source.files[0]
-    vocab, line_warnings = _word_list(decode_text(read_file(path), path=path))
+    vocab, line_warnings = word_list(decode_text(read_file(path), path=path))
     name = read_declared(path.parent, source.config).class_name
     refuse_rules(name, path=path)
     usual, templates = _CLASSES.get(name or "", (BERT_ROLES, _AROUND))
@@ -260,38 +259,6 @@ def open_vocab_txt(source: Source, request: OpenRequest) -> Opened:
         request=request,
         warnings=(*line_warnings, *warning, *_of_slow_classes(path.parent), *_of_unknown_class(name)),
     )
-
-
-def _word_list(text: str) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Return piece → id of a word list, and warnings about repeated and empty lines.
-
-    Lines are read as `tokenizers`, and through it `transformers`, reads them: trailing white space is removed, and of
-    equal lines the last one counts, so that no text has the ids of the others. An empty piece occurs in no text.
-    """
-    vocab: dict[str, int] = {}
-    repeated: list[str] = []
-    empty: list[int] = []
-    for number, line in enumerate(text.removesuffix("\n").split("\n"), start=1):
-        word = line.rstrip(_WHITE_SPACE)
-        if not word:
-            empty.append(number)
-        elif word in vocab:
-            repeated.append(f"{word!r} on the lines {vocab[word] + 1} and {number}")
-        vocab[word] = number - 1
-    warnings = []
-    if repeated:
-        said = f"{counted(len(repeated), 'line')} of vocab.txt {is_or_are(len(repeated))} repeated"
-        warnings.append(f"{said}, and the last one counts: {_first_three(repeated)}")
-    if empty:
-        said = f"{counted(len(empty), 'line')} of vocab.txt {is_or_are(len(empty))} empty"
-        warnings.append(
-            f"{said}, and no text has {'its id' if len(empty) == 1 else 'their ids'}: {_first_three(empty)}"
-        )
-    return vocab, tuple(warnings)
-
-
-def _first_three(items: Sequence[object]) -> str:
-    return f"{', '.join(map(str, items[:3]))}{', …' if len(items) > 3 else ''}"
 
 
 def _configured_normalization(folder: Path) -> dict[str, bool]:

@@ -52,23 +52,16 @@ class PieceSpelling:
         >>> PieceSpelling(False, True, (("▁", " "),), "", "").bytes_of_all(["▁the", "<0x0A>"])
         [b' the', b'\n']
         """
-        if self.byte_level and self.byte_fallback:
-            return list(map(self.bytes_of, spellings))
         has_affix = self.prefix or self.suffix
         stems = list(map(self._stem_of, spellings)) if has_affix else list(spellings)
-        if self.byte_level:
-            return [
-                stem.encode() if data is None else data
-                for stem, data in zip(stems, all_from_byte_level(stems), strict=True)
-            ]
-        for text, replacement in self.replacements:
-            stems = [stem.replace(text, replacement) for stem in stems]
-        data = list(map(str.encode, stems))
+        found = all_from_byte_level(stems) if self.byte_level else [None] * len(stems)
+        if not self.byte_level:
+            for text, replacement in self.replacements:
+                stems = [stem.replace(text, replacement) for stem in stems]
+        data = [stem.encode() if own is None else own for stem, own in zip(stems, found, strict=True)]
         if self.byte_fallback:
-            data = [
-                own if (byte := byte_of(spelling)) is None else byte
-                for spelling, own in zip(spellings, data, strict=True)
-            ]
+            bytes_spelled = map(byte_of, spellings)
+            data = [own if byte is None else byte for own, byte in zip(data, bytes_spelled, strict=True)]
         return data
 
     def _stem_of(self, spelling: str) -> str:
@@ -148,11 +141,7 @@ def laid_out(
     spelling = piece_spelling(document)
     added = {token["content"] for token in document["added_tokens"]} - fallback_bytes(document)
     entries = entries_of(document, vocabulary)
-    kinds = {
-        id: TokenKind.BYTE
-        for id, text in (entries if spelling.byte_fallback else ())
-        if byte_of(text) is not None and text not in added
-    }
+    kinds = {id: TokenKind.BYTE for id, text in entries if spelling.is_byte(text) and text not in added}
     if unknown is not None and unknown in vocabulary:
         kinds[document["model"].get("unk_id", vocabulary[unknown])] = TokenKind.UNKNOWN
     prefix = spelling.prefix
