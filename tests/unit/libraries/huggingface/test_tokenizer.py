@@ -29,7 +29,7 @@ from tokbench.core.tokens import Span, SpecialPolicy, TokenKind
 from tokbench.errors import ConversionError, ModelFormatError, SpecialTokenError
 from tokbench.libraries.huggingface.decoding import JoinedPieces, joined_pieces
 from tokbench.libraries.huggingface.offsets import byte_offsets, own_spans
-from tokbench.libraries.huggingface.pieces import PieceSpelling, piece_spelling
+from tokbench.libraries.huggingface.pieces import piece_spelling
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.libraries.huggingface.tokenizer_json import is_lossless, special_contents
 
@@ -354,29 +354,6 @@ def test_document_parts_are_read_in_every_shape() -> None:
     )
     assert special_contents(parts) == ["a"]
     assert piece_spelling(parts).bytes_of("x</w>") == b"x"
-
-
-spelled_pieces = st.lists(
-    texts.filter(bool)
-    | st.sampled_from(
-        ["<0x41>", "<0xfF>", "<0x+A>", "<0x4>", "<0x041>", "▁a", "Ġa", "##", "##a", "a</w>", "</w>"]
-    )
-)
-
-
-@given(
-    spelling=st.builds(
-        PieceSpelling,
-        byte_level=st.booleans(),
-        byte_fallback=st.booleans(),
-        replacements=st.sampled_from([(), (("▁", " "),), (("a", "bb"), ("b", ""))]),
-        prefix=st.sampled_from(["", "##"]),
-        suffix=st.sampled_from(["", "</w>"]),
-    ),
-    pieces=spelled_pieces,
-)
-def test_many_pieces_have_the_bytes_of_each(spelling, pieces):
-    assert spelling.bytes_of_all(pieces) == [spelling.bytes_of(piece) for piece in pieces]
 
 
 # Bad files
