@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from support.huggingface import document, dump
 from support.sentencepiece_models import charsmap
 from support.word_documents import BERT_NORMALIZER as BERT
+from support.word_documents import STRIP_SPACES
 
 from tokbench.backends.bpe.kernel import has_native_kernel
 from tokbench.opening import normalization_steps
@@ -39,7 +40,6 @@ REPLACE_EACH = {"type": "Replace", "pattern": {"Regex": "[eé\u0301ﬁ]"}, "cont
 REMOVE_EACH = {"type": "Replace", "pattern": {"Regex": "[a\u0323Σ]|x"}, "content": ""}
 REMOVE = {"type": "Replace", "pattern": {"String": "b"}, "content": ""}
 TABLE = {"type": "Precompiled", "precompiled_charsmap": b64encode(charsmap("nmt_nfkc")).decode()}
-STRIP_SPACES = {"type": "Replace", "pattern": {"Regex": r"\A +| +\z"}, "content": ""}
 STRIP_FIRST = {"type": "Replace", "pattern": {"Regex": r"\A +"}, "content": ""}
 STRIP_LAST = {"type": "Replace", "pattern": {"Regex": r" +\z"}, "content": ""}
 DOUBLE_FIRST = {"type": "Replace", "pattern": {"Regex": r"\Aa"}, "content": "xé"}
