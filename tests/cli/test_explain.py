@@ -58,6 +58,13 @@ def test_boundaries_with_the_same_cause_share_a_line(run, tmp_path):
     assert all(line.count("│") > 1 for line in reasons)
 
 
+def test_a_long_pretoken_takes_a_few_rows(run, trained):
+    lines = run("explain", "-t", trained, "--text", "x" * 5_000).good().lines
+    assert len(lines) < 40
+    assert [line[-1] for line in lines if line.strip(" x…") == "" and line.endswith("…")] == ["…"] * 2
+    assert any(line.endswith('x…  no merge joins "x" and "x"') for line in lines)
+
+
 def test_single_token_can_be_explained(run, trained):
     document = run("explain", "two words", "--token", "0", "-t", trained, "--json").good().json
     assert [step["text"] for step in document["pretokens"]] == ["two"]

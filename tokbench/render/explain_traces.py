@@ -6,7 +6,7 @@ from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.style import Style
 from rich.terminal_theme import DEFAULT_TERMINAL_THEME
@@ -41,9 +41,11 @@ class Painter:
     def cells(
         self, tokens: Sequence[bytes], *, room: int | None = None, focus: int = 0, first: int = 0
     ) -> Text:
-        """Return tokens in one row; with `room`, only those around the focus that fit."""
+        """Return tokens in one row; with `room`, only those around the focus that fit, or the beginning of one."""
         shown = [text_of(glyphs_of(token)) or "⟨empty⟩" for token in tokens]
         start, stop = (0, len(shown)) if room is None else self._window(shown, room, focus)
+        if room is not None and stop == start + 1:
+            shown[start] = _with_ellipsis(shown[start], room)
         drawn = Text().append("…" if start else "", FAINT)
         for number in range(start, stop):
             if self.palette is None:
@@ -72,6 +74,10 @@ class Painter:
                 return start, stop
 
 
+def _with_ellipsis(shown: str, room: int) -> str:
+    return shown if cell_len(shown) <= room else set_cell_size(shown, room - 1).rstrip(" ") + "…"
+
+
 def labelled(label: str, text: Text) -> Line:
     """Return a line with a label on its left."""
     return Line(Text.assemble((f"{label:<{LABEL}}", FAINT), text), label=LABEL)
@@ -94,6 +100,8 @@ _NARROW = 20
 _STATES_SHOWN = 64
 """Pre-tokens with more symbols are shown without the state after each merge."""
 _MERGES_SHOWN = 40
+_ROWS_OF_CAUSE = 6
+"""Rows of tokens whose boundaries have the same cause."""
 _LATTICE_SHOWN = 24
 _STEP = 5
 
@@ -141,7 +149,8 @@ def _cause_frames(trace: MergeTrace | LongestMatchTrace | LatticeTrace, painter:
     place = 0
     for sentence, same in groupby(map(cause_in_words, trace.causes)):
         stop = place + sum(1 for _ in same)
-        tokens = painter.cells([symbol.data for symbol in trace.tokens[place : stop + 1]], first=place)
+        same_cause = [symbol.data for symbol in trace.tokens[place : stop + 1]]
+        tokens = painter.cells(same_cause, room=_ROWS_OF_CAUSE * painter.width, first=place)
         yield [_line(tokens, "  ", sentence)]
         place = stop
 

@@ -278,15 +278,28 @@ def _row_ends(text: Text, width: int) -> Iterator[int]:
     whole = [place for place in sorted(ends) if not any(start < place < stop for start, stop in kept)]
     start = 0
     for place, next_place in pairwise([0, *whole, len(plain)]):
-        if cell_len(plain[start:next_place].rstrip(" ")) <= width:
+        if not _is_wider(plain, start, next_place, width):
             continue
         if place > start:
             yield place
             start = place
-        while cell_len(plain[start:next_place].rstrip(" ")) > width:
-            start += len(set_cell_size(plain[start:], width).rstrip(" ")) or 1
+        while _is_wider(plain, start, next_place, width):
+            start += len(set_cell_size(_beginning(plain, start, len(plain), width), width).rstrip(" ")) or 1
             yield start
     yield len(plain)
+
+
+def _is_wider(plain: str, start: int, stop: int, width: int) -> bool:
+    """Whether a part of a text is wider than a row, without the spaces at its end."""
+    return cell_len(_beginning(plain, start, stop, width).rstrip(" ")) > width
+
+
+def _beginning(plain: str, start: int, stop: int, width: int) -> str:
+    """Return as much of a part of a text as is wider than a row, or all of it; the part may be very long."""
+    size = 4 * width
+    while start + size < stop and cell_len(plain[start : start + size].rstrip(" ")) <= width:
+        size *= 2
+    return plain[start : min(start + size, stop)]
 
 
 def _is_between(plain: str, place: int) -> bool:

@@ -11,6 +11,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from tokbench.render import terminal
 from tokbench.render.terminal import Line, folded, print_grid, unbroken
 
 
@@ -65,3 +66,18 @@ def test_no_row_is_too_wide_and_nothing_is_lost(text: str, width: int) -> None:
     wrapped = rows(text, width=width)
     assert all(cell_len(row) <= width for row in wrapped)
     assert "".join(wrapped).replace(" ", "") == text.replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    "text", ["a" * 20_000, "e\u0301" * 10_000, "a" + "\u0301" * 20_000 + "b" * 30, " " * 20_000 + "a"]
+)
+def test_a_long_token_is_measured_a_row_at_a_time(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = []
+
+    def counting(part: str) -> int:
+        measured.append(len(part))
+        return cell_len(part)
+
+    monkeypatch.setattr(terminal, "cell_len", counting)
+    assert "".join(rows(text, width=20)).replace(" ", "") == text.replace(" ", "")
+    assert sum(measured) < 40 * len(text)
