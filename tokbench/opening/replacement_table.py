@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 import unicodedata
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
@@ -24,10 +25,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_ASSIGNED = ((0, 0x40000), (0xE0000, 0xE0200))
+_ASSIGNED = ((0, 0x33480), (0xE0000, 0xE0200))
 """The code points whose categories are looked up: Unicode has assigned no others but those for private use."""
-_PRIVATE = ((0xF0000, 0xFFFFE), (0x100000, 0x10FFFE))
+_CONTROL = ((0x00, 0x20), (0x7F, 0xA0))
+_PRIVATE = ((0xE000, 0xF900), (0xF0000, 0xFFFFE), (0x100000, 0x10FFFE))
+_SEPARATORS = (0xA0, 0x1680, *range(0x2000, 0x200B), 0x2028, 0x2029, 0x202F, 0x205F, 0x3000)
+"""These, control characters and those for private use are the only invisible ones that stand alone."""
 _MARKS = frozenset({"Mn", "Me", "Mc", "Cf", "Cn"})
+_WORDS = re.compile(r"\w+")
 _OTHER_MARKS = (0x0E33, 0x0EB3, 0xFF9E, 0xFF9F, *range(0x1F3FB, 0x1F400))
 """Characters that may extend the preceding one: these, marks, format characters and unassigned ones."""
 _JOINED_TO_PREVIOUS = (*range(0x0300, 0x0370), *range(0x0653, 0x0656))
@@ -114,12 +119,21 @@ def joining() -> NDArray[np.uint8]:
     """
     classes = np.ones(NUM_CODE_POINTS, np.uint8)
     for first, after in _ASSIGNED:
-        categories = map(unicodedata.category, map(chr, range(first, after)))
-        classes[first:after] = [category in _MARKS for category in categories]
-    for first, after in _PRIVATE:
+        _find_lone(classes, first, after)
+    for first, after in (*_CONTROL, *_PRIVATE):
         classes[first:after] = 0
+    classes[list(_SEPARATORS)] = 0
     classes[list(_OTHER_MARKS)] = 1
     classes[list(_JOINED_TO_PREVIOUS)] = 3
     classes[list(_JOINED_TO_NEXT)] = 2
     classes[0xD800:0xE000] = 2
     return classes
+
+
+def _find_lone(classes: NDArray[np.uint8], first: int, after: int) -> None:
+    """Set the class of visible characters that are no marks; few are neither letters, numbers nor unassigned."""
+    text = np.arange(first, after, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
+    for run in _WORDS.finditer(text):
+        classes[first + run.start() : first + run.end()] = 0
+    others = filter(str.isprintable, _WORDS.sub("", text))
+    classes[[ord(other) for other in others if unicodedata.category(other) not in _MARKS]] = 0

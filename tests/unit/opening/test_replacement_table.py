@@ -48,6 +48,14 @@ def test_characters_that_join_a_replaced_one_are_dropped_as_by_the_library(joine
     assert table()(f"½{joined}") == Precompiled(TABLE).normalize_str(f"½{joined}") == "1⁄2"
 
 
+LETTERS_AND_SYMBOLS_THAT_JOIN = [
+    *[0x0D4E, 0x0E33, 0x0EB3, 0xFF9E, 0xFF9F, 0x111C2, 0x111C3, 0x113D1, 0x1193F, 0x11941, 0x11A3A],
+    *range(0x11A84, 0x11A8A),
+    *[0x11D46, 0x11F02],
+    *range(0x1F3FB, 0x1F400),
+]
+
+
 FRAGMENTS = [
     *["\u2028", "\x85", "\v", "\x1c"],
     *["e", "\u0301", "\u0600", "\r", "\n", "ﬁ", "①", "\u200d", "\r\n", " ", "\u05b0", "ש", "\x7f"],
@@ -76,9 +84,13 @@ def test_characters_of_a_replaced_cluster_are_not_replaced_each_by_itself() -> N
 
 def test_marks_format_characters_and_unassigned_ones_do_not_stand_alone() -> None:
     given_classes = joining()
+    joined = []
     for code in range(0x110000):
         if unicodedata.category(chr(code)) in ("Mn", "Me", "Mc", "Cf", "Cn"):
             assert given_classes[code], hex(code)
+        elif given_classes[code] and not 0xD800 <= code < 0xE000:
+            joined.append(code)
+    assert set(joined) - set(LETTERS_AND_SYMBOLS_THAT_JOIN) == set()
     letters = map(ord, "aZé中ה\ue000\U000f0000\U0010fffd😀")
     assert not any(given_classes[code] for code in letters)
 

@@ -360,6 +360,16 @@ def test_scores_are_parsed_as_by_the_library() -> None:
     check(opened(fields), opened(fields, engine="library"), ["-" * count for count in range(1, 40)])
 
 
+def test_scores_of_pieces_that_look_like_json_are_found() -> None:
+    odd = ['"', "\\", '",1]', '\\",1]', '["a",-2]', '"vocab":[["a",3]', "],[", "\u2028\x00\n", "\\u0022"]
+    scores = [-1.5, -1e-7, -123456789.25, 0, -3, 2.5, -1e300, -7, 1e-300]
+    pieces = [*PIECES[:3], *map(list, zip(odd, scores, strict=True))]
+    fields = document(pieces=pieces)
+    fields["added_tokens"].append(added('"vocab":[["<s>",1]', len(pieces)))
+    tokenizer = opened(fields)
+    assert tokenizer.scores_as_read() == [score for _, score in pieces]
+
+
 def test_unsupported_documents_are_left_to_the_library() -> None:
     cases: list[tuple[dict[str, Any], str]] = [
         ({"normalizer": {"type": "ByteLevel"}}, "it normalizes the text"),
