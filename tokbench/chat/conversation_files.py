@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.chat.conversation import Conversation
 from tokbench.errors import ModelFormatError
-from tokbench.files.untrusted import check_depth
+from tokbench.files.untrusted_json import check_depth
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

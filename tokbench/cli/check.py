@@ -14,7 +14,8 @@ from tokbench.cli.options import ThreadsOption, name_option, taking_groups
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption, refuse_folder
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.files.atomic import write_file
-from tokbench.files.untrusted import load_strict_json, read_named, unreadable
+from tokbench.files.untrusted import read_named, unreadable
+from tokbench.files.untrusted_json import load_strict_json
 from tokbench.render.check import as_junit
 from tokbench.render.console import make_console, print_json, showing_progress
 

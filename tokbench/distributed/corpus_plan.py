@@ -18,7 +18,7 @@ from tokbench.corpus.files import CorpusFile, Kind, LeftOut
 from tokbench.corpus.groups import named_parts
 from tokbench.errors import CorpusError
 from tokbench.files.storage.open import place_of
-from tokbench.files.untrusted import load_strict_json
+from tokbench.files.untrusted_json import load_strict_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

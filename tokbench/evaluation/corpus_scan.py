@@ -19,7 +19,7 @@ from tokbench.corpus.text import Problems
 from tokbench.errors import CorpusError
 from tokbench.evaluation.fidelity import Stability
 from tokbench.evaluation.units import AlignedLines, lines_of
-from tokbench.files.untrusted import load_json
+from tokbench.files.untrusted_json import load_json
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

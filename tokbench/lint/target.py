@@ -156,7 +156,8 @@ class LintTarget(TokenizerContents):
         Raises:
             ModelFormatError: the file is not JSON, nested too deeply, or too large.
         """
-        from tokbench.files.untrusted import load_json, read_regular
+        from tokbench.files.untrusted import read_regular
+        from tokbench.files.untrusted_json import load_json
 
         path = None if self.folder is None else self.folder / name
         if path is None or not path.is_file():

@@ -7,7 +7,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import CorpusError, ModelFormatError, StoreError
-from tokbench.files.untrusted import LFS_POINTER, compression_of, load_strict_json, open_regular, read_regular
+from tokbench.files.untrusted import LFS_POINTER, compression_of, open_regular, read_regular
+from tokbench.files.untrusted_json import load_strict_json
 
 if TYPE_CHECKING:
     from collections.abc import Generator

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 from tokbench.core.json_fields import Fields, shortened
 from tokbench.errors import CorpusError, ModelFormatError, StoreError
-from tokbench.files.untrusted import load_json
+from tokbench.files.untrusted_json import load_json
 from tokbench.shards.layout import (
     MAX_INDEX_BYTES,
     CorpusEntry,

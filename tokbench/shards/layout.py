@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from tokbench.core.json_fields import Fields
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.corpus import DocumentUnit, ErrorPolicy
-from tokbench.files.untrusted import load_json
+from tokbench.files.untrusted_json import load_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

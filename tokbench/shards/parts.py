@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.core.json_fields import Fields
 from tokbench.errors import ModelFormatError
-from tokbench.files.untrusted import load_json
+from tokbench.files.untrusted_json import load_json
 from tokbench.shards.layout import INDEX_NAME, ShardIndex, parse_index
 
 if TYPE_CHECKING:

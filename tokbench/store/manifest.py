@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.json_fields import Fields, described, shortened
 from tokbench.core.manifest import Manifest, SelfTestSample
 from tokbench.errors import ModelFormatError, StoreError
-from tokbench.files.untrusted import load_json
+from tokbench.files.untrusted_json import load_json
 
 if TYPE_CHECKING:
     from pathlib import Path

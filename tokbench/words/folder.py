@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.counted_words import WordTotals
 from tokbench.core.json_fields import Fields
 from tokbench.errors import ModelFormatError
-from tokbench.files.untrusted import load_json
+from tokbench.files.untrusted_json import load_json
 from tokbench.words.parquet import open_words_file
 
 if TYPE_CHECKING:

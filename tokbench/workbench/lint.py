@@ -128,7 +128,8 @@ def read_word_counts(given: str | Path) -> dict[str, int]:
     path = place_of(given).local
     if path is None or path.is_dir() or path.suffix in _TABLES:
         return _counted_words(str(given))
-    from tokbench.files.untrusted import load_strict_json, read_named, unreadable
+    from tokbench.files.untrusted import read_named, unreadable
+    from tokbench.files.untrusted_json import load_strict_json
 
     hint = 'it is a JSON object of pre-tokens with their counts, as {" the": 12, "s": 3}'
     try:

@@ -196,7 +196,7 @@ def dump_trace(merges: Sequence[Merge], displaced: Sequence[DisplacedPairs]) -> 
 
 def parse_trace(data: bytes | memoryview, merges: Sequence[Merge], *, path: Path) -> list[DisplacedPairs]:
     """Return the pairs that each merge displaced, from the content of the file. Raises `ModelFormatError`."""
-    from tokbench.files.untrusted import load_json
+    from tokbench.files.untrusted_json import load_json
 
     document = load_json(bytes(data), path=path, hint=_RETRAIN)
     rows = document.get("merges") if isinstance(document, dict) and document.get("schema") == SCHEMA else None

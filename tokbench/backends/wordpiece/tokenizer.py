@@ -19,7 +19,7 @@ from tokbench.core.kernel_or_library import KernelOrLibrary, KernelUse
 from tokbench.core.kernel_spans import KernelSpans, spans_by_places
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ModelFormatError
-from tokbench.files.untrusted import load_json
+from tokbench.files.untrusted_json import load_json
 from tokbench.formats.tokenizer_config.files import config_files
 from tokbench.formats.tokenizer_json import dump_json
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer

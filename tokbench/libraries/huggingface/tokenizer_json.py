@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.guarded import is_control
 from tokbench.core.token_table import check_largest_id
 from tokbench.errors import ModelFormatError
-from tokbench.files.untrusted import load_json
+from tokbench.files.untrusted_json import load_json
 from tokbench.formats.tokenizer_json import from_byte_level, is_byte_level, to_byte_level
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from tokbench.core.kernel_spans import KernelSpans, spans_in_arrays
 from tokbench.core.post_processing import NOTHING
 from tokbench.core.tokens import Encoded, ScoredSegmentation, Segmentation, Span, SpecialPolicy, Token
 from tokbench.errors import ConfigError, ModelFormatError
-from tokbench.files.untrusted import load_json
+from tokbench.files.untrusted_json import load_json
 from tokbench.formats.sentencepiece.model import ModelType, parse_model
 from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.libraries.sentencepiece.kernel import LateEncoder, kernel_or_reason
