@@ -23,7 +23,7 @@ PACKAGE = Path(tokbench.__file__).parent
 
 # Each part may import only from itself and from the parts before it. A new part must be added here.
 ORDER = [
-    "errors", "files", "native", "core", "registry", "config", "corpus", "distributed", "words", "metrics", "formats",
+    "errors", "native", "files", "core", "registry", "config", "corpus", "distributed", "words", "metrics", "formats",
     "store", "explain", "libraries", "backends", "counting", "opening", "inspection", "evaluation", "shards", "chat",
     "convert", "lint", "surgery", "play_page", "workbench", "bench", "render", "play", "cli",
 ]  # fmt: skip

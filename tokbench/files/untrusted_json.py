@@ -1,12 +1,21 @@
-"""Parsing of untrusted JSON: bounded depth, and each key once where that is asked for."""
+"""Parsing of untrusted JSON: bounded depth, and each key once where that is asked for.
+
+Where each key must occur once, the standard library's parser, which shows all keys of an object, is the definition.
+A large text is parsed by orjson in half of the time, and the kernel counts the keys in the text: one that occurs twice
+is missing in what was parsed. Where the two parsers differ, for damaged texts and integers of more than 64 bits, the
+definition is used.
+"""
 
 from __future__ import annotations
 
-from itertools import chain
+from heapq import heappop, heappush
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ModelFormatError
+from tokbench.files.garbage_collection import paused_garbage_collection
 from tokbench.files.untrusted import decode_text, first_repeated
+from tokbench.native.kernel_choice import is_installed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,6 +24,8 @@ if TYPE_CHECKING:
 MAX_JSON_DEPTH = 64
 """The most nested levels of a JSON value: a tokenizer.json has eight, and recursion over a value must be safe."""
 _CONTAINERS = frozenset((list, dict))
+_LARGE = 1 << 16
+"""The smallest number of bytes for which it pays to count keys with the kernel."""
 _MANY = 64
 """The smallest number of values for which it pays to check whether any is a container."""
 
@@ -47,6 +58,13 @@ def load_strict_json(data: bytes, *, path: Path | str, hint: str | None = None) 
     >>> load_strict_json(b'[1e3, "\\u00e9"]', path="vocab.json")
     [1000.0, 'é']
     """
+    if len(data) >= _LARGE and is_installed("tokbench.native._corpus") and (parsed := parsed_if_strict(data)):
+        return parsed[0]
+    return parsed_by_definition(data, path=path, hint=hint)
+
+
+def parsed_by_definition(data: bytes, *, path: Path | str, hint: str | None = None) -> Any:
+    """Do what `load_strict_json` does, with the standard library alone."""
     import json
 
     text = decode_text(data, path=path)
@@ -70,6 +88,45 @@ def load_strict_json(data: bytes, *, path: Path | str, hint: str | None = None) 
         raise _too_deep(path) from None
     check_depth(value, path=path, hint=hint)
     return value
+
+
+def parsed_if_strict(data: bytes) -> tuple[Any] | tuple[()]:
+    """Return the value alone in a tuple, or nothing where only the standard library tells what it is, or what is wrong.
+
+    The native kernel must be installed.
+    """
+    import orjson
+
+    from tokbench.native._corpus import json_shape
+
+    num_objects, num_keys, depth, has_large_integer = json_shape(data)
+    if depth > MAX_JSON_DEPTH or has_large_integer:
+        return ()
+    try:
+        with paused_garbage_collection():
+            value = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return ()
+    return (value,) if _num_keys(value, num_objects) == num_keys else ()
+
+
+def _num_keys(value: object, num_objects: int) -> int:
+    """Return the number of keys of all objects; long arrays are searched last, and only until all objects are found."""
+    found = keys = 0
+    order = count()
+    waiting: list[tuple[bool, int, int, Any]] = [(False, 1, next(order), [value])]
+    while waiting and found < num_objects:
+        *_, container = heappop(waiting)
+        items = container
+        if type(container) is dict:
+            found += 1
+            keys += len(container)
+            items = container.values()
+        if len(items) < _MANY or _hold_containers(items):
+            for item in items:
+                if type(item) in _CONTAINERS:
+                    heappush(waiting, (type(item) is list, len(item), next(order), item))
+    return keys
 
 
 def check_depth(value: object, *, path: Path | str, hint: str | None = None) -> None:

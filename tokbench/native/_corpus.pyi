@@ -1,7 +1,9 @@
-"""What tells a corpus by its lines; `tokbench.corpus.fingerprint` describes the functions."""
+"""What tells a corpus by its lines (see `tokbench.corpus.fingerprint`), and the shape of a JSON text."""
 
 from tokbench.corpus.fingerprint import LineDocuments, LineSums
 
 SOURCES: str
 line_documents: LineDocuments
 line_sums: LineSums
+
+def json_shape(text: bytes) -> tuple[int, int, int, bool]: ...

@@ -105,6 +105,11 @@ def digest_of_sources(package: Path) -> str:
 
 
 @cache
+def _own_digest() -> str:
+    return digest_of_sources(_PACKAGE)
+
+
+@cache
 def _imported(compiled: str) -> _Import:
     try:
         return _Import(import_module(compiled))
@@ -113,7 +118,7 @@ def _imported(compiled: str) -> _Import:
     if path is None:
         return _Import(None, "the compiled kernel is not installed")
     module = _loaded(compiled, path)
-    if getattr(module, "SOURCES", None) != digest_of_sources(_PACKAGE):
+    if getattr(module, "SOURCES", None) != _own_digest():
         return _Import(
             None, f"the installed kernel was not built from the sources in {_PACKAGE}: pip install ."
         )

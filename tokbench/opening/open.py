@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from tokbench.errors import ConfigError, ModelFormatError
+from tokbench.files.garbage_collection import paused_garbage_collection
 from tokbench.opening.config_files import with_config
 from tokbench.opening.recognition import Format, recognize, recognize_without
 from tokbench.store.saveable import SaveableTokenizer
@@ -57,7 +58,8 @@ def open_path(path: Path, request: OpenRequest) -> Opened:
 def open_found(source: Source, request: OpenRequest) -> Opened:
     """Open a recognized source; in a folder, the first file that is not damaged. Raises as `open_path` does."""
     try:
-        return _open_recognized(source, request)
+        with paused_garbage_collection():
+            return _open_recognized(source, request)
     except ModelFormatError as error:
         other = recognize_without(source, error)
     except ConfigError as error:

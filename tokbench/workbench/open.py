@@ -18,6 +18,7 @@ from tokbench.core.convenience import PlainUse
 from tokbench.core.progress import no_progress
 from tokbench.core.wording import near_names
 from tokbench.errors import ConfigError, StoreError, TokbenchError
+from tokbench.files.garbage_collection import paused_garbage_collection
 from tokbench.opening.request import OpenRequest
 from tokbench.opening.saved import DEFAULT_NAME, default_directory, default_tokenizer, opened_as_saved
 
@@ -94,7 +95,8 @@ def load(
     tokenizer = open_tokenizer(path if isinstance(path, str) else Path(path), request)
     # Commands skip this step until they have more than a short text.
     if isinstance(tokenizer, MakesReady):
-        tokenizer.make_ready()
+        with paused_garbage_collection():
+            tokenizer.make_ready()
     return cast("OpenedTokenizer", tokenizer)
 
 

@@ -1,10 +1,11 @@
-// The Python module `_corpus`: fingerprints of texts by their lines. The interpreter's lock is released during the work.
+// The Python module `_corpus`: fingerprints of texts by their lines, and shapes of JSON texts. The interpreter's lock is released during the work.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/vector.h>
 
 #include <limits>
 
 #include "common/python_arrays.hpp"
+#include "json_shape.hpp"
 #include "lines.hpp"
 
 namespace nb = nanobind;
@@ -36,10 +37,20 @@ nb::tuple line_sums(const nb::bytes& text, std::uint64_t largest, std::size_t fe
   return nb::make_tuple(found.number, found.num_bytes, found.checksums, weighted, sampled);
 }
 
+nb::tuple json_shape(const nb::bytes& text) {
+  const JsonShape shape = [&] {
+    const nb::gil_scoped_release unlocked;
+    return JsonShape(view(text));
+  }();
+  return nb::make_tuple(shape.num_objects, shape.num_keys, shape.depth, shape.has_large_integer);
+}
+
 }  // namespace
 
 NB_MODULE(_corpus, module) {
   module.attr("SOURCES") = TOKBENCH_SOURCES;
   module.def("line_documents", line_documents, "text"_a, "largest"_a, "most"_a);
   module.def("line_sums", line_sums, "text"_a, "largest"_a, "fewest_bytes"_a);
+  module.def("json_shape", json_shape, "text"_a,
+             "Of a valid JSON text: (objects, keys, depth, whether an integer has more than 18 digits).");
 }
