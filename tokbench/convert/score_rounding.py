@@ -79,10 +79,17 @@ def rounding_of(pieces: Sequence[ModelPiece], source: Source) -> Rounding:
 
 
 def no_rounding(source: Source) -> Rounding:
-    """Return the result for a source without scores. Raises `ConfigError` if the user asked to accept rounding."""
+    """Return the result where no library adds up scores otherwise: without scores, or in the same library.
+
+    Raises:
+        ConfigError: the user asked to accept rounding.
+    """
     if source.accept_rounding:
-        raise ConfigError(
-            f"{source.tokenizer.info.name!r} is not a Unigram model: no scores are rounded",
-            hint="leave out --accept-rounding",
+        info = source.tokenizer.info
+        why = (
+            "keeps its library, which adds up its scores as before"
+            if info.backend == "unigram"
+            else "is not a Unigram model: no scores are rounded"
         )
+        raise ConfigError(f"{info.name!r} {why}", hint="leave out --accept-rounding")
     return Rounding()
