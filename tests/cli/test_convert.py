@@ -152,7 +152,16 @@ def test_positional_tokenizer_is_refused_with_a_hint(run: Callable[..., Any], tr
         (["--to", "transformers", "--out", "x", "--chat-template", "no.jinja"], (2, "cannot be read")),
         (["--to", "tokbin", "--out", "x", "--pattern", "gpt2"], (2, "already defines what --pattern")),
         (["--check", "one"], (2, "tokbench convert --check A B")),
-        (["--check", "one", "two", "--to", "tokbin"], (2, "tokbench convert --check A B")),
+        (
+            ["--check", "one", "two", "--to", "tokbin"],
+            (2, "--to cannot be used with --check", "leave out --to"),
+        ),
+        (["--check", "one", "two", "--role", "eos=x"], (2, "--role cannot be used with --check")),
+        (
+            ["--check", "one", "two", "--special-as-text"],
+            (2, "--special-as-text cannot be used with --check"),
+        ),
+        (["--check", "one", "two", "--force"], (2, "--force cannot be used with --check")),
         (["--check", "nothing", "there"], (1, "no tokenizer 'nothing'")),
     ],
 )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tokbench.cli import completion
-from tokbench.cli.options import taking_groups, tokenizer_argument
+from tokbench.cli.options import refuse_combined, taking_groups, tokenizer_argument
 from tokbench.cli.output_options import ProgressOption, ResultChoices
 from tokbench.cli.tokenizer_options import (
     DEFAULT,
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
 
 _DIFFERENT = 3
+_COMPARED = 2
 
 
 @taking_groups
@@ -89,7 +90,20 @@ def convert(
     from tokbench.render.conversion import render_conversion
 
     names = compared or []
-    if check and (len(names) != 2 or to is not None or out is not None or accept_rounding):
+    refuse_combined(
+        {"--check": check},
+        {
+            "--to": to is not None,
+            "--out": out is not None,
+            "--role": role,
+            "--chat-template": chat_template is not None,
+            "--accept-rounding": accept_rounding,
+            "--special-as-text": special_as_text,
+            "--force": force,
+        },
+        taken={},
+    )
+    if check and len(names) != _COMPARED:
         raise ConfigError("--check compares two tokenizers", hint="tokbench convert --check A B")
     if not check and names:
         raise ConfigError(
