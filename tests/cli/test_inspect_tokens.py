@@ -98,6 +98,10 @@ def test_inapplicable_options_are_reported(run: Callable[..., Done], tmp_path: P
 def test_number_of_longest_tokens_is_an_option(run: Callable[..., Done], mine: Path) -> None:
     longest = run("inspect", "-t", mine, "--longest", "2", "--json").good().json["tokens"]
     assert [token["text"] for token in longest] == ["low", "lo"]
+    assert (
+        "tokens of mine, the 2 longest shown (--longest)"
+        in run("inspect", mine, "--longest", "2").good().stdout
+    )
     [of_those] = run("inspect", mine, "--find", "^l", "--longest", "1", "--json").good().json["tokens"]
     assert of_those["text"] == "low"
 

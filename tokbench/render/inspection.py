@@ -216,7 +216,10 @@ def _number_cell(value: float | None) -> Cell:
 def _sentences(result: SearchResult) -> Iterator[str]:
     """Yield the number of tokens, and the number of skipped ones."""
     shown = len(result.tokens)
-    more = f", the first {shown:,} shown (--top)" if shown < result.found else ""
+    which = (
+        f"the {shown:,} longest shown (--longest)" if result.longest else f"the first {shown:,} shown (--top)"
+    )
+    more = f", {which}" if shown < result.found else ""
     yield f"{counted(result.found, 'token')} of {visible(result.info.name)}{more}"
     if result.without_text:
         passed = counted(result.without_text, "token")

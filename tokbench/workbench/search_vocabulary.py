@@ -63,6 +63,7 @@ class SearchResult:
         without_text: number of tokens that were skipped because their bytes are not whole characters.
         details: the merges of each token, if single tokens were requested.
         counts: the corpus frequency of each id; None without a corpus.
+        longest: whether the first matches are the longest.
     """
 
     info: TokenizerInfo
@@ -71,6 +72,7 @@ class SearchResult:
     without_text: int = 0
     details: tuple[TokenDetails, ...] = ()
     counts: CorpusCounts | None = None
+    longest: bool = False
 
     def frequency(self, id: int) -> int | None:
         """Return the corpus frequency of a token; None without a corpus."""
@@ -143,7 +145,7 @@ def search_vocabulary(
     listed = tuple(vocabulary[id] for id in ids[:top])
     details = () if query.ids is None else tuple(_token_details(vocabulary, token) for token in listed)
     return SearchResult(
-        vocabulary.contents.tokenizer.info, len(ids), listed, found.without_text, details, counts
+        vocabulary.contents.tokenizer.info, len(ids), listed, found.without_text, details, counts, longest
     )
 
 
