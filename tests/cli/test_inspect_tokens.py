@@ -176,6 +176,20 @@ def test_equal_tokenizers_have_no_difference(run: Callable[..., Done], mine: Pat
     assert run("inspect", mine, mine, "--json").good().json["same"] is True
 
 
+def test_tokenizers_of_the_same_name_are_told_apart(
+    run: Callable[..., Done], mine: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir()
+    other = written(tmp_path / "other" / "mine" / "tokenizer.json", byte_level(MERGES[0], tokens=["new"]))
+    told = " ".join(run("inspect", mine, other).good().stdout.split())
+    assert "3 only in mine, 1 only in mine#2" in told
+    assert "2 only in mine, 0 only in mine#2, 0 others moved" in told
+    assert "Only in mine (3)" in told
+    assert "Only in mine#2 (1)" in told
+    named = run("inspect", mine, other, "--json").good().json["tokenizers"]
+    assert [tokenizer["name"] for tokenizer in named] == ["mine", "mine#2"]
+
+
 def test_bytes_outside_utf8_need_no_token(run: Callable[..., Done], tmp_path: Path) -> None:
     """Vocabularies like GPT-NeoX's have no token for the bytes C0, C1, and F5 to FF."""
     document = byte_level(*MERGES, without=[0xC0, 0xC1, *range(0xF5, 0x100)])

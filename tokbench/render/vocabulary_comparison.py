@@ -54,7 +54,7 @@ def forms_of_comparison(result: VocabularyComparison, *, top: int) -> Forms:
 
 def parts_of(result: VocabularyComparison, *, top: int) -> Iterator[Table | str]:
     """Yield sentences and tables; each table has at most `top` rows."""
-    first_name, second_name = (visible(info.name) for info in result.infos)
+    first_name, second_name = map(visible, result.names)
     found = result.differences
     yield (
         f"{first_name} and {second_name}: {counted(result.same_tokens, 'token')} under the same id, "
@@ -102,7 +102,7 @@ def _merges_in_words(result: VocabularyComparison) -> str:
         return f"merges: not compared, {visible(result.merges_not_compared)}"
     if result.merges is None:
         return "merges: the same"
-    first_name, second_name = (visible(info.name) for info in result.infos)
+    first_name, second_name = map(visible, result.names)
     found = result.merges
     return (
         f"merges: different from rank {found.rank:,} on; {len(found.only_first):,} only in {first_name}, "

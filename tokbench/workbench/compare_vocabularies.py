@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.result_json import tokenizer_fields
+from tokbench.core.wording import unique_names
 from tokbench.inspection.contents import (
     MergeDifferences,
     TokenDifferences,
@@ -70,6 +71,11 @@ class VocabularyComparison:
     settings: tuple[SettingDifference, ...]
 
     @property
+    def names(self) -> tuple[str, str]:
+        """The two names, different from each other."""
+        return _names(*self.infos)
+
+    @property
     def same_tokens(self) -> int:
         """Number of tokens that both have under the same id."""
         first, second = self.tokens
@@ -88,7 +94,10 @@ class VocabularyComparison:
         found = self.differences
         return {
             "schema": SCHEMA,
-            "tokenizers": [tokenizer_fields(info) for info in self.infos],
+            "tokenizers": [
+                {**tokenizer_fields(info), "name": name}
+                for info, name in zip(self.infos, self.names, strict=True)
+            ],
             "same": self.is_same,
             "same_tokens": self.same_tokens,
             "moved_tokens": [
@@ -134,8 +143,15 @@ def compare_vocabularies(first: Opened, second: Opened) -> VocabularyComparison:
     )
 
 
+def _names(first: TokenizerInfo, second: TokenizerInfo) -> tuple[str, str]:
+    one, other = unique_names([first.name, second.name])
+    return one, other
+
+
 def _why_not_compared(ours: TokenizerContents, theirs: TokenizerContents) -> str | None:
-    without = [contents.tokenizer.info.name for contents in (ours, theirs) if contents.merges is None]
+    names = _names(ours.tokenizer.info, theirs.tokenizer.info)
+    pairs = zip(names, (ours, theirs), strict=True)
+    without = [name for name, contents in pairs if contents.merges is None]
     if without:
         verb = "has" if len(without) == 1 else "have"
         return f"{' and '.join(without)} {verb} no list of merges"
