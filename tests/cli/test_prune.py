@@ -136,7 +136,10 @@ def test_ranks_are_written_and_proved_with_tiktoken(
         ([], ["nothing selects tokens to remove"]),
         (["--size", "260"], ["rare in a text, and none is named", "--corpus"]),
         (["--size", "20", "--corpus", "text.txt"], ["alone are 257 tokens, more than 20"]),
-        (["--size", "300", "--corpus", "text.txt"], ["no token would be removed"]),
+        (
+            ["--size", "300", "--corpus", "text.txt"],
+            ["no token would be removed", "--size must be below the 265 tokens that it has"],
+        ),
         (
             ["--script", "Klingon"],
             ["no script 'Klingon'", "hint:  names are those of Unicode, such as Latin"],
@@ -144,12 +147,13 @@ def test_ranks_are_written_and_proved_with_tiktoken(
         (["--script", "Cyrilic"], ["no script 'Cyrilic'", "did you mean 'Cyrillic'?"]),
         (["--list", "missing"], ["the list missing cannot be read: No such file"]),
         (["--list", "binary"], ["the list cannot be read: binary: expected UTF-8, found 0xFF at byte 0"]),
-        (["--list", "text.txt"], ["text.txt, line 1", "is not an id"]),
-        (["--list", "ids"], ["there is no ordinary token 264"]),
+        (["--list", "text.txt"], ["text.txt, line 1", "is not an id", "alone or before a tab"]),
+        (["--list", "ids"], ["there is no ordinary token 264", "special and added tokens are never removed"]),
         (
             ["--list", "bytes"],
-            ["no token would be removed", "the 2 tokens that were selected cannot be removed: bytes, single"],
+            ["no token would be removed", "the 2 selected tokens cannot be removed: bytes, single"],
         ),
+        (["--list", "byte"], ["the 1 selected token cannot be removed"]),
     ],
 )
 def test_invalid_options_are_refused(
@@ -157,6 +161,7 @@ def test_invalid_options_are_refused(
 ) -> None:
     (tmp_path / "ids").write_text("264\n")
     (tmp_path / "bytes").write_text("97\n98\n")
+    (tmp_path / "byte").write_text("97\n")
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
     run("prune", tokenizer, *options, "--out", "new").refused(2, *parts)
     assert not (tmp_path / "new").exists()

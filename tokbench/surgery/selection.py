@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 _ID = re.compile(r"[0-9]{1,100}")
 _LINE_SHOWN = 40
 _MAX_LIST_BYTES = 1 << 28
-_LIST_HINT = "it has an id at the start of each line, as `tokbench inspect --vocab-out FILE.tsv` writes it"
+_LIST_HINT = (
+    "it has an id at the start of each line, alone or before a tab, as `tokbench inspect --vocab-out FILE.tsv` "
+    "writes it"
+)
 
 
 def parse_scripts(names: Sequence[str]) -> frozenset[str]:

@@ -72,7 +72,8 @@ class Choice:
         for id in self.ids:
             if id not in tokens:
                 raise ConfigError(
-                    f"there is no ordinary token {id}", hint="--list names ids of the vocabulary"
+                    f"there is no ordinary token {id}",
+                    hint="--list names ids of the vocabulary; special and added tokens are never removed",
                 )
         by_script = of_scripts(tokens, drop=self.drop_scripts, keep=self.keep_scripts)
         return by_script | frozenset(self.ids)
@@ -170,7 +171,7 @@ def prune(
             clock.lap("counting")
         removal = pruning.choose(usage, selected=selected, size=choice.size, min_count=choice.min_count)
         if not removal.ids:
-            raise ConfigError("no token would be removed", hint=_why_none(removal))
+            raise ConfigError("no token would be removed", hint=_why_none(removal, choice))
         id_map = IdMap.closing_up(removal.frequencies.keys(), size=opened.tokenizer.info.vocab_size)
         clock.lap("choosing")
         pruned = pruning.prune(id_map, name=out.name, texts=samples(text), seed=seed, progress=progress)
@@ -212,10 +213,12 @@ def _note_on_size(removal: Removal, choice: Choice) -> Iterator[str]:
         yield f"{left:,} tokens remain, more than the {choice.size:,} asked for: the text needs each of them"
 
 
-def _why_none(removal: Removal) -> str:
+def _why_none(removal: Removal, choice: Choice) -> str:
     if removal.needed:
-        return f"the remaining tokens need the {len(removal.needed):,} tokens that were selected"
+        return f"the remaining tokens need the {counted(len(removal.needed), 'selected token')}"
     if removal.fixed:
         always = "bytes, single characters of pieces, and special tokens always stay"
-        return f"the {counted(len(removal.fixed), 'token')} that were selected cannot be removed: {always}"
+        return f"the {counted(len(removal.fixed), 'selected token')} cannot be removed: {always}"
+    if choice.size is not None:
+        return f"--size must be below the {len(removal.frequencies):,} tokens that it has"
     return f"of {len(removal.frequencies):,} tokens none matches the options"
