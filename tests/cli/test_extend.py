@@ -129,6 +129,9 @@ def test_too_little_text_is_reported(run: Callable[..., Done], tokenizer: Path) 
         "extend", tokenizer, "text.txt", "--tokens", "900", "--min-frequency", "60", "--out", "new"
     ).good()
     assert "of 900 tokens: no pair is left that occurs 60 times or more" in " ".join(done.lines)
+    run(
+        "extend", tokenizer, "text.txt", "--tokens", "9", "--max-token-length", "1", "--out", "short"
+    ).refused(2, "no pair is left that occurs 2 times or more and makes a token of at most 1 byte")
 
 
 @pytest.mark.parametrize(
@@ -141,7 +144,10 @@ def test_too_little_text_is_reported(run: Callable[..., Done], tokenizer: Path) 
         (["text.txt", "--size", "259"], "--size 259 leaves no id"),
         (["--special-token", "<eos>"], "'<eos>' is a token already"),
         (["--special-token", "<a>", "--special-token", "<a>=9"], "the special token '<a>' is given twice"),
-        (["--special-token", "<a>=259"], "no tokens to add"),
+        (
+            ["--special-token", "<a>=259"],
+            "give --tokens N with text, --words or --special-token TEXT; one with an id is not added",
+        ),
         (
             ["--words", "two.txt"],
             "the word 'two words' is not one pre-token: it is split into 'two', ' words'",

@@ -69,7 +69,8 @@ class Additions:
             raise ConfigError("--tokens and --size both say how many tokens are learned", hint="give one")
         if not (self.learns or self.words or self.special_tokens):
             raise ConfigError(
-                "no tokens to add", hint="give --tokens N with text, --words or --special-token"
+                "no tokens to add",
+                hint="give --tokens N with text, --words or --special-token TEXT; one with an id is not added",
             )
 
     @property
@@ -306,7 +307,10 @@ def _note_on_fewer(found: int, wanted: int, additions: Additions, algorithm: Alg
         "unigram": "no piece is left that raises the likelihood and occurs",
         "wordpiece": "no piece is left that saves tokens and occurs",
     }.get(algorithm, "no pair is left that occurs")
-    return [f"{found:,} of {wanted:,} tokens: {worth} {counted(additions.min_frequency, 'time')} or more"]
+    longest = additions.max_token_length
+    length = f" and makes a token of at most {counted(longest, 'byte')}" if longest is not None else ""
+    often = counted(additions.min_frequency, "time")
+    return [f"{found:,} of {wanted:,} tokens: {worth} {often} or more{length}"]
 
 
 def _note_on_spelling(old_tokens: int | None, new_tokens: int | None) -> list[str]:
