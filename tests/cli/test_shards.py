@@ -288,7 +288,12 @@ def test_verify_reports_valid_shards(write, run, trained):
     told = run("shards", "verify", "shards", "corpus", "-t", trained, "--sample", "2", "--json").good().json
     assert told["compared"] == 2
     run("shards", "verify", "shards", "corpus").refused(2, "name the tokenizer with -t")
-    run("shards", "verify", "shards", "--sample", "2", "-t", trained).refused(2, "--sample")
+    run("shards", "verify", "shards", "--sample", "2", "-t", trained).refused(
+        2, "--sample 2 needs a corpus", "name the corpus after the folder"
+    )
+    run("shards", "verify", "shards", "corpus", "--sample", "0", "-t", trained).refused(
+        2, "a sample of 0 documents is too small", "--sample must be at least 1"
+    )
 
 
 def test_verify_reports_problems(write, run, trained, tmp_path):

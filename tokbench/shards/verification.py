@@ -96,10 +96,10 @@ def verify_shards(
             "comparing with a corpus encodes it again, which needs its tokenizer",
             hint="name the tokenizer with -t",
         )
-    if sample is not None and (corpus is None or sample < 1):
-        raise ConfigError(
-            "--sample N needs a corpus and N of at least 1", hint="name the corpus after the folder"
-        )
+    if sample is not None and sample < 1:
+        raise ConfigError(f"a sample of {sample} documents is too small", hint="--sample must be at least 1")
+    if sample is not None and corpus is None:
+        raise ConfigError(f"--sample {sample} needs a corpus", hint="name the corpus after the folder")
     tokenizer = None if tokenizer is None else opened(tokenizer)
     shards = indexed_shards(folder)
     if corpus is not None and shards.has_masks != (chat is not None):

@@ -33,7 +33,7 @@ def test_valid_shards_pass(write: Callable[..., Shards], corpus: tokbench.Corpus
     with pytest.raises(ConfigError, match="encodes it again"):
         tokbench.verify_shards(shards.folder, corpus=corpus)
     for sample in (0, 3):
-        with pytest.raises(ConfigError, match="--sample"):
+        with pytest.raises(ConfigError, match="sample"):
             tokbench.verify_shards(
                 shards.folder, corpus=corpus if sample == 0 else None, tokenizer=tokenizer(), sample=sample
             )
