@@ -169,6 +169,10 @@ def test_several_tokenizers_are_checked(run, trained, files):
         (["--min", "bytes_per_token=much"], ["'much' is not a number"]),
         (["--min", "bytes_per_token=1", "--only", "unk_rate"], ["--only", "--baseline"]),
         (["--baseline", "saved.json", "--only", "xx:unk_rate"], ["has no figure 'xx:unk_rate'"]),
+        (
+            ["--baseline", "saved.json", "--only", "bytes_per_token", "--except", "bytes_per_token"],
+            ["there is nothing to check: --only and --except leave no figure", "leave out one of them"],
+        ),
         (["--baseline", "missing.json"], ["the baseline missing.json cannot be read: No such file"]),
         (
             ["--min", "bytes_per_token=1", "--junit", "."],

@@ -62,6 +62,11 @@ def check_thresholds(
     names = unique_names([tokenizer.info.name for tokenizer in tokenizers])
     older = [] if saved is None else list(saved.thresholds(names, policy or RegressionPolicy()))
     if not thresholds and not older:
+        if policy is not None and policy.only and policy.excepted:
+            raise ConfigError(
+                "there is nothing to check: --only and --except leave no figure of the baseline",
+                hint="leave out one of them",
+            )
         raise ConfigError(
             "there is nothing to check: the baseline has no checked figure that can become worse",
             hint="write it with `tokbench compare --json`, and --metrics all or those to check",
