@@ -62,6 +62,16 @@ def test_json_has_every_field(run, trained, text):
     assert "lookups" not in tokenizers["figures"]
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [(TEXT, "1,000 prompts of 20 to 200 characters;"), ("a short one", "1,000 prompts of 11 characters;")],
+)
+def test_length_of_prompts_is_that_of_the_text(run, trained, tmp_path, text, said):
+    (tmp_path / "text.txt").write_text(text, encoding="utf-8")
+    short = ["--peers", "none", "--only", "latency", "--runs", "1", "--seconds", "0"]
+    assert said in " ".join(run("bench", "text.txt", "-t", trained, *short).good().stdout.split())
+
+
 def test_memory_is_measured_in_separate_processes(run, trained, text):
     data = run("bench", text, "-t", trained, *PAIR, "--only", "memory", "--json").good().json
     if not data["units"]:

@@ -68,6 +68,7 @@ def run_bench(
         documents=len(sample.texts),
         num_bytes=sample.num_bytes,
         prompts=len(sample.prompts),
+        prompt_characters=sample.prompt_characters,
         threads=budget.threads,
         runs=runs,
         machine=this_machine(),

@@ -165,6 +165,12 @@ class Sample:
     num_bytes: int
     prompts: tuple[str, ...]
 
+    @property
+    def prompt_characters(self) -> tuple[int, int]:
+        """The lengths of the shortest and of the longest prompt."""
+        lengths = list(map(len, self.prompts))
+        return min(lengths), max(lengths)
+
 
 def sample_of(documents: Iterable[Document], *, max_bytes: int) -> Sample:
     """Return the first documents, up to this many bytes.

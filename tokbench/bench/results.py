@@ -205,6 +205,7 @@ class Bench:
         documents: the number of encoded texts.
         num_bytes: their size in UTF-8.
         prompts: the number of prompts encoded for the latency.
+        prompt_characters: the lengths of the shortest and of the longest prompt.
         threads: the number of threads for batches.
         runs: the maximum number of rounds.
         machine: the machine.
@@ -218,6 +219,7 @@ class Bench:
     documents: int
     num_bytes: int
     prompts: int
+    prompt_characters: tuple[int, int]
     threads: int
     runs: int
     machine: Machine

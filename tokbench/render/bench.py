@@ -77,9 +77,13 @@ def legend(bench: Bench) -> Iterator[str]:
     """Yield lines that explain the figures and their origin."""
     documents = "one document" if bench.documents == 1 else f"{bench.documents:,} documents"
     threads = "one thread" if bench.threads == 1 else f"{bench.threads} threads"
+    shortest, longest = bench.prompt_characters
+    length = (
+        f"{shortest:,} to {longest:,} characters" if shortest < longest else counted(longest, "character")
+    )
     yield (
         f"{BEST} best in every round; medians of at most {counted(bench.runs, 'round')}, in turns; on {documents}, "
-        f"{counted(bench.num_bytes, 'byte')}, and {counted(bench.prompts, 'prompt')} of 20 to 200 characters; "
+        f"{counted(bench.num_bytes, 'byte')}, and {counted(bench.prompts, 'prompt')} of {length}; "
         f"batch on {threads}"
     )
     if len(bench.entries) > 1:
