@@ -99,7 +99,7 @@ def test_role_of_an_unknown_special_token_is_refused_before_training(run, text, 
     monkeypatch.setattr("tokbench.corpus.Corpus.documents", None)
     arguments = ["train", text, "--backend", backend, "--vocab-size", "300", "--out", "mine"]
     run(*arguments, "--role", "eos=<|stop|>").refused(
-        2, "is not a special token of this training", "--special-token"
+        2, "is not a special token of this training", "; --special-token '<|stop|>' adds it"
     )
 
 

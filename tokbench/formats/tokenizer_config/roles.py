@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -92,7 +93,8 @@ def check_roles(roles: Mapping[str, str], config: object) -> None:
     check_given_roles(roles)
     for role, text in roles.items():
         if special is not None and text not in special:
-            raise _no_token(role, text, special, of="this training")
+            adding = f"--special-token {shlex.quote(text)} adds it"
+            raise _no_token(role, text, special, of="this training", adding=adding)
 
 
 def with_roles(
@@ -117,7 +119,9 @@ def with_roles(
         raise ConfigError(f"the backend {tokenizer.info.backend!r} keeps neither roles nor chat templates")
     for role, text in roles.items():
         if tokenizer.spelled_id(text) is None:
-            raise _no_token(role, text, tokenizer.info.special_tokens, of=repr(tokenizer.info.name))
+            adding = "--special-token adds one to a bare vocabulary, `tokbench extend` to others"
+            special = tokenizer.info.special_tokens
+            raise _no_token(role, text, special, of=repr(tokenizer.info.name), adding=adding)
     eos = roles.get("eos", tokenizer.roles.get("eos"))
     tokenizer.tokenizer_config = with_given(
         tokenizer.tokenizer_config,
@@ -171,13 +175,11 @@ def with_given(
     )
 
 
-def _no_token(role: str, text: str, special: Iterable[str], *, of: str) -> ConfigError:
+def _no_token(role: str, text: str, special: Iterable[str], *, of: str, adding: str) -> ConfigError:
     near = near_names(text, special)
     shown = list(special)[:12]
     shown_texts = ", ".join(map(repr, shown)) or "none"
     return ConfigError(
         f"{text!r}, given as {role}, is not a special token of {of}",
-        hint=f"did you mean {near[0]!r}?"
-        if near
-        else f"it has {shown_texts}; --special-token adds one to a bare vocabulary, `tokbench extend` to others",
+        hint=f"did you mean {near[0]!r}?" if near else f"it has {shown_texts}; {adding}",
     )
