@@ -58,6 +58,25 @@ def test_negative_seed_is_refused_before_reading(run, command: str) -> None:
     run(*command.split(), "--seed", "-1").refused(2, "seed is -1", "a whole number of at least 0")
 
 
+@pytest.mark.parametrize(
+    "command", ["compare -t default", "report", "sweep --sizes 300", "migrate default default"]
+)
+@pytest.mark.parametrize(
+    ("given", "needed"),
+    [
+        ("--layers 3", "--layers needs --model-dim, or --kv-heads and --head-dim"),
+        ("--layers 3 --kv-heads 4", "--kv-heads needs --layers and --head-dim"),
+        ("--model-dim 64 --head-dim 8", "--head-dim needs --layers and --kv-heads"),
+        (
+            "--context 1k --parameter-bytes 1",
+            "--parameter-bytes needs --model-dim, or --layers, --kv-heads and",
+        ),
+    ],
+)
+def test_model_option_that_no_figure_uses_is_refused(run, command: str, given: str, needed: str) -> None:
+    run(*command.split(), *given.split()).refused(2, needed, f"or leave out {needed.split(maxsplit=1)[0]}")
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_has_bounds_in_words(name: str) -> None:
     assert "<=x" not in COMMANDS[name].get_help(typer.Context(COMMANDS[name], info_name=name))

@@ -9,6 +9,7 @@ import typer
 
 from tokbench.cli import completion
 from tokbench.cli.options import tokens_option
+from tokbench.errors import ConfigError
 from tokbench.evaluation.costs import Model
 from tokbench.metrics.catalogue import METRICS, metrics_named
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from tokbench.metrics.metric import Metric
 
 _ALL, _HELP = "all", "help"
+_PARAMETER_BYTES = 2.0
 
 MetricsOption = Annotated[
     str | None,
@@ -82,14 +84,17 @@ class ModelChoices:
     parameter_bytes: Annotated[
         float,
         typer.Option(metavar="N", min=0.125, max=64, help="The bytes per parameter and per cached value."),
-    ] = 2.0
+    ] = _PARAMETER_BYTES
     price: Annotated[
         float | None,
         typer.Option(metavar="N", min=0, max=100_000, help="The price of a million tokens, e.g. 2.50."),
     ] = None
 
     def model(self) -> Model:
-        """Return the model that the options describe."""
+        """Return the model that the options describe. Raises `ConfigError` for an option that no figure uses."""
+        if unused := self._unused():
+            option, others = unused
+            raise ConfigError(f"{option} needs {others}", hint=f"add what is missing, or leave out {option}")
         return Model(
             dim=self.model_dim,
             layers=self.layers,
@@ -99,6 +104,21 @@ class ModelChoices:
             bytes_per_parameter=self.parameter_bytes,
             price=self.price,
         )
+
+    def _unused(self) -> tuple[str, str] | None:
+        """Return an option that no figure of cost uses, and the options that it needs."""
+        is_cached = None not in (self.layers, self.kv_heads, self.head_dim)
+        if self.kv_heads is not None and not is_cached:
+            return "--kv-heads", "--layers and --head-dim"
+        if self.head_dim is not None and not is_cached:
+            return "--head-dim", "--layers and --kv-heads"
+        if self.model_dim is not None or is_cached:
+            return None
+        if self.layers is not None:
+            return "--layers", "--model-dim, or --kv-heads and --head-dim"
+        if self.parameter_bytes != _PARAMETER_BYTES:
+            return "--parameter-bytes", "--model-dim, or --layers, --kv-heads and --head-dim"
+        return None
 
 
 def chosen_mix(text: str | None) -> dict[str, float] | None:
