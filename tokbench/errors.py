@@ -106,7 +106,7 @@ class UnknownIdError(TokbenchError):
 
     def __init__(self, id: int, position: int, vocab_size: int) -> None:
         super().__init__(
-            f"id {id} at position {position} is not in the vocabulary of {vocab_size} tokens",
+            f"id {id} at position {position} is not in the vocabulary of {vocab_size:,} tokens",
             hint=f"ids run from 0 to {vocab_size - 1}; were they made by another tokenizer?",
         )
         self.id = id

@@ -237,7 +237,7 @@ def test_decode_writes_json(run, trained):
 @pytest.mark.parametrize("id", ["1024", "4294967296", "99999999999999999999"])
 def test_unknown_id_is_refused_with_its_position(run, trained, id):
     refused = run("decode", "-t", trained, "72", "105", id)
-    refused.refused(1, f"id {id} at position 2", "vocabulary of 1024 tokens", "ids run from 0 to 1023")
+    refused.refused(1, f"id {id} at position 2", "vocabulary of 1,024 tokens", "ids run from 0 to 1023")
     run("decode", "-t", trained, "-", stdin=f"72 {id}".encode()).refused(1, f"id {id} at position 1")
 
 

@@ -164,7 +164,7 @@ def explain_merges(tokenizer: Tokenizer, ranks: Sequence[int]) -> MergesResult:
     for rank in ranks:
         if not 0 <= rank < count:
             raise ConfigError(
-                f"there is no merge {rank}: there are {count:,}", hint=f"ranks are from 0 to {count - 1}"
+                f"there is no merge {rank}: there are {count:,}", hint=f"ranks are from 0 to {count - 1:,}"
             )
     return MergesResult(tokenizer.info, tuple(map(tokenizer.merge_record, ranks)))
 

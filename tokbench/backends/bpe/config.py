@@ -106,7 +106,7 @@ class BpeConfig:
         if self.vocab_size is not None and self.vocab_size > _MAX_VOCAB_SIZE:
             raise ConfigError(
                 f"a vocabulary of {self.vocab_size} is too large",
-                hint=f"it must be at most {_MAX_VOCAB_SIZE}",
+                hint=f"it must be at most {_MAX_VOCAB_SIZE:,}",
             )
         self._check_superwords()
         self._check_range("min_frequency", self.min_frequency, smallest=1)

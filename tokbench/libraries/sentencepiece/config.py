@@ -279,7 +279,7 @@ class SentencePieceConfig(PassesOn):
             )
         if size is not None and size > _MAX_VOCAB_SIZE:
             raise ConfigError(
-                f"a vocabulary of {size} is too large", hint=f"it must be at most {_MAX_VOCAB_SIZE}"
+                f"a vocabulary of {size} is too large", hint=f"it must be at most {_MAX_VOCAB_SIZE:,}"
             )
 
 

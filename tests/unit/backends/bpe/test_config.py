@@ -52,7 +52,7 @@ def test_configuration_is_immutable() -> None:
         (
             {"vocab_size": 2**31 + 1},
             "a vocabulary of 2147483649 is too large",
-            "it must be at most 2147483648",
+            "it must be at most 2,147,483,648",
         ),
         ({"min_frequency": 0}, "min_frequency is 0", "it must be at least 1"),
         ({"min_frequency": -3}, "min_frequency is -3", "it must be at least 1"),
