@@ -179,7 +179,11 @@ def test_word_of_5_mb_is_trained_on_and_encoded(process, trained, tmp_path):
         ),
         (["--vocab-size", "255"], "a vocabulary of 255 is too small", "the smallest that works is 256"),
         (["--vocab-size", "-1"], "'-1' is not a number of tokens", "write at least 1, such as 32000"),
-        (["--vocab-size", "99999999999"], "a vocabulary of 99999999999 is too large", "at most 2,147,483,648"),
+        (
+            ["--vocab-size", "99999999999"],
+            "a vocabulary of 99999999999 is too large",
+            "at most 2,147,483,648",
+        ),
         (["--min-frequency", "0"], "min_frequency is 0", "it must be at least 1"),
         (["--max-token-length", "0"], "max_token_length is 0", "it must be at least 1"),
         (["--threads", "0"], "threads is 0", "it must be at least 1"),

@@ -70,6 +70,18 @@ def test_each_alternative_of_the_pattern_has_a_line(ranks: Path) -> None:
     assert lines[4:] == [r"5  \s++$", r"6  \s+(?!\S)", r"7  \s"]
 
 
+def test_long_alternative_begins_beside_its_number(ranks: Path) -> None:
+    """Lines of an alternative are filled, so that they joined are the alternative, spaces included."""
+    long = r"[a-z]{1,9} ?" * 7
+    shown = run("inspect", "-t", ranks, "--pattern", rf"{long}|\s+|[^\s]").stdout
+    lines = [line[12:] for line in shown.partition("custom\n")[2].splitlines()]
+    assert max(map(len, lines)) == 80 - 12
+    assert lines[0].startswith("1  [a-z]")
+    assert lines[1].startswith("   ")
+    assert "".join(line[3:] for line in lines[:2]) == long
+    assert lines[2:4] == [r"2  \s+", r"3  [^\s]"]
+
+
 def test_engine_can_be_requested(ranks: Path) -> None:
     document = inspected(ranks, "--pattern", "gpt4", "--engine", "library")
     assert document["engine"] == "library"

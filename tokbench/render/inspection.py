@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len, chop_cells
 from rich.text import Text
 
 from tokbench.core.wording import counted, quoted
@@ -20,11 +22,11 @@ from tokbench.render.table import (
     text_cell,
     text_column,
 )
-from tokbench.render.terminal import print_rows, write_table
+from tokbench.render.terminal import BETWEEN_LABELS, print_rows, write_table
 from tokbench.workbench.inspect import PARTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rich.console import Console
 
@@ -35,13 +37,17 @@ if TYPE_CHECKING:
     from tokbench.workbench.inspect import InspectResult
     from tokbench.workbench.search_vocabulary import SearchResult, TokenDetails
 
+_NUMBER = re.compile(r" *[0-9]+  ")
+_NARROWEST_PATTERN = 20
 _TOKENS_SHOWN = 12
 _DIGITS_SHOWN = 12
 
 
 def render_inspection(result: InspectResult, *, console: Console) -> None:
     """Print one line per property; long lines are wrapped."""
-    print_rows(_rows(result), console=console)
+    rows = list(_rows(result))
+    width = console.width - max(cell_len(label) for label, _ in rows) - BETWEEN_LABELS
+    print_rows(_with_filled_pattern(rows, max(width, _NARROWEST_PATTERN)), console=console)
 
 
 def forms_of_inspection(result: InspectResult) -> Forms:
@@ -99,8 +105,23 @@ def _alternatives(alternatives: Sequence[str]) -> Iterator[tuple[str, Text]]:
     """Yield a line per alternative, numbered as in `explain`, as wrapping one long line would lose spaces."""
     width = len(str(len(alternatives)))
     for number, alternative in enumerate(alternatives, start=1):
-        label = f"{number:>{width}}  " if len(alternatives) > 1 else ""
+        label = f"{number:>{width}}  " if len(alternatives) > 1 else ""  # `_NUMBER` finds it
         yield "", Text(f"{label}{visible(alternative)}", style="dim")
+
+
+def _with_filled_pattern(rows: Iterable[tuple[str, Text]], width: int) -> Iterator[tuple[str, Text]]:
+    """Fold long alternatives of the pattern beside their numbers, at any character: wrapping would lose spaces."""
+    is_pattern = False
+    for label, value in rows:
+        is_pattern = label == "pattern" or (is_pattern and not label)
+        if is_pattern and not label and value.cell_len > width:
+            number = _NUMBER.match(value.plain)
+            indent = len(number[0]) if number else 0
+            parts = chop_cells(value.plain[indent:], width - indent)
+            lines = (f"{' ' * indent}{part}" for part in parts[1:])
+            yield "", Text("\n".join([value.plain[:indent] + parts[0], *lines]), style=value.style)
+        else:
+            yield label, value
 
 
 def _config_rows(result: InspectResult) -> Iterator[tuple[str, Text]]:

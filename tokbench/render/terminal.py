@@ -27,7 +27,9 @@ _NARROWEST_TEXT = 12
 _WIDEST_TITLE = 24
 """Columns up to which a title is in one row."""
 _BETWEEN_COLUMNS = 3
-_PADDING = (0, 2)
+BETWEEN_LABELS = 2
+"""Columns between a label and its value in rows of both."""
+_PADDING = (0, BETWEEN_LABELS)
 _UNBROKEN = "\ue000"
 """Replaces a space at which a line must not break; private-use characters never occur in the output otherwise."""
 _LONGEST_UNBROKEN = 44
