@@ -151,6 +151,19 @@ def test_verdicts_on_unigram_agree_with_all_short_texts(scores: dict[str, float]
     assert not short & reachability.unreachable.keys()
 
 
+def test_unigram_pieces_below_their_parts_are_told_in_one_sentence() -> None:
+    names = ["ab", "ba", "aa", "bb"]
+    pieces = {"<unk>": 0.0, "a": -1.0, "b": -1.5, **dict.fromkeys(names, -9.0)}
+    model = {"type": "Unigram", "unk_id": 0, "vocab": [list(item) for item in pieces.items()]}
+    target = opened_document(huggingface.document(model))
+    evidence = [found.evidence for found in findings_of("unreachable-token", target)]
+    assert evidence == [
+        'other pieces have a higher score: …, against …: token 3 "ab", token 4 "ba", token 5 "aa", token 6 "bb"'
+    ]
+    reasons = [each.evidence for each in analyse(target).unreachable.values()]
+    assert reasons[0] == 'other pieces have a higher score: "a" + "b" -2.5000, against -9.0000'
+
+
 WORDS = st.sets(st.sampled_from([text for text in TEXTS if len(text) <= 3 and " " not in text]), max_size=6)
 
 

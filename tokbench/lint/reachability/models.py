@@ -122,7 +122,7 @@ class UnigramModel(Model):
             return Unreachable(
                 id,
                 Cause.BETTER_PARTS,
-                f"{shown} have the higher score {score:.4f} against {self.scores[piece]:.4f}",
+                f"other pieces have a higher score: {shown} {score:.4f}, against {self.scores[piece]:.4f}",
                 {"parts": parts, "parts_score": score, "score": self.scores[piece]},
             )
         return None
