@@ -158,11 +158,20 @@ def text_errors(source: Path | str) -> Iterator[None]:
     except ModelFormatError as error:
         if not asks_for_unknown(str(error)):
             raise
+        is_unigram = "unk_id" in str(error)
+        expected = (
+            "an id of the unknown token (unk_id)" if is_unigram else "an unknown token in the vocabulary"
+        )
+        remedy = (
+            "set unk_id to the id of its unknown token"
+            if is_unigram
+            else "add the unknown token that its model names"
+        )
         raise UnknownWordError(
             source,
-            "an unknown token in the vocabulary, because a text has words or characters outside it",
+            f"{expected}, because a text has words or characters outside {'the vocabulary' if is_unigram else 'it'}",
             "none",
-            hint="use only texts of its words and characters, or add the unknown token that its model names",
+            hint=f"use only texts of its words and characters, or {remedy}",
         ) from None
 
 

@@ -127,6 +127,21 @@ def test_text_that_needs_a_missing_unknown_token_is_refused() -> None:
         assert "only texts of its words and characters" in str(raised.value.hint)
 
 
+def test_text_that_needs_the_unknown_id_of_a_unigram_is_refused() -> None:
+    """The vocabulary can have a token called [UNK] that the model does not use."""
+    model = {
+        "type": "Unigram",
+        "unk_id": None,
+        "vocab": [["[UNK]", 0.0], ["a", -1.0]],
+        "byte_fallback": False,
+    }
+    tokenizer = opened(dump(document(model)))
+    assert tokenizer.encode("aa") == [1, 1]
+    with pytest.raises(ModelFormatError, match="expected an id of the unknown token \\(unk_id\\)") as raised:
+        tokenizer.encode("ab")
+    assert str(raised.value.hint).endswith("or set unk_id to the id of its unknown token")
+
+
 def test_added_tokens_that_are_not_special_match_in_every_text() -> None:
     document = json.loads(byte_level())
     document["added_tokens"].append(added("def f", 600, special=False))
