@@ -204,3 +204,16 @@ def test_merge_of_a_tokenizer_json_is_explained_alike(run, trained, engine):
     [theirs] = run("explain", "--merge", "40", *arguments, "--json").good().json["merges"]
     assert {name: theirs[name] for name in fields} == {name: ours[name] for name in fields}
     assert theirs["displaced"] is None
+
+
+@pytest.mark.parametrize("backend", ["unigram", "sentencepiece"])
+def test_unknown_token_is_shown_by_its_name(run, tmp_path, backend):
+    """Not by the first of the characters that it stands for: it is the same token for all of them."""
+    (tmp_path / "words.txt").write_text("the first words and the last words of one text\n" * 20)
+    options = ["--backend", backend, "--vocab-size", "40", "--option", "byte_fallback=false", "--out", "mine"]
+    run("train", "words.txt", *options).good()
+    assert "<unk>" in run("explain", "日本 語", "-t", "mine").good().lines[-1]
+    data = run("explain", "日本 語", "-t", "mine", "--json").good().json
+    unknown = data["pieces"]["0"]
+    assert (unknown["piece"], unknown["bytes"]) == ("<unk>", b"<unk>".hex())
+    assert '"<unk>"' in run("explain", "--word", "日本", "-t", "mine").good().stdout

@@ -53,7 +53,7 @@ class ModelExplainer:
         self._processor = processor
         self._lexicon = lexicon
         self._ids = {piece.text: id for id, piece in enumerate(model.pieces)}
-        self._unknown = model.unknown_id
+        self._unknown = Symbol(model.unknown_id, model.pieces[model.unknown_id].text.encode())
         self._cuts_words = (
             model.model_type is ModelType.BPE
             and SPACE in lexicon.scores
@@ -180,7 +180,7 @@ class ModelExplainer:
         if self._model.trainer["byte_fallback"]:
             names = [BYTE_PIECES[byte] for byte in piece.encode()]
             return [Symbol(self._ids[name], name.encode()) for name in names], False
-        return [Symbol(self._unknown, piece.encode())], True
+        return [self._unknown], True
 
     # --- Unigram ------------------------------------------------------------------------------
 
