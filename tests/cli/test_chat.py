@@ -229,6 +229,19 @@ def test_template_file_takes_variables_and_tools(chat: Callable[..., Any]) -> No
     assert chat("talk.json", *options, "--json").json["text"].startswith("on3f<|im_start|>Hi é")
 
 
+def test_template_that_needs_content_where_it_is_null_is_explained(chat: Callable[..., Any]) -> None:
+    """Null fields do not reach a template, as in transformers 5; the error then says that there is no content."""
+    Path("own.jinja").write_text("{% for m in messages %}{{ m.content + '.' }}{% endfor %}", encoding="utf-8")
+    Path("null.json").write_text(
+        json.dumps([TALK[0], {"role": "assistant", "content": None}]), encoding="utf-8"
+    )
+    chat("null.json", "--template", "own.jinja").refused(
+        1,
+        "has no attribute 'content'",
+        'hint:  the content of messages[1] is null: give "" for an empty message',
+    )
+
+
 def test_role_without_a_turn_is_reported(chat: Callable[..., Any]) -> None:
     done = chat("talk.json", "--train-on", "asistant", "--json").good()
     assert done.stderr == "note: nothing is learned: no turn of the role asistant was found\n"

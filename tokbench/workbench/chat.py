@@ -218,8 +218,17 @@ def encode_conversations(
             has_prompt=(rendered[number].ends_with_prompt or not template.sources) if prompt else None,
         )
     if failure is not None:
-        place = conversations[len(given)].place
-        raise TemplateError(f"{place}: {failure.message}", hint=failure.hint)
+        refused = conversations[len(given)]
+        hint = failure.hint or _hint_on_null(failure.message, refused.conversation)
+        raise TemplateError(f"{refused.place}: {failure.message}", hint=hint)
+
+
+def _hint_on_null(message: str, conversation: Conversation) -> str | None:
+    """Return a hint if a template misses content that is null: null fields do not reach it, as in transformers 5."""
+    null = [index for index, each in enumerate(conversation.messages) if each.get("content") is None]
+    if not null or "'content'" not in message:
+        return None
+    return f'the content of messages[{null[0]}] is null: give "" for an empty message'
 
 
 def _missing(rendered: Rendered, listed: Sequence[str]) -> tuple[str, ...]:
