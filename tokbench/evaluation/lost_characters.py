@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ CAUSES: tuple[Cause, ...] = get_args(Cause)
 """Changed case; lost or changed accents; white space; unknown tokens; anything else."""
 
 _UNKNOWN_MARKS = ("\ufffd", "⁇", "[UNK]", "<unk>", "<UNK>", "<|unk|>")
+_LONGEST_MARK = max(map(len, _UNKNOWN_MARKS))
 _ANCHOR = 6
 """Number of equal characters after which two texts count as aligned again."""
 _NEAR = 32
@@ -67,8 +69,9 @@ def losses_of(text: str, decoded: str) -> Losses:
 
     The texts between the common prefix and the common suffix are aligned exactly up to 32 by 32 characters. Longer
     texts are walked side by side, ignoring case, accents and white space: where they diverge, the walk continues at
-    the nearest position from which six characters agree again. The skipped parts, and characters that differ in
-    case and accents only, are then compared. This takes linear time, and never counts fewer edits than necessary.
+    the nearest position from which six characters agree again, or after an unknown token the characters up to the
+    next one. The skipped parts, and characters that differ in case and accents only, are then compared. This takes
+    linear time, and never counts fewer edits than necessary.
 
     >>> dict(zip(CAUSES, losses_of("Élan  vital", "elan vital").by_cause))
     {'case': 0, 'accents': 1, 'white space': 1, 'unknown': 0, 'other': 0}
@@ -77,7 +80,7 @@ def losses_of(text: str, decoded: str) -> Losses:
     suffix = _common_suffix(text, decoded, most=min(len(text), len(decoded)) - start)
     text, decoded = text[start : len(text) - suffix], decoded[start : len(decoded) - suffix]
     counts = dict.fromkeys(CAUSES, 0)
-    if len(text) * len(decoded) <= _CELLS:
+    if len(text) * len(decoded) <= _CELLS and not _has_unknown(text, decoded):
         _count(counts, text, decoded)
         return Losses(tuple(counts.values()))
     one, other = _SignificantCharacters.of(text), _SignificantCharacters.of(decoded)
@@ -100,7 +103,7 @@ def _count(counts: dict[Cause, int], lost: str, found: str) -> None:
 
 
 def _counts_of(lost: str, found: str) -> Counter[Cause]:
-    if any(mark in found for mark in _UNKNOWN_MARKS) and not any(mark in lost for mark in _UNKNOWN_MARKS):
+    if _has_unknown(lost, found):
         return Counter({"unknown": max(len(lost.strip()), len(_without_marks(found)), 1)})
     if len(lost) * len(found) > _CELLS:
         return Counter({"other": max(len(lost), len(found))})
@@ -108,6 +111,11 @@ def _counts_of(lost: str, found: str) -> Counter[Cause]:
     is_same = _without_accents_and_case(lost) == _without_accents_and_case(found)
     causes = (cause_of(one, other) for one, other in edits(lost, found))
     return Counter("accents" if is_same and cause == "other" else cause for cause in causes)
+
+
+def _has_unknown(lost: str, found: str) -> bool:
+    """Whether a decoded text has unknown tokens: their marks, which the text itself does not have."""
+    return any(mark in found for mark in _UNKNOWN_MARKS) and not any(mark in lost for mark in _UNKNOWN_MARKS)
 
 
 _cached_counts = lru_cache(maxsize=1 << 14)(_counts_of)
@@ -219,6 +227,8 @@ def _agreeing_runs(text: str, other: str) -> Iterator[tuple[int, int, int]]:
 
 def _gap(text: str, i: int, other: str, j: int) -> tuple[int, int]:
     """Return how many characters of both texts must be skipped for them to agree again."""
+    if (after := _after_unknown(text, i, other, j)) is not None:
+        return after
     for distance in range(1, _NEAR + 1):
         for near in range(distance, -1, -1):
             for lost, found in ((distance, near), (near, distance)):
@@ -229,6 +239,24 @@ def _gap(text: str, i: int, other: str, j: int) -> tuple[int, int]:
         if position >= 0 and len(text) - i - lost >= _LONG_ANCHOR:
             return _without_common_end(text, i, other, j, lost=lost, found=position - j)
     return min(_FAR, len(text) - i), min(_FAR, len(other) - j)
+
+
+def _after_unknown(text: str, i: int, other: str, j: int) -> tuple[int, int] | None:
+    """Return the gap at unknown tokens, by the characters between them and the next one; None if they do not agree."""
+    run = _MARKS.match(other, j)
+    if run is None:
+        return None
+    found, number = run.end() - j, len(_MARK.findall(run[0]))
+    following = _MARK.search(other, run.end(), run.end() + _ANCHOR + _LONGEST_MARK)
+    end = run.end() + _ANCHOR
+    anchor = other[run.end() : min(end, following.start()) if following else end]
+    if not anchor:
+        return (len(text) - i, found) if len(text) - i <= _NEAR else None
+    most = number + _NEAR if len(anchor) > 1 else number  # a single one is found by chance in longer gaps
+    for lost in range(most + 1):  # from none, as a token may replace a mark
+        if text.startswith(anchor, i + lost):
+            return lost, found
+    return None
 
 
 def _without_common_end(text: str, i: int, other: str, j: int, *, lost: int, found: int) -> tuple[int, int]:
@@ -274,7 +302,9 @@ class _Folded(dict[str, str]):
     """A lazily filled map from each character to its form without case and accents; "" for white space and marks."""
 
     def __missing__(self, character: str) -> str:
-        sign = self[character] = _without_accents_and_case(character)[:1].strip()
+        # A syllable of Hangul stays one character: its parts are not accents.
+        folded = unicodedata.normalize("NFC", _without_accents_and_case(character))
+        sign = self[character] = folded[:1].strip()
         return sign
 
 
@@ -288,3 +318,8 @@ def _without_accents_and_case(text: str) -> str:
         for character in unicodedata.normalize("NFKD", text)
         if not unicodedata.category(character).startswith("M")
     ).casefold()
+
+
+_MARK = re.compile("|".join(re.escape("".join(_FOLDED[sign] for sign in mark)) for mark in _UNKNOWN_MARKS))
+_MARKS = re.compile(f"(?:{_MARK.pattern})+")
+"""The marks of unknown tokens, and runs of them, in a text without white space, case and accents."""

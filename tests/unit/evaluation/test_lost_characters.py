@@ -33,6 +33,10 @@ def distance(text: str, other: str) -> int:
         ("漢字 ok", "[UNK] ok", {"unknown": 2}),
         ("a漢b", "a ⁇ b", {"unknown": 1}),
         ("[UNK] ok", "[unk] ok", {"case": 3}),
+        ("a漢b字c", "a[UNK]b[UNK]c", {"unknown": 2}),
+        ("a漢字b漢c", "a[UNK][UNK]b[UNK]c", {"unknown": 3}),
+        ("a 漢字 or 漢字 c", "a [UNK] or [UNK] c", {"unknown": 4}),
+        ("Über a漢b字c", "uber a ⁇ b ⁇ c", {"accents": 1, "unknown": 2}),
         ("abc", "axc", {"other": 1}),
         ("abc", "", {"other": 3}),
         ("", "abc", {"other": 3}),
@@ -62,6 +66,15 @@ def test_losses_of_long_texts_are_near_the_edit_distance(seed: int) -> None:
     )
     least = distance(text, damaged)
     assert least <= losses_of(text, damaged).total <= 1.1 * least
+
+
+@pytest.mark.parametrize("mark", ["[UNK]", " ⁇ ", "<unk>", "\ufffd"])
+@pytest.mark.parametrize("between", ["", "b", '",\n    "', "and words between them"])
+def test_unknown_tokens_close_to_each_other_are_counted_by_their_characters(mark: str, between: str) -> None:
+    """Between them, less text than it takes to align two texts in general need be the same."""
+    text, decoded = (f"start {between.join([one] * 100)} end" for one in ("漢", mark))
+    losses = losses_of(text, decoded)
+    assert dict(zip(CAUSES, losses.by_cause, strict=True))["unknown"] == losses.total == 100
 
 
 def test_texts_align_again_after_a_long_difference() -> None:
