@@ -61,6 +61,23 @@ def test_character_with_too_many_tokens_is_refused(run: Callable[..., Done], tra
     assert "hint:" in done.stderr
 
 
+def test_file_with_a_character_of_too_many_tokens_is_named(
+    run: Callable[..., Done], trained: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.txt").write_text("ok", encoding="utf-8")
+    (tmp_path / "docs" / "b.txt").write_text("a👩", encoding="utf-8")
+    done = run("chunk", "-t", trained, "--max-tokens", "1", "docs")
+    assert done.code == 1
+    assert "error: docs/b.txt: the character '👩' at byte 1 has" in done.stderr
+
+
+def test_missing_template_is_told(run: Callable[..., Done], trained: Path) -> None:
+    done = run("chunk", "-t", trained, "--max-tokens", "9", "--text", "word", "--template")
+    assert done.code == 0
+    assert "note: mine has no template: no special tokens are counted" in done.stderr
+
+
 def test_template_tokens_count_if_requested(run: Callable[..., Done], tmp_path: Path) -> None:
     model_folders.bert(tmp_path / "bert")
     options = ("chunk", "-t", "bert", "--text", "the cat sat on the mat", "--max-tokens", "4")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Literal
 
 import typer
@@ -10,6 +11,8 @@ from tokbench.cli.corpus_options import TextChoices, TextsArgument
 from tokbench.cli.options import taking_groups, tokens_option
 from tokbench.cli.output_options import ProgressOption
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, SpecialPolicyOption, TokenizerOption
+from tokbench.core.batches import post_processing_of
+from tokbench.core.post_processing import template_size
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.render.console import print_json, showing_progress
 from tokbench.workbench.chunk import chunk_texts
@@ -53,6 +56,8 @@ def chunk(
     Chunks without their overlap concatenate to the document, byte for byte; no character is cut.
     """
     opened = opening.open(tokenizer, progress=progress)
+    if template and template_size(post_processing_of(opened).template, pair=False) == 0:
+        print(f"note: {opened.info.name} has no template: no special tokens are counted", file=sys.stderr)
     with showing_progress(progress) as report:
         records = chunk_texts(
             opened,

@@ -10,7 +10,7 @@ from tokbench.core.result_json import tokenizer_fields
 from tokbench.core.sampling import sample_ids, sample_segmentation
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.core.wording import unique_names
-from tokbench.errors import SpecialTokenError
+from tokbench.errors import SpecialTokenError, TextError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -81,9 +81,13 @@ def encode_ids(
 
 @contextmanager
 def naming_place(item: TextInput) -> Iterator[None]:
-    """Add the file and line of the text to a `SpecialTokenError`."""
+    """Add the file and line of the text to a `SpecialTokenError`, and the file to a `TextError`."""
     try:
         yield
+    except TextError as error:
+        if item.is_argument:
+            raise
+        raise TextError(f"{item.source}: {error.message}", hint=error.hint) from None
     except SpecialTokenError as error:
         place = item.place(error.span.start)
         raise SpecialTokenError(error.token, error.span, place=place) from None
