@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.chat.conversation import Conversation
 from tokbench.errors import ModelFormatError
+from tokbench.files.untrusted import compression_of, refuse_placeholder
 from tokbench.files.untrusted_json import check_depth
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ _SHAREGPT_ROLES = {
 }
 _LISTS = ("tools", "documents")
 _TOOLS_HINT = 'tools are a list: [{"type": "function", "function": {"name": "f", "parameters": {}}}]'
+_HEAD_BYTES = 4096
 _HINT = 'a conversation is {"messages": [{"role": "user", "content": "Hi"}]}, or the list alone'
 
 
@@ -257,6 +259,11 @@ def _parsed(data: bytes, *, place: str, hint: str = _HINT) -> Any:
     try:
         value = orjson.loads(data.removeprefix(b"\xef\xbb\xbf"))
     except orjson.JSONDecodeError as error:
+        refuse_placeholder(place, data[:_HEAD_BYTES])
+        if (compression := compression_of(data)) is not None:
+            raise ModelFormatError(
+                place, "JSON", f"data that {compression} compressed", hint="unpack it, also by a pipe to -"
+            ) from None
         where = f", line {error.lineno}" if "line" not in place else ""
         raise ModelFormatError(
             f"{place}{where}, column {error.colno}",

@@ -19,7 +19,7 @@ from tokbench.chat.turns import with_turns
 from tokbench.core.guarded import control_tokens
 from tokbench.core.roles import roles_of
 from tokbench.errors import ModelFormatError, TemplateError
-from tokbench.files.untrusted import decode_text, read_named
+from tokbench.files.untrusted import LFS_POINTER, decode_text, read_named, refuse_placeholder
 from tokbench.formats.tokenizer_config.fields import DEFAULT_TEMPLATE, config_of
 
 if TYPE_CHECKING:
@@ -110,11 +110,14 @@ class ChatTemplate:
             TemplateError: it cannot be read, or is too long.
         """
         try:
-            text = decode_text(read_named(Path(path), limit=_MAX_BYTES), path=Path(path))
+            data = read_named(Path(path), limit=_MAX_BYTES)
+            if data.startswith(LFS_POINTER):  # a page of HTML may be a template
+                refuse_placeholder(path, data)
+            text = decode_text(data, path=Path(path))
         except OSError as error:
             raise TemplateError(f"{path}: {error.strerror or error}", hint=near_template(str(path))) from None
         except ModelFormatError as error:
-            raise TemplateError(str(error), hint="a chat template is text in Jinja") from None
+            raise TemplateError(str(error), hint=error.hint or "a chat template is text in Jinja") from None
         return cls.from_text(text.replace("\r\n", "\n").replace("\r", "\n"), name=str(path), date=date)
 
     @classmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from typing import TYPE_CHECKING, Literal
 
@@ -41,6 +42,8 @@ MAGIC: dict[Compression, tuple[bytes, ...]] = {
 
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 """First bytes of the small file that stands for a file of Git LFS until it is downloaded."""
+
+_PAGE = re.compile(rb"(?i)(?:\xef\xbb\xbf)?\s*(?:<!doctype\s+html|<html|<\?xml|<head)[\s>]")
 
 
 def open_regular(path: Path) -> BufferedReader:
@@ -93,6 +96,28 @@ def read_named(path: Path, *, limit: int) -> bytes:
     if len(data) > limit:
         raise ModelFormatError(path, f"at most {limit:,} bytes", "more")
     return bytes(data)
+
+
+def refuse_placeholder(path: Path | str, head: bytes) -> None:
+    """Refuse a file that is a placeholder for another one, by its first bytes.
+
+    Raises:
+        ModelFormatError: it is a Git LFS pointer, or a page that a server sent instead of the file.
+    """
+    if head.startswith(LFS_POINTER):
+        raise ModelFormatError(
+            path,
+            "the file itself",
+            "a Git LFS pointer to it: it was not downloaded",
+            hint="fetch it with `git lfs pull` in its clone",
+        )
+    if _PAGE.match(head):
+        raise ModelFormatError(
+            path,
+            "the file itself",
+            "a page of HTML or XML, as servers send instead of a missing file",
+            hint="download the file again, signed in where that is needed",
+        )
 
 
 def unreadable(

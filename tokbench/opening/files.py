@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import CorpusError, ModelFormatError, StoreError
-from tokbench.files.untrusted import LFS_POINTER, compression_of, open_regular, read_regular
+from tokbench.files.untrusted import compression_of, open_regular, read_regular, refuse_placeholder
 from tokbench.files.untrusted_json import load_strict_json
 
 if TYPE_CHECKING:
@@ -28,8 +27,6 @@ _HEAD_BYTES = 4096
 _BZ2_BLOCK = b"1AY&SY"
 """First bytes after "BZh" and a digit; without this check, a word list could look like bzip2."""
 
-_PAGE = re.compile(rb"(?i)(?:\xef\xbb\xbf)?\s*(?:<!doctype\s+html|<html|<\?xml|<head)[\s>]")
-
 
 def read_file(path: Path, *, limit: int = MAX_FILE_BYTES) -> bytes:
     """Return the bytes of a regular file, decompressed if it is compressed.
@@ -45,7 +42,7 @@ def read_file(path: Path, *, limit: int = MAX_FILE_BYTES) -> bytes:
         raise StoreError(f"{path} cannot be read: {error.strerror}") from error
     compression = _compression_in(data[:_MAGIC_BYTES])
     data = data if compression is None else _unpacked(path, compression, limit=limit)
-    _refuse_placeholder(path, data[:_HEAD_BYTES])
+    refuse_placeholder(path, data[:_HEAD_BYTES])
     return data
 
 
@@ -61,7 +58,7 @@ def read_head(path: Path, size: int = _HEAD_BYTES) -> bytes:
     if compression is not None:
         with closing(_blocks(path, compression)) as blocks:
             head = next(blocks, b"")[:size]
-    _refuse_placeholder(path, head)
+    refuse_placeholder(path, head)
     return head
 
 
@@ -151,25 +148,3 @@ def _blocks(path: Path, compression: Compression) -> Generator[bytes, None, None
     except CorpusError as error:
         found = error.message.removeprefix(f"{path}: ")
         raise ModelFormatError(path, "a compressed vocabulary", found, hint="download it again") from None
-
-
-def _refuse_placeholder(path: Path, head: bytes) -> None:
-    """Refuse a file that is a placeholder for another one, by its first bytes.
-
-    Raises:
-        ModelFormatError: it is a Git LFS pointer, or a page that a server sent instead of the file.
-    """
-    if head.startswith(LFS_POINTER):
-        raise ModelFormatError(
-            path,
-            "the file itself",
-            "a Git LFS pointer to it: it was not downloaded",
-            hint="fetch it with `git lfs pull` in its clone",
-        )
-    if _PAGE.match(head):
-        raise ModelFormatError(
-            path,
-            "the file itself",
-            "a page of HTML or XML, as servers send instead of a missing file",
-            hint="download the file again, signed in where that is needed",
-        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from typing import Any
 
 import orjson
@@ -103,6 +104,24 @@ values = st.recursive(
     ),
     max_leaves=12,
 )
+
+
+POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize 17210102\n" % (b"4d" * 32)
+
+
+def test_a_git_lfs_pointer_is_refused_by_name() -> None:
+    with pytest.raises(ModelFormatError, match="a Git LFS pointer to it: it was not downloaded") as refused:
+        read(POINTER)
+    assert "git lfs pull" in (refused.value.hint or "")
+    with pytest.raises(ModelFormatError, match="a Git LFS pointer to it"):
+        parse_tools(POINTER, name="tools.json")
+
+
+def test_a_page_of_html_and_compressed_data_are_refused_by_name() -> None:
+    with pytest.raises(ModelFormatError, match="a page of HTML or XML"):
+        read("<!DOCTYPE html><html>Sign in</html>")
+    with pytest.raises(ModelFormatError, match="data that gz compressed"):
+        read(gzip.compress(orjson.dumps([HI])))
 
 
 @given(values)

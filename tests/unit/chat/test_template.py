@@ -65,6 +65,14 @@ def test_template_file_gets_the_tokenizers_special_tokens(tmp_path: Path, tokeni
     assert learned == b"Yes<|im_end|>"
 
 
+def test_a_template_file_that_is_a_git_lfs_pointer_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "chat.jinja"
+    path.write_text(f"version https://git-lfs.github.com/spec/v1\noid sha256:{'4d' * 32}\nsize 17953\n")
+    with pytest.raises(TemplateError, match="a Git LFS pointer") as refused:
+        tokbench.ChatTemplate.from_file(path)
+    assert "git lfs pull" in (refused.value.hint or "")
+
+
 def test_auto_prefers_the_tokenizers_own_template(tokenizer: Any) -> None:
     of = tokbench.ChatTemplate.of
     assert of(tokenizer).name == "chatml"
