@@ -13,8 +13,10 @@ a contradiction between two files.
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench import store
@@ -30,12 +32,11 @@ from tokbench.formats.tokenizer_config.fields import (
     parse_generation_config,
     parse_tokenizer_config,
 )
-from tokbench.opening.files import parse_json, read_file
+from tokbench.opening.files import SUFFIXES, parse_json, read_file
 from tokbench.opening.recognition import Format
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Mapping
 
     from tokbench.opening.recognition import Source
 
@@ -62,8 +63,9 @@ def read_config(folder: Path) -> TokenizerConfig:
         read_config(Path("models/mine")).roles
     """
     files = _Files(folder)
+    _report_compressed(files)
     config = parse_tokenizer_config(files.json(CONFIG), name=CONFIG)
-    files.problems.extend(config.problems)
+    files.problems.extend((*config.problems, *_refused_objects(files.json(CONFIG))))
     if "added_tokens_decoder" in files.json(CONFIG):
         _compare_roles(config, files)
         _compare_added_tokens(config, files)
@@ -135,12 +137,15 @@ class _Files:
                 return None
             return parse(read_file(path, limit=limit), path=path.name)
         except (TokbenchError, OSError, ValueError) as error:
-            reason = f"is left out: {_reason(error, path)}"
-            self.problems.append(f"{path.name} {reason}")
-            self.unread.append(f"{path} {reason}")
-            if path.name in _WITH_TEMPLATES or path.parent.name == TEMPLATES:
-                self.lost_templates.append(self.problems[-1])
+            self.leave_out(path, f"is left out: {_reason(error, path)}", name=path.name)
             return None
+
+    def leave_out(self, path: Path, reason: str, *, name: str) -> None:
+        """Report a file that is not read; `name` is the file that it is or stands for."""
+        self.problems.append(f"{path.name} {reason}")
+        self.unread.append(f"{path} {reason}")
+        if name in _WITH_TEMPLATES or path.parent.name == TEMPLATES:
+            self.lost_templates.append(self.problems[-1])
 
 
 def _reason(error: Exception, path: Path) -> str:
@@ -149,6 +154,40 @@ def _reason(error: Exception, path: Path) -> str:
         return f"byte {error.start} is not UTF-8"
     message = error.message if isinstance(error, TokbenchError) else str(error)
     return message.removeprefix(str(path)).removeprefix(path.name).lstrip(":, ")
+
+
+def _report_compressed(files: _Files) -> None:
+    """Report compressed files, which are not read, here or by transformers, if there is no uncompressed one."""
+    start = f"{files.folder}{os.sep}"
+    for name in NAMES:
+        for suffix in SUFFIXES:
+            path = f"{start}{name}{suffix}"
+            if os.path.isfile(path) and not os.path.exists(start + name):  # noqa: PTH110, PTH113 - a tenth of the time
+                files.leave_out(Path(path), "is left out: only the uncompressed file is read", name=name)
+
+
+def _refused_objects(config: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a sentence about tokens that a tokenizer_config.json writes in a form that transformers refuses."""
+    extra = config.get("extra_special_tokens")
+    named = {f"{role}_token": config.get(f"{role}_token") for role in ROLES}
+    named |= extra if isinstance(extra, dict) else {}
+    lists = {
+        "additional_special_tokens": config.get("additional_special_tokens"),
+        "extra_special_tokens": extra,
+    }
+    found = [name for name, value in named.items() if _is_untyped(value)]
+    found += [
+        name for name, value in lists.items() if isinstance(value, list) and any(map(_is_untyped, value))
+    ]
+    if found:
+        yield (
+            f'{CONFIG} writes {" and ".join(found)} as an object without "__type": "AddedToken", with which '
+            "transformers does not open the folder; its text is used"
+        )
+
+
+def _is_untyped(value: object) -> bool:
+    return isinstance(value, dict) and value.get("__type") != "AddedToken"
 
 
 def _compare_roles(config: TokenizerConfig, files: _Files) -> None:

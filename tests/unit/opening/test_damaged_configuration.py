@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import pytest
@@ -105,3 +106,66 @@ def test_a_damaged_jinja_file_is_not_replaced_by_the_configurations_template(tmp
     (tmp_path / "chat_template.jinja").write_bytes(b"\xff\xfe{")
     with pytest.raises(TemplateError, match=r"chat_template\.jinja is left out"):
         tokbench.ChatTemplate.of(tokbench.load(tmp_path))
+
+
+@pytest.mark.parametrize("suffix", ["gz", "bz2", "xz"])
+def test_a_compressed_configuration_is_not_read_and_every_command_says_so(
+    tmp_path: Path, suffix: str
+) -> None:
+    model_folders.llama3(tmp_path)
+    for name in ("tokenizer_config.json", "tokenizer.json"):
+        path = tmp_path / name
+        packed = import_module({"gz": "gzip", "xz": "lzma"}.get(suffix, suffix)).compress(path.read_bytes())
+        put(tmp_path, {f"{name}.{suffix}": packed})
+        path.unlink()
+    found = opened(tmp_path)
+    said = f"tokenizer_config.json.{suffix} is left out: only the uncompressed file is read"
+    assert said in found.warnings
+    assert found.source.config.unread_files == (f"{tmp_path}/{said}",)
+    with pytest.raises(TemplateError, match="is left out: only the uncompressed"):
+        tokbench.ChatTemplate.of(tokbench.load(tmp_path))
+
+
+def test_a_compressed_copy_beside_a_configuration_is_ignored(tmp_path: Path) -> None:
+    model_folders.llama3(tmp_path)
+    put(tmp_path, {"tokenizer_config.json.gz": b"\x1f\x8b\x08\x00"})
+    assert not [each for each in opened(tmp_path).warnings if "left out" in each]
+
+
+REFUSED = 'as an object without "__type": "AddedToken", with which transformers does not open the folder'
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"eos_token": {"content": "<|eot_id|>", "lstrip": False}}, "eos_token"),
+        ({"additional_special_tokens": ["<|eot_id|>", {"content": "a"}]}, "additional_special_tokens"),
+        ({"extra_special_tokens": {"image_token": {"content": "a"}}}, "image_token"),
+        ({"pad_token": {"content": "a"}, "extra_special_tokens": [{"content": "a"}]}, "pad_token and extra_"),
+    ],
+)
+def test_an_object_without_its_type_which_transformers_refuses_is_told_of(
+    tmp_path: Path, fields: dict[str, object], named: str
+) -> None:
+    model_folders.llama3(tmp_path)
+    settings = json.loads((tmp_path / "tokenizer_config.json").read_bytes())
+    put(tmp_path, {"tokenizer_config.json": {**settings, **fields}})
+    warned = [each for each in opened(tmp_path).warnings if REFUSED in each]
+    assert len(warned) == 1
+    assert f"writes {named}" in warned[0]
+    if "eos_token" in fields:
+        assert tokbench.load(tmp_path).roles["eos"] == "<|eot_id|>"
+
+
+def test_objects_of_special_tokens_map_and_typed_ones_are_not_told_of(tmp_path: Path) -> None:
+    model_folders.llama3(tmp_path)
+    settings = json.loads((tmp_path / "tokenizer_config.json").read_bytes())
+    eos = {"content": "<|eot_id|>", "lstrip": False}
+    put(
+        tmp_path,
+        {
+            "tokenizer_config.json": {**settings, "eos_token": {"__type": "AddedToken", **eos}},
+            "special_tokens_map.json": {"eos_token": eos},
+        },
+    )
+    assert not [each for each in opened(tmp_path).warnings if "__type" in each]
