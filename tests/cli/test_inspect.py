@@ -8,7 +8,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support import model_folders, sentencepiece_models, small_files
+from support import huggingface, model_folders, sentencepiece_models, small_files
 from typer.testing import CliRunner
 
 from tokbench import train
@@ -270,3 +270,37 @@ def test_components_are_shown_with_their_choices(tmp_path: Path) -> None:
     file = small_files.document_file(tmp_path, small_files.document(pre_tokenizer=steps))
     shown = inspected(file)["pre_tokenizer"]
     assert shown == "Metaspace (prepend_scheme=first, split) → Digits → Split (behavior=MergedWithNext)"
+
+
+def test_a_class_that_builds_another_tokenizer_than_the_files_is_a_warning(tmp_path: Path) -> None:
+    document = json.loads(huggingface.byte_fallback())
+    files = {"tokenizer.json": document, "tokenizer_config.json": {"tokenizer_class": "LlamaTokenizer"}}
+    folder = model_folders.put(tmp_path / "llama", files)
+    said = "tokenizer_config.json names LlamaTokenizer, for which transformers 5 builds another normalizer"
+    assert [each for each in inspected("-t", folder)["warnings"] if each.startswith(said)]
+    model_folders.put(
+        folder, {"config.json": {"model_type": "mistral"}}
+    )  # of which the file is taken as it is
+    assert not [each for each in inspected("-t", folder)["warnings"] if "builds another" in each]
+    model_folders.put(
+        tmp_path / "bert", {**files, "tokenizer_config.json": {"tokenizer_class": "BertTokenizer"}}
+    )
+    said = "tokenizer_config.json names BertTokenizer: its vocabularies are WordPiece, and tokenizer.json has BPE"
+    assert [each for each in inspected("-t", tmp_path / "bert")["warnings"] if each.startswith(said)]
+
+
+def test_a_class_that_makes_a_tokenizer_of_a_sentencepiece_model_is_a_warning(tmp_path: Path) -> None:
+    files = {"tokenizer.model": sentencepiece_models.variant("bpe").proto}
+    settings = {"tokenizer_class": "LlamaTokenizer", "legacy": False}
+    folder = model_folders.put(tmp_path / "llama", {**files, "tokenizer_config.json": settings})
+    made = [
+        each
+        for each in inspected("-t", folder)["warnings"]
+        if " makes a pipeline and merges of its own" in each
+    ]
+    assert [each.partition(" makes")[0] for each in made] == [
+        "the LlamaTokenizer of transformers 4 with legacy=false",
+        "the LlamaTokenizer of transformers 5",
+    ]
+    assert all("`tokbench lint --select class-disagrees` looks for one" in each for each in made)
+    assert not [each for each in inspected("-t", folder / "tokenizer.model")["warnings"] if "makes a" in each]

@@ -112,7 +112,7 @@ class ChatTemplate:
         try:
             data = read_named(Path(path), limit=_MAX_BYTES)
             if data.startswith(LFS_POINTER):  # a page of HTML may be a template
-                refuse_placeholder(path, data)
+                refuse_placeholder(Path(path), data)
             text = decode_text(data, path=Path(path))
         except OSError as error:
             raise TemplateError(f"{path}: {error.strerror or error}", hint=near_template(str(path))) from None

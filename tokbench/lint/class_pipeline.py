@@ -17,6 +17,7 @@ from tokbench.libraries.huggingface.engines import engine_with
 from tokbench.libraries.huggingface.tokenizer_json import model_type, steps
 from tokbench.lint.agreement import disagreement
 from tokbench.opening.config_files import CONFIG
+from tokbench.opening.model_types import FILE_AS_IT_IS
 from tokbench.opening.native_bpe import merge_pairs
 from tokbench.opening.recognition import Format, Source
 from tokbench.opening.request import OpenRequest
@@ -32,7 +33,7 @@ from tokbench.opening.tokenizer_json import open_tokenizer_json
 from tokbench.opening.vocab_txt import dumped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tokbench.core.interfaces import Tokenizer
     from tokbench.lint.target import LintTarget
@@ -70,6 +71,10 @@ _CLASSES = {
 _KINDS = {name: kind for kind, names in _CLASSES.items() for name in names}
 """Name of a transformers class without "Tokenizer" → the kind of its vocabularies."""
 _MODEL = ("end_of_word_suffix", "continuing_subword_prefix", "byte_fallback")
+
+
+SEE_LINT = "and `tokbench lint --select class-disagrees` looks for one"
+"""The end of a sentence about texts that may have other ids."""
 
 
 def kind_of_class(name: str | None) -> str | None:
@@ -114,23 +119,82 @@ class OtherPipeline:
 
 def other_pipeline(target: LintTarget, name: str) -> OtherPipeline | None:
     """Compare the pipeline of a class with a target's tokenizer.json; return None if it is equal or unknown."""
+    implied, parts = _implied_parts(target, name)
+    return _compared(target, implied, parts) if parts else None
+
+
+def differing_class_parts(target: LintTarget, name: str) -> tuple[str, ...]:
+    """Return the parts of a target's tokenizer.json that a class builds in another way; none if it is unknown."""
+    return _implied_parts(target, name)[1]
+
+
+def _implied_parts(target: LintTarget, name: str) -> tuple[Mapping[str, Any], tuple[str, ...]]:
     document = target.document
     implied = None if document is None else _implied(target, document, name)
     if document is None or implied is None:
+        return {}, ()
+    today = _as_written_today(document), _as_written_today(implied)
+    return implied, tuple(differing_parts(*today, model=_MODEL))
+
+
+def notes_on_class(target: LintTarget) -> Iterator[str]:
+    """Yield a sentence if a class builds another tokenizer than a target's tokenizer.json; no text is looked for."""
+    name = target.opened.source.config.tokenizer_class
+    if name is None or kind_of_class(name) is None or takes_file_as_it_is(target):
+        return
+    if (said := other_vocabulary_kind(target, name)) is not None:
+        yield f"{CONFIG} names {name}: {said}"
+    elif parts := differing_class_parts(target, name):
+        yield (
+            f"{CONFIG} names {name}, for which transformers 5 builds another {spelled_parts(parts)} than "
+            f"tokenizer.json has: texts may have other ids there, {SEE_LINT}"
+        )
+
+
+def spelled_parts(parts: Sequence[str]) -> str:
+    """Return parts of a tokenizer.json for a sentence."""
+    return " and ".join(part.replace("_", "-") for part in parts)
+
+
+def takes_file_as_it_is(target: LintTarget) -> bool:
+    """Whether transformers 5 opens the files of a model as they are, whatever class they name, by its model_type."""
+    folder = target.folder
+    return folder is not None and json_beside(folder / "config.json").get("model_type") in FILE_AS_IT_IS
+
+
+def other_vocabulary_kind(target: LintTarget, name: str) -> str | None:
+    """Return a sentence if the vocabularies of a class are of another kind than a target's tokenizer.json."""
+    expected, found = (
+        kind_of_class(name),
+        None if target.document is None else kind_of_document(target.document),
+    )
+    if expected is None or found is None or found == expected:
         return None
-    parts = tuple(differing_parts(_as_written_today(document), _as_written_today(implied), model=_MODEL))
-    if not parts:
-        return None
-    try:
-        source = Source(Format.TOKENIZER_JSON, target.opened.source.path, (target.opened.source.path,))
-        other = open_tokenizer_json(dumped(implied), source=source, request=OpenRequest()).tokenizer
-    except TokbenchError:
+    readers = "transformers 5 builds the first, and version 4 takes the file as it is"
+    if found == BYTE_LEVEL and name.removesuffix("Fast") == "LlamaTokenizer":  # as in DeepSeek's models
+        readers = "transformers 5.0 builds the first, and 4 and 5.24 take the file as it is"
+    return f"its vocabularies are {expected}, and tokenizer.json has {found}: {readers}"
+
+
+def _compared(target: LintTarget, implied: Mapping[str, Any], parts: tuple[str, ...]) -> OtherPipeline:
+    """Look for a text with other ids, or another decoding, by the tokenizer.json that a class builds."""
+    other = tokenizer_of(implied, target)
+    if other is None:
         return OtherPipeline(parts)
     found = disagreement(target.tokenizer, other, template=False)
     if found is not None:
-        ours, theirs = (_tokens(target, ids) for ids in (found.ours, found.theirs))
+        ours, theirs = (shown_tokens(target, ids) for ids in (found.ours, found.theirs))
         return OtherPipeline(parts, found.text, ours, theirs)
     return _decoded(target.tokenizer, other, parts)
+
+
+def tokenizer_of(document: Mapping[str, Any], target: LintTarget) -> Tokenizer | None:
+    """Return the tokenizer of a tokenizer.json that a class builds for a target; None if it cannot be opened."""
+    source = Source(Format.TOKENIZER_JSON, target.opened.source.path, (target.opened.source.path,))
+    try:
+        return open_tokenizer_json(dumped(document), source=source, request=OpenRequest()).tokenizer
+    except TokbenchError:
+        return None
 
 
 def _implied(target: LintTarget, document: Mapping[str, Any], name: str) -> dict[str, Any] | None:
@@ -182,7 +246,8 @@ def _bert(config: Mapping[str, Any]) -> dict[str, Any]:
     return {"normalizer": normalizer, "pre_tokenizer": {"type": "BertPreTokenizer"}}
 
 
-def _tokens(target: LintTarget, ids: tuple[int, ...]) -> str:
+def shown_tokens(target: LintTarget, ids: Sequence[int]) -> str:
+    """Return the first tokens of a text, for a sentence."""
     pieces = target.vocabulary.pieces
     shown = [quoted(pieces[id] or b"") if id < len(pieces) else str(id) for id in ids[:8]]
     return " | ".join(shown) or "nothing"

@@ -15,9 +15,13 @@ from tokbench.lint.class_pipeline import (
     kind_of_class,
     kind_of_document,
     other_pipeline,
+    other_vocabulary_kind,
+    spelled_parts,
+    takes_file_as_it_is,
 )
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.llama_cpp_names import converter_hash, names_of_hash
+from tokbench.lint.piece_pipelines import classes_of_pieces, differences_of_classes
 from tokbench.lint.rules import DoesNotApplyError, rules_of
 from tokbench.opening.config_files import CONFIG
 from tokbench.opening.contradictions import contradictions
@@ -47,40 +51,53 @@ def _document(target: LintTarget) -> Mapping[str, Any]:
 @_rule(
     name="class-disagrees",
     severity=Severity.WARNING,
-    breaks="`transformers` 5 follows tokenizer_class, version 4 follows tokenizer.json: their ids differ.",
-    found="The pipeline that version 5 builds for the class, if known, is compared, also on texts.",
-    remedy="Write PreTrainedTokenizerFast, which uses tokenizer.json unchanged, or the right class.",
+    breaks="`transformers` builds another tokenizer for tokenizer_class than the vocabulary's own file: ids differ.",
+    found="What its versions build for the class, if known, is compared with tokenizer.json or the .model, on texts.",
+    remedy="Write PreTrainedTokenizerFast, which uses tokenizer.json unchanged, or the right class; convert a .model.",
 )
 def _class(target: LintTarget) -> Iterator[Found]:
+    if target.opened.source.format is Format.SENTENCEPIECE:
+        yield from _class_of_pieces(target)
+        return
     document = _document(target)
     name = target.opened.source.config.tokenizer_class
-    expected = kind_of_class(name)
-    if name is None or expected is None:
+    if name is None or kind_of_class(name) is None:
         raise DoesNotApplyError("no tokenizer_class says how its vocabulary works")
-    found = kind_of_document(document)
-    if found is not None and found != expected:
-        readers = "transformers 5 builds the first, and version 4 takes the file as it is"
-        if found == BYTE_LEVEL and name.removesuffix("Fast") == "LlamaTokenizer":  # as in DeepSeek's models
-            readers = "transformers 5.0 builds the first, and 4 and 5.24 take the file as it is"
-        yield Found(
-            subject=f"tokenizer_class {name}",
-            evidence=f"its vocabularies are {expected}, and tokenizer.json has {found}: {readers}",
-        )
+    if takes_file_as_it_is(target):
+        raise DoesNotApplyError("by its model_type, transformers takes tokenizer.json as it is")
+    if (said := other_vocabulary_kind(target, name)) is not None:
+        yield Found(subject=f"tokenizer_class {name}", evidence=said)
     elif (other := other_pipeline(target, name)) is not None:
         shown = (
             "no text was found on which they differ"
             if other.text is None
             else f"{quoted(other.text)} is {other.ours} by the file, and {other.theirs} by the class"
         )
-        parts = " and ".join(part.replace("_", "-") for part in other.parts)
         settings = [] if target.folder is None else contradictions(document, folder=target.folder)
         but = ", ".join(found.option for found in settings)
         yield Found(
             subject=f"tokenizer_class {name}",
-            evidence=f"transformers 5 builds another {parts} for it than tokenizer.json has, which "
-            f"version 4 takes as it is{f' but for {but}' if but else ''}: {shown}",
+            evidence=f"transformers 5 builds another {spelled_parts(other.parts)} for it than tokenizer.json has, "
+            f"which version 4 takes as it is{f' but for {but}' if but else ''}: {shown}",
             severity=None if other.text is not None else Severity.NOTE,
             details={"parts": other.parts, "text": other.text},
+        )
+
+
+def _class_of_pieces(target: LintTarget) -> Iterator[Found]:
+    if not classes_of_pieces(target):
+        raise DoesNotApplyError("no class is named that makes a tokenizer of its own of the model")
+    for difference in differences_of_classes(target):
+        first = difference.examples[0]
+        shown = "; ".join(
+            f"{quoted(example.text)} is {example.ours} by the model, and {example.theirs} by the class"
+            for example in difference.examples
+        )
+        yield Found(
+            subject=str(difference.made_by),
+            evidence=f"it makes a pipeline {'and merges ' if difference.has_merges else ''}of its own: {shown}",
+            severity=Severity.NOTE if difference.is_rare else None,
+            details={"text": first.text, "differing": difference.differing, "tried": difference.tried},
         )
 
 

@@ -99,3 +99,18 @@ CLASS_OF_MODEL_TYPE = {
     model_type: name for name, model_types in _MODEL_TYPES.items() for model_type in model_types.split()
 }
 """`model_type` → class."""
+
+_FILE_AS_IT_IS = (
+    "arctic aria beam bigbird_pegasus chatlm cohere_asr ernie4_5 ernie4_5_moe flex_olmo fuyu glm glm4 glm4_moe "
+    "glm4_moe_lite glm4v glm4v_moe glm_image glmasr got_ocr2 gpt_bigcode granite granitemoe granitemoehybrid "
+    "granitemoeshared h2ovl_chat hyperclovax hyperclovax_vlm internlm2 internlm3 iquestcoder jamba kimi_k25 "
+    "kimi_linear kosmos-2 llava llava_next mimo_v2_flash minicpm3 minicpmv minimax_m2 ministral ministral3 "
+    "mistral mistral3 mixtral modernbert modernbert-decoder molmo molmo2 nemotron nystromformer olmo2 olmo3 "
+    "olmo_hybrid opencua openvla paddleocr_vl pegasus_x persimmon phi3 phi3_v phimoe pix2struct pixtral smolvlm "
+    "stablelm step3_vl umt5 vipllava voxtral xlm-roberta-xl"
+)
+FILE_AS_IT_IS = frozenset(_FILE_AS_IT_IS.split())
+"""`model_type` of models of which transformers 5.24 opens the tokenizer.json as it is, whatever class is named.
+
+Source: `TOKENIZER_MAPPING_NAMES` and `MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS` of transformers 5.
+"""

@@ -16,7 +16,7 @@ from tokbench.formats.sentencepiece.model import SPACE
 from tokbench.formats.tokenizer_config.fields import TokenizerConfig, config_of, token_id
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from tokbench.core.interfaces import Tokenizer, TokenizerInfo
@@ -193,7 +193,7 @@ def inspect_opened(opened: Opened) -> InspectResult:
         engine=opened.engine,
         reason=opened.reason,
         lossless_reason=_lossless_reason(opened, byte_tokens),
-        warnings=opened.warnings,
+        warnings=(*opened.warnings, *_notes_on_class(opened)),
         config=config,
         roles=_ordered({**config.roles, **roles}),
         token_ids={
@@ -206,6 +206,21 @@ def inspect_opened(opened: Opened) -> InspectResult:
         config_files=tuple(map(_inspected, _config_files(opened))),
         template=_template(tokenizer),
     )
+
+
+def _notes_on_class(opened: Opened) -> Iterator[str]:
+    """Yield sentences about the class of transformers that the files name, if it gives other ids than they do."""
+    from tokbench.lint.target import LintTarget
+    from tokbench.opening.recognition import Format
+
+    if opened.source.format is Format.TOKENIZER_JSON and opened.source.config.tokenizer_class is not None:
+        from tokbench.lint.class_pipeline import notes_on_class
+
+        yield from notes_on_class(LintTarget(opened))
+    elif opened.source.format is Format.SENTENCEPIECE:
+        from tokbench.lint.piece_pipelines import notes_on_classes
+
+        yield from notes_on_classes(LintTarget(opened))
 
 
 def _template(tokenizer: Tokenizer) -> dict[str, str] | None:
