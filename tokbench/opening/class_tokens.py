@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 
 _ORDER = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
+_NAMED = ("question",)
+"""Tokens without a role that a class, Splinter's, appends after those with one."""
 _ENDS = {"eos": "</s>", "unk": "<unk>", "pad": "<pad>"}
 _SENTENCE = {"bos": "<s>", **_ENDS}
 _FAIRSEQ = {**_SENTENCE, "cls": "<s>", "sep": "</s>", "mask": "<mask>"}
@@ -76,7 +78,8 @@ def with_class_roles(
     if not roles:
         return config
     listed = {token.content for token in config.added_tokens}
-    missing = dict.fromkeys(text for text in roles.values() if text not in pieces and text not in listed)
+    texts = [*roles.values(), *(usual[name] for name in _NAMED if name in usual and name not in unset)]
+    missing = dict.fromkeys(text for text in texts if text not in pieces and text not in listed)
     config = _with_tokens(
         config, missing, num_pieces=len(pieces), strips=roles.get("mask") if mask_strips else None
     )

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from tokbench.formats.tokenizer_config.fields import TokenizerConfig
     from tokbench.opening.recognition import Source
     from tokbench.opening.request import Opened, OpenRequest
 
@@ -32,6 +33,7 @@ _UNKNOWN = "[UNK]"
 _NORMALIZATION = ("do_lower_case", "strip_accents", "tokenize_chinese_chars")
 BERT_ROLES = {"pad": "[PAD]", "unk": _UNKNOWN, "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
 _AROUND = ("cls A sep", "cls A sep B:1 sep:1")
+_SENTENCE = {"bos": "<s>", "eos": "</s>", "cls": "<s>", "sep": "</s>"}
 _XLNET_LIKE = {"pad": "<pad>", "unk": "<unk>", "cls": "<cls>", "sep": "<sep>", "mask": "<mask>"}
 _CLASSES = {
     "FunnelTokenizer": (
@@ -39,7 +41,7 @@ _CLASSES = {
         ("cls:2 A sep", "cls:2 A sep B:1 sep:1"),
     ),
     "MPNetTokenizer": (
-        {"pad": "<pad>", "unk": _UNKNOWN, "cls": "<s>", "sep": "</s>", "mask": "<mask>"},
+        {**_SENTENCE, "pad": "<pad>", "unk": _UNKNOWN, "mask": "<mask>"},
         ("cls A sep", "cls A sep sep B:1 sep:1"),
     ),
     "ProphetNetTokenizer": (
@@ -166,6 +168,7 @@ def bert_tokenizer_json(
     handle_chinese_chars: bool = True,
     roles: Mapping[str, str] = BERT_ROLES,
     templates: tuple[str, str] = _AROUND,
+    added: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
     """Return the `tokenizer.json` document of BERT's tokenizer over a word list.
 
@@ -176,7 +179,9 @@ def bert_tokenizer_json(
         handle_chinese_chars: whether each Chinese character is a word of its own.
         roles: role → text of its special token.
         templates: the templates for one text and for two, in the notation of `written_templates`.
+        added: text → id of added tokens outside the list that the templates may contain.
     """
+    ids = {**(added or {}), **vocab}
     specials = sorted({text for text in roles.values() if text in vocab}, key=vocab.__getitem__)
     ends = {roles.get(role, ".") for template in templates for role in roles_in(template)}
     return {
@@ -188,7 +193,7 @@ def bert_tokenizer_json(
             lowercase=lowercase, strip_accents=strip_accents, handle_chinese_chars=handle_chinese_chars
         ),
         "pre_tokenizer": {"type": "BertPreTokenizer"},
-        "post_processor": _post_processor(vocab, roles, templates) if ends <= vocab.keys() else None,
+        "post_processor": _post_processor(ids, roles, templates) if ends <= ids.keys() else None,
         "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True},
         "model": {
             "type": "WordPiece",
@@ -225,6 +230,7 @@ def open_vocab_txt(source: Source, request: OpenRequest) -> Opened:
     usual, templates = _CLASSES.get(name or "", (BERT_ROLES, _AROUND))
     if name is not None:
         config = with_class_roles(source.config, usual, folder=path.parent, pieces=vocab)
+        line_warnings += _appended(source.config, config, name=name, list_name=path.name)
         source = replace(source, config=config)
     roles = {**usual, **source.config.roles}
     is_added = any(token.content == roles["unk"] for token in source.config.added_tokens)
@@ -243,6 +249,7 @@ def open_vocab_txt(source: Source, request: OpenRequest) -> Opened:
         handle_chinese_chars=flags_of_config.get("tokenize_chinese_chars", True),
         roles=roles,
         templates=templates,
+        added={token.content: token.id for token in source.config.added_tokens},
     )
     flags = {token.content: token.flags() for token in source.config.added_tokens}
     if roles["unk"] not in vocab:
@@ -258,6 +265,19 @@ def open_vocab_txt(source: Source, request: OpenRequest) -> Opened:
         source=source,
         request=request,
         warnings=(*line_warnings, *warning, *_of_slow_classes(path.parent), *_of_unknown_class(name)),
+    )
+
+
+def _appended(
+    before: TokenizerConfig, after: TokenizerConfig, *, name: str, list_name: str
+) -> tuple[str, ...]:
+    """Return a warning about the tokens of a class that are neither in a word list nor in the files beside it."""
+    new = [token for token in after.added_tokens if token not in before.added_tokens]
+    if not new:
+        return ()
+    return (
+        f"{list_name} lacks {counted(len(new), 'special token')} of a {name}, as {new[0].content!r}: they follow with "
+        f"the ids from {new[0].id} on, as in transformers",
     )
 
 

@@ -210,6 +210,31 @@ def test_splinter_and_tapas_have_tokens_of_their_own(tmp_path: Path) -> None:
     assert tapas.encode("[EMPTY]", special=SpecialPolicy.ENCODE) == [7]
 
 
+@pytest.mark.parametrize(
+    ("name", "appended", "ids"),
+    [
+        ("MPNetTokenizer", ["<s>", "</s>", "<pad>", "<mask>"], [7, 6, 8, 8, 6, 8]),
+        (
+            "FunnelTokenizer",
+            ["<s>", "</s>", "<unk>", "<sep>", "<pad>", "<cls>", "<mask>"],
+            [12, 6, 10, 6, 10],
+        ),
+        ("SplinterTokenizer", ["[QUESTION]"], [2, 6, 7, 5, 3, 6, 3]),
+    ],
+)
+def test_tokens_of_a_class_that_the_list_lacks_follow_it_in_the_order_of_transformers(
+    tmp_path: Path, name: str, appended: list[str], ids: list[int]
+) -> None:
+    model = of_class(tmp_path, WORDS, tokenizer_class=name)
+    tokenizer: Any = model.tokenizer
+    added = {token.content: token.id for token in tokenizer.tokenizer_config.added_tokens}
+    assert added == {text: len(WORDS) + place for place, text in enumerate(appended)}
+    assert tokenizer.encode(appended[-1], special=SpecialPolicy.ENCODE) == [len(WORDS) + len(appended) - 1]
+    assert tokenizer.with_template("hi", "hi") == ids
+    said = f"of a {name}, as {appended[0]!r}: they follow with the ids from 7 on"
+    assert len([each for each in model.warnings if said in each]) == 1
+
+
 def test_prophetnet_names_its_list_otherwise_and_only_ends_a_text(tmp_path: Path) -> None:
     model = of_class(tmp_path, WORDS, name="prophetnet.tokenizer", tokenizer_class="ProphetNetTokenizer")
     tokenizer: Any = model.tokenizer
