@@ -304,3 +304,16 @@ def test_a_class_that_makes_a_tokenizer_of_a_sentencepiece_model_is_a_warning(tm
     ]
     assert all("`tokbench lint --select class-disagrees` looks for one" in each for each in made)
     assert not [each for each in inspected("-t", folder / "tokenizer.model")["warnings"] if "makes a" in each]
+
+
+def test_special_tokens_that_only_the_class_has_are_a_warning(tmp_path: Path) -> None:
+    files = {
+        "tokenizer.json": huggingface.wordpiece(),
+        "tokenizer_config.json": {"tokenizer_class": "MPNetTokenizer"},
+    }
+    [said] = [
+        each for each in inspected("-t", model_folders.put(tmp_path, files))["warnings"] if "new ids" in each
+    ]
+    assert said.startswith(
+        'of a MPNetTokenizer, the class of the folder: it has "<s>", "</s>", "<pad>", "<mask>"'
+    )

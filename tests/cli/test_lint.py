@@ -252,9 +252,9 @@ def test_fix_repairs_a_copy(run: Callable[..., Done], tmp_path: Path) -> None:
     assert files_of(source) == before
     repaired = ["turn-end-not-eos", "class-disagrees", "clean-up-spaces", "program-beside"]
     assert [repair["rule"] for repair in document["repairs"]] == repaired
-    assert {entry["rule"]: entry["why"] for entry in document["left"]} == {
-        "missing-role": "what the model was trained with is not in the files"
-    }
+    why = "what the model was trained with is not in the files"
+    left = {"missing-role": why, "class-adds-token": why}
+    assert {entry["rule"]: entry["why"] for entry in document["left"]} == left
     assert document["texts_compared"] > 10
     assert document["not_copied"] == ["tokenizer.pkl"]
     assert sorted(path.name for path in out.iterdir()) == sorted(set(before) - {"tokenizer.pkl"})

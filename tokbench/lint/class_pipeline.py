@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokbench.core.wording import quoted
 from tokbench.errors import TokbenchError
+from tokbench.formats.tokenizer_config.fields import ROLES
 from tokbench.inspection.settings import differing_parts
 from tokbench.libraries.huggingface.engines import engine_with
-from tokbench.libraries.huggingface.tokenizer_json import model_type, steps
+from tokbench.libraries.huggingface.tokenizer_json import model_ids, model_type, steps
 from tokbench.lint.agreement import disagreement
+from tokbench.opening.class_tokens import CLASS_ROLES
 from tokbench.opening.config_files import CONFIG
 from tokbench.opening.model_types import FILE_AS_IT_IS
 from tokbench.opening.native_bpe import merge_pairs
@@ -30,7 +32,7 @@ from tokbench.opening.tokenizer_classes import (
     read_declared,
 )
 from tokbench.opening.tokenizer_json import open_tokenizer_json
-from tokbench.opening.vocab_txt import dumped
+from tokbench.opening.vocab_txt import dumped, roles_of_word_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -137,8 +139,68 @@ def _implied_parts(target: LintTarget, name: str) -> tuple[Mapping[str, Any], tu
     return implied, tuple(differing_parts(*today, model=_MODEL))
 
 
+_SENTENCE = {"bos": "<s>", "eos": "</s>", "unk": "<unk>"}
+_OTHER_ROLES = {
+    "CodeLlamaTokenizer": _SENTENCE,
+    "GemmaTokenizer": {"bos": "<bos>", "eos": "<eos>", "unk": "<unk>", "pad": "<pad>"},
+    "LlamaTokenizer": _SENTENCE,
+}
+
+
+class AddedByClass(NamedTuple):
+    """The special tokens that a class adds to a tokenizer.json.
+
+    Attributes:
+        name: the class.
+        texts: the tokens.
+        sentence: what is said about them, as the end of a sentence about the class.
+    """
+
+    name: str
+    texts: tuple[str, ...]
+    sentence: str
+
+
+def tokens_added_by_class(target: LintTarget) -> AddedByClass | None:
+    """Return the tokens that a class adds to a target's tokenizer.json, because it has roles that no file sets."""
+    document, folder, config = target.document, target.folder, target.opened.source.config
+    name = None if folder is None else read_declared(folder, config).class_name
+    if document is None or folder is None or name is None:
+        return None
+    settings = json_beside(folder / CONFIG)
+    ids = dict(model_ids(document))
+    ids |= {token["content"]: token["id"] for token in document.get("added_tokens") or ()}
+    unset = [
+        text
+        for role, text in _usual_roles(name).items()
+        if role in ROLES and role not in config.roles and f"{role}_token" not in settings
+    ]
+    missing = tuple(dict.fromkeys(text for text in unset if text not in ids))
+    if not missing:
+        return None
+    is_named = any(json_beside(folder / file).get("tokenizer_class") for file in (CONFIG, "config.json"))
+    takes_file = takes_file_as_it_is(target) or (name == "LlamaTokenizer" and is_byte_level(document))
+    version = " 4" if takes_file or not is_named else ""
+    shown = ", ".join(map(quoted, missing))
+    return AddedByClass(
+        name,
+        missing,
+        f"it has {shown}, which tokenizer.json lacks and no file sets to null: transformers{version} adds "
+        f"{'it' if len(missing) == 1 else 'them'} with new ids, from {max(ids.values(), default=-1) + 1} on",
+    )
+
+
+def _usual_roles(name: str) -> Mapping[str, str]:
+    """Return role → text of the special tokens of a class, if no file says otherwise; empty for an unknown class."""
+    if (known := known_class(name)) is not None:
+        return known.roles
+    return CLASS_ROLES.get(name) or roles_of_word_list(name) or _OTHER_ROLES.get(name, {})
+
+
 def notes_on_class(target: LintTarget) -> Iterator[str]:
     """Yield a sentence if a class builds another tokenizer than a target's tokenizer.json; no text is looked for."""
+    if (added := tokens_added_by_class(target)) is not None:
+        yield f"of a {added.name}, the class of the folder: {added.sentence}"
     name = target.opened.source.config.tokenizer_class
     if name is None or kind_of_class(name) is None or takes_file_as_it_is(target):
         return

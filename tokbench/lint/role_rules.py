@@ -12,9 +12,11 @@ from tokbench.core.roles import TURN_ENDS, roles_of
 from tokbench.core.wording import counted, quoted
 from tokbench.errors import ModelFormatError
 from tokbench.formats.tokenizer_config.fields import is_id, token_id
+from tokbench.lint.class_pipeline import tokens_added_by_class
 from tokbench.lint.findings import Found, Severity
 from tokbench.lint.rules import DoesNotApplyError, rules_of
 from tokbench.lint.template_probe import probes
+from tokbench.opening.recognition import Format
 from tokbench.opening.tokenizer_classes import known_class
 
 if TYPE_CHECKING:
@@ -282,4 +284,20 @@ def _turn_end(target: LintTarget) -> Iterator[Found]:
             )
 
 
-RULES = (_ids_beyond_model, _gaps, _pad_is_eos, _missing_roles, _bos, _turn_end)
+@_rule(
+    name="class-adds-token",
+    severity=Severity.WARNING,
+    breaks="A special token that only the class has gets a new id: the model has no row for it, or an untrained one.",
+    found="The special tokens of the class that no file sets are looked up in tokenizer.json.",
+    remedy="Set the roles in tokenizer_config.json, to null if there are none, or name the right class.",
+)
+def _added_by_class(target: LintTarget) -> Iterator[Found]:
+    if target.opened.source.format is not Format.TOKENIZER_JSON:
+        raise DoesNotApplyError("it was not read from a tokenizer.json")
+    if (added := tokens_added_by_class(target)) is not None:
+        yield Found(
+            subject=f"tokenizer_class {added.name}", evidence=added.sentence, details={"tokens": added.texts}
+        )
+
+
+RULES = (_ids_beyond_model, _gaps, _pad_is_eos, _missing_roles, _added_by_class, _bos, _turn_end)

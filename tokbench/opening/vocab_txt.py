@@ -65,6 +65,11 @@ _LIKE_BERT = {
 }
 
 
+def roles_of_word_list(name: str | None) -> Mapping[str, str]:
+    """Return role → text of the special tokens of a class that reads a word list; empty for others."""
+    return _CLASSES.get(name or "", (BERT_ROLES, _AROUND))[0] if name in _LIKE_BERT else {}
+
+
 def byte_level_tokenizer_json(
     vocab: Mapping[str, int],
     merges: Sequence[Sequence[str]],

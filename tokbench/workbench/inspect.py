@@ -213,7 +213,7 @@ def _notes_on_class(opened: Opened) -> Iterator[str]:
     from tokbench.lint.target import LintTarget
     from tokbench.opening.recognition import Format
 
-    if opened.source.format is Format.TOKENIZER_JSON and opened.source.config.tokenizer_class is not None:
+    if opened.source.format is Format.TOKENIZER_JSON:
         from tokbench.lint.class_pipeline import notes_on_class
 
         yield from notes_on_class(LintTarget(opened))

@@ -138,6 +138,7 @@ PLANTS: dict[str, Plant] = {
     "id-gap": Plant(with_id_gap()),
     "pad-is-eos": chat(CHATML, pad_token=END),
     "missing-role": configured(added(BOS), bos_token=BOS),
+    "class-adds-token": configured(tokenizer_class="GPT2Tokenizer"),
     "bos-count": chat(BOS + BOS + CHATML),
     "turn-end-not-eos": chat(CHATML, beside={"generation_config.json": {"eos_token_id": 258}}),
     "template-refuses": chat("{% if %}"),

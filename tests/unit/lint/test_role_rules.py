@@ -14,7 +14,15 @@ from tokbench.lint.findings import Severity
 if TYPE_CHECKING:
     from pathlib import Path
 
-RULES = ("id-beyond-model", "id-gap", "pad-is-eos", "missing-role", "bos-count", "turn-end-not-eos")
+RULES = (
+    "id-beyond-model",
+    "id-gap",
+    "pad-is-eos",
+    "missing-role",
+    "class-adds-token",
+    "bos-count",
+    "turn-end-not-eos",
+)
 BOS, EOS, PAD, END = "<|bos|>", "<|eos|>", "<|pad|>", "<|im_end|>"
 ROLES = {"bos_token": BOS, "eos_token": EOS, "pad_token": PAD}
 TEMPLATE = "{{ bos_token }}{% for m in messages %}{{ m.content }}<|im_end|>{% endfor %}"
@@ -154,3 +162,44 @@ def test_turn_end_that_is_no_token_is_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize("make", [model_folders.llama3, model_folders.qwen])
 def test_well_known_folders_stop_at_their_turn_end(tmp_path: Path, make: Any) -> None:
     assert findings_of("turn-end-not-eos", target_of(make(tmp_path / "model"), tmp_path)) == ()
+
+
+@pytest.mark.parametrize(
+    ("settings", "model", "added"),
+    [
+        ({"tokenizer_class": "GPT2Tokenizer"}, {}, ("<|endoftext|>",)),
+        ({"tokenizer_class": "RobertaTokenizer", "mask_token": None}, {}, ("<s>", "</s>", "<unk>", "<pad>")),
+        (
+            {"tokenizer_class": "GPT2Tokenizer", **dict.fromkeys(("bos_token", "eos_token", "unk_token"))},
+            {},
+            (),
+        ),
+        ({"tokenizer_class": "PreTrainedTokenizerFast"}, {}, ()),
+        ({}, {"tokenizer_class": "BertTokenizer"}, ("[CLS]", "[SEP]", "[UNK]", "[PAD]", "[MASK]")),
+    ],
+)
+def test_special_tokens_that_only_the_class_has_are_found(
+    tmp_path: Path, settings: dict[str, Any], model: dict[str, Any], added: tuple[str, ...]
+) -> None:
+    beside = {"tokenizer_config.json": settings, "config.json": model}
+    found = findings_of("class-adds-token", target_of(byte_level(), tmp_path, beside=beside))
+    assert [sorted(each.details["tokens"]) for each in found] == ([sorted(added)] if added else [])
+    assert all("with new ids, from 256 on" in each.evidence for each in found)
+
+
+@pytest.mark.parametrize(
+    ("settings", "model_type", "version"),
+    [
+        ({"tokenizer_class": "GemmaTokenizer"}, "gemma", "transformers adds"),
+        ({"tokenizer_class": "GPT2Tokenizer"}, "olmo2", "transformers 4 adds"),
+        ({"tokenizer_class": "LlamaTokenizer"}, "llama", "transformers 4 adds"),
+        ({}, "gpt2", "transformers 4 adds"),
+    ],
+    ids=["named", "the file as it is", "a LlamaTokenizer of bytes", "implied"],
+)
+def test_version_5_adds_none_where_it_takes_the_file_as_it_is(
+    tmp_path: Path, settings: dict[str, Any], model_type: str, version: str
+) -> None:
+    beside = {"tokenizer_config.json": settings, "config.json": {"model_type": model_type}}
+    [finding] = findings_of("class-adds-token", target_of(byte_level(), tmp_path, beside=beside))
+    assert version in finding.evidence
