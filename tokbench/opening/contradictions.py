@@ -136,6 +136,23 @@ def contradicted_tokenizer_json(
     yield from _contradicted_ends(document, folder=folder, name=name, config=config)
 
 
+def other_decoding(document: Mapping[str, Any], *, folder: Path) -> Iterator[str]:
+    """Yield a sentence if the class of a folder changes decoded texts, which no file says and which is not done here.
+
+    Args:
+        document: a parsed `tokenizer.json`, or one that was made of other files.
+        folder: the folder of the files.
+    """
+    model = document.get("model")
+    suffix = model.get("end_of_word_suffix") if isinstance(model, dict) else None
+    decoders = {step.get("type") for step in steps(document.get("decoder"))}
+    if suffix and decoders == {"ByteLevel"} and class_named_in(folder) == "CLIPTokenizer":
+        yield (
+            f"a CLIPTokenizer decodes {suffix} as a space and strips the text, which no file says and is not done "
+            f"here: 'a{suffix}b{suffix}' is 'a b' there"
+        )
+
+
 def _contradicted_ends(
     document: Mapping[str, Any], *, folder: Path, name: str, config: TokenizerConfig
 ) -> Iterator[str]:

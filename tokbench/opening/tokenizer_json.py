@@ -329,12 +329,14 @@ def _contradicted(document: Mapping[str, Any], source: Source) -> Iterator[str]:
     """Yield how the files beside a `tokenizer.json` contradict it; a document built from other files follows them."""
     from tokbench.opening.contradictions import (
         contradicted_tokenizer_json,
+        other_decoding,
         other_models,
         other_vocabulary,
     )
     from tokbench.opening.recognition import Format
 
     path = source.files[0]
+    yield from other_decoding(document, folder=path.parent)
     if source.format is Format.TOKENIZER_JSON:
         folder, config = path.parent, source.config
         yield from contradicted_tokenizer_json(document, folder=folder, name=path.name, config=config)

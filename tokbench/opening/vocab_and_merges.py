@@ -38,12 +38,26 @@ from tokbench.opening.tokenizer_json import check_vocabulary, open_tokenizer_jso
 from tokbench.opening.vocab_txt import SPECIAL_LOOK, byte_level_tokenizer_json, dumped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from tokbench.opening.recognition import Source
     from tokbench.opening.request import Opened
     from tokbench.opening.tokenizer_classes import Declared, TokenizerClass
+
+
+_MASK_DIFFERS = {
+    *(
+        "BartTokenizer",
+        "DebertaTokenizer",
+        "LEDTokenizer",
+        "LongformerTokenizer",
+        "LukeTokenizer",
+        "MvpTokenizer",
+    ),
+    "RobertaTokenizer",
+}
+"""Classes whose mask token takes the white space before it in transformers 4 alone, if no file sets its flags."""
 
 
 def open_vocab_and_merges(source: Source, request: OpenRequest) -> Opened:
@@ -64,6 +78,8 @@ def open_vocab_and_merges(source: Source, request: OpenRequest) -> Opened:
     warnings = _check_reading(
         vocab, merges, tokenizer_class, request=request, declared=declared, path=merges_path
     )
+    if tokenizer_class is not None:
+        warnings += tuple(_other_versions(tokenizer_class, declared))
     is_declared = tokenizer_class is not None and tokenizer_class.name == declared.class_name
     specials = _special_tokens(
         vocab, merges, request, is_defined=is_declared or bool(source.config.special_texts)
@@ -164,6 +180,30 @@ def _check_reading(
     if missing := 0 if suffix else missing_bytes(vocab):
         warnings.append(f"{missing} of the 256 bytes have no piece: a text loses them")
     return tuple(warnings)
+
+
+def _other_versions(tokenizer_class: TokenizerClass, declared: Declared) -> Iterator[str]:
+    """Yield warnings about a class that is not known, and about versions of a known one that read texts differently."""
+    name = declared.class_name
+    if name is not None and name != tokenizer_class.name:
+        yield (
+            f"the files name a {name}, whose rules are not known here: by its merges, the vocabulary is read as "
+            f"that of a {tokenizer_class.name}"
+        )
+        return
+    if name == "BlenderbotTokenizer" and declared.add_prefix_space is None:
+        yield (
+            f"no file sets add_prefix_space: a {name} of transformers 4 puts no space in front of a text, and one of "
+            "version 5 does, as here"
+        )
+    if name == "BlenderbotTokenizer":
+        yield f"a {name} of transformers 5 puts nothing after a text, and one of version 4 eos, as here"
+    mask = declared.config.roles.get("mask", tokenizer_class.roles.get("mask"))
+    if name in _MASK_DIFFERS and mask is not None and not declared.flags_of(mask):
+        yield (
+            f"no file sets the flags of {mask!r}: a {name} of transformers 5 leaves the white space before it, and one "
+            "of version 4 takes it, as here"
+        )
 
 
 def _classes_hint(against: str) -> str:
