@@ -9,16 +9,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tokbench.core.post_processing import roles_in
 from tokbench.core.wording import counted, is_or_are
 from tokbench.errors import TokbenchError
 from tokbench.files.untrusted import decode_text
 from tokbench.formats.post_processors import UnknownPostProcessingError, parse_post_processing
 from tokbench.formats.sentencepiece.model import looks_like_model, parse_model
 from tokbench.formats.sentencepiece.pieces import PieceType
+from tokbench.formats.tokenizer_config.fields import ROLES
 from tokbench.formats.tokenizer_config.files import prefixes_space
 from tokbench.libraries.huggingface.tokenizer_json import model_ids, model_type, steps
+from tokbench.opening.class_tokens import CLASS_ROLES
 from tokbench.opening.files import parse_json, read_file
 from tokbench.opening.piece_order import piece_order
+from tokbench.opening.sentencepiece_classes import template_of_class
 from tokbench.opening.tokenizer_classes import class_named_in, json_beside, known_class, read_declared
 from tokbench.opening.vocabulary_beside import is_renumbered
 from tokbench.opening.word_list import word_list
@@ -134,6 +138,7 @@ def contradicted_tokenizer_json(
     yield from (contradiction.sentence(name) for contradiction in contradictions(document, folder=folder))
     yield from _contradicted_language(document, folder=folder, name=name)
     yield from _contradicted_ends(document, folder=folder, name=name, config=config)
+    yield from _contradicted_roles(document, folder=folder, name=name, config=config)
 
 
 def other_decoding(document: Mapping[str, Any], *, folder: Path) -> Iterator[str]:
@@ -175,6 +180,26 @@ def _contradicted_ends(
             yield (
                 f"the {class_name} of transformers 4 puts {text if is_put else 'nothing'} {end} a text, and the "
                 f"template of {name} {text if is_there else 'nothing'}, which is used"
+            )
+
+
+def _contradicted_roles(
+    document: Mapping[str, Any], *, folder: Path, name: str, config: TokenizerConfig
+) -> Iterator[str]:
+    """Yield a sentence for each role whose token the class writes around a text, and the template another one."""
+    class_name = read_declared(folder, config).class_name or ""
+    parts, known = _template(document), known_class(class_name)
+    single = template_of_class(class_name) if known is None else known.around[0]
+    if class_name in _ENDS or single is None or not parts:
+        return
+    written = {text for part in parts for text in part.tokens}
+    usual = known.roles if known else CLASS_ROLES.get(class_name, {})
+    for role in roles_in(single):
+        text = config.roles.get(role)
+        if role in ROLES and text is not None and text not in written and usual.get(role) in written:
+            yield (
+                f"the files say that {role} is {text!r}, which a {class_name} writes around a text, and the template "
+                f"of {name} {usual[role]!r}, which is used"
             )
 
 

@@ -266,6 +266,11 @@ _LANGUAGES = {
 """Class → the default language of a text."""
 
 
+def template_of_class(name: str) -> str | None:
+    """Return the template of a class for one text, in the notation of `written_templates`; None if it has none."""
+    return _TEMPLATES[name][0] if name in _TEMPLATES else None
+
+
 def template_beside(
     config: TokenizerConfig, *, folder: Path, usual: Mapping[str, str], ids: Mapping[str, int]
 ) -> PostProcessing:

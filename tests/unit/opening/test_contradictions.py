@@ -274,3 +274,34 @@ def test_another_vocabulary_beside_a_tokenizer_json_is_reported(
     told = [each for each in opened(tmp_path).warnings if "not of one tokenizer" in each]
     assert len(told) == bool(said)
     assert said in "".join(told)
+
+
+@pytest.mark.parametrize(
+    ("name", "roles", "said"),
+    [
+        ("T5Tokenizer", {"eos_token": "<x>"}, "the files say that eos is '<x>', which a T5Tokenizer writes"),
+        ("T5Tokenizer", {"eos_token": "</s>"}, None),
+        ("T5Tokenizer", {"bos_token": "<x>"}, None),
+        (
+            "RobertaTokenizer",
+            {"sep_token": "<x>"},
+            "the files say that sep is '<x>', which a RobertaTokenizer writes",
+        ),
+        ("GPT2Tokenizer", {"eos_token": "<x>"}, None),
+    ],
+)
+def test_another_token_of_a_role_than_that_of_the_template_is_reported(
+    tmp_path: Path, name: str, roles: dict[str, str], said: str | None
+) -> None:
+    document = json.loads(huggingface.byte_level())
+    ids = {text: 300 + n for n, text in enumerate(("</s>", "<x>"))}
+    document["added_tokens"] = [huggingface.added(text, id) for text, id in ids.items()]
+    document["post_processor"] = {
+        "type": "TemplateProcessing",
+        "single": [{"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "</s>", "type_id": 0}}],
+        "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 0}}],
+        "special_tokens": {"</s>": {"id": "</s>", "ids": [300], "tokens": ["</s>"]}},
+    }
+    put(tmp_path, {"tokenizer.json": document, "tokenizer_config.json": {"tokenizer_class": name, **roles}})
+    found = [each for each in opened(tmp_path).warnings if "the files say that" in each]
+    assert [each[: len(said or "")] for each in found] == ([said] if said else [])
