@@ -111,7 +111,7 @@ class TokenizerClass:
 
 
 _BART = "cls A sep", "cls A sep sep B sep"
-_BERT = "cls A sep", "cls A sep B sep"
+_BERT = "cls A sep", "cls A sep B:1 sep:1"
 _CLIP = "bos A eos", "bos A eos eos B eos"
 _WHISPER = "start no_times A eos", "start no_times A B eos"
 _CLASSES = (

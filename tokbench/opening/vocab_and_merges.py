@@ -198,6 +198,8 @@ def _other_versions(tokenizer_class: TokenizerClass, declared: Declared) -> Iter
         )
     if name == "BlenderbotTokenizer":
         yield f"a {name} of transformers 5 puts nothing after a text, and one of version 4 eos, as here"
+    if name == "DebertaTokenizer":
+        yield f"a {name} of transformers 5 puts two sep between two texts, and one of version 4 a single one, as here"
     mask = declared.config.roles.get("mask", tokenizer_class.roles.get("mask"))
     if name in _MASK_DIFFERS and mask is not None and not declared.flags_of(mask):
         yield (

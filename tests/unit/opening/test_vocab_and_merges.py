@@ -438,3 +438,13 @@ def test_what_clip_does_to_decoded_texts_is_told_of(tmp_path: Path) -> None:
     assert said in opened(tmp_path).warnings
     (tmp_path / "tokenizer_config.json").unlink()
     assert not [each for each in opened(tmp_path).warnings if "CLIP" in each]
+
+
+def test_deberta_numbers_two_texts_as_version_4_does(tmp_path: Path) -> None:
+    special = ["[CLS]", "[SEP]", "[UNK]", "[PAD]", "[MASK]"]
+    flags = {"__type": "AddedToken", "content": "[MASK]", "lstrip": True, "normalized": False}
+    name = "DebertaTokenizer"
+    [said] = warned(tmp_path, [*special, *PIECES], MERGES, tokenizer_class=name, mask_token=flags)
+    assert said.startswith("a DebertaTokenizer of transformers 5 puts two sep between two texts")
+    row = tokbench.load(tmp_path).model_input("low", "low")
+    assert (list(row.ids), list(row.type_ids)) == ([0, 262, 1, 262, 1], [0, 0, 0, 1, 1])
