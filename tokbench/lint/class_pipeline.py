@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tokbench.core.wording import quoted
+from tokbench.core.wording import counted, quoted
 from tokbench.errors import TokbenchError
 from tokbench.formats.tokenizer_config.fields import ROLES
 from tokbench.inspection.settings import differing_parts
@@ -197,6 +197,29 @@ def _usual_roles(name: str) -> Mapping[str, str]:
     return CLASS_ROLES.get(name) or roles_of_word_list(name) or _OTHER_ROLES.get(name, {})
 
 
+_FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
+
+
+def flags_lost_by_class(target: LintTarget, name: str) -> str | None:
+    """Return a sentence if a class of transformers 5, Qwen2Tokenizer, drops flags of a target's special tokens."""
+    config = target.opened.source.config
+    if target.document is None or name.removesuffix("Fast") != "Qwen2Tokenizer":
+        return None
+    said = {*config.roles.values(), *config.named_tokens.values(), *(config.additional_special_tokens or ())}
+    flagged = [
+        (token["content"], flags)
+        for token in target.document.get("added_tokens") or ()
+        if token["content"] in said and (flags := [flag for flag in _FLAGS if token.get(flag)])
+    ]
+    if not flagged:
+        return None
+    text, flags = flagged[0]
+    return (
+        f"transformers 5 drops the flags of {counted(len(flagged), 'special token')}, as {', '.join(flags)} of "
+        f"{quoted(text)}, which version 4 follows as they are in tokenizer.json"
+    )
+
+
 def notes_on_class(target: LintTarget) -> Iterator[str]:
     """Yield a sentence if a class builds another tokenizer than a target's tokenizer.json; no text is looked for."""
     if (added := tokens_added_by_class(target)) is not None:
@@ -204,6 +227,8 @@ def notes_on_class(target: LintTarget) -> Iterator[str]:
     name = target.opened.source.config.tokenizer_class
     if name is None or kind_of_class(name) is None or takes_file_as_it_is(target):
         return
+    if (lost := flags_lost_by_class(target, name)) is not None:
+        yield f"{CONFIG} names {name}: {lost}"
     if (said := other_vocabulary_kind(target, name)) is not None:
         yield f"{CONFIG} names {name}: {said}"
     elif parts := differing_class_parts(target, name):

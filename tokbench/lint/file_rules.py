@@ -12,6 +12,7 @@ from tokbench.lint.agreement import near_pattern
 from tokbench.lint.class_pipeline import (
     BYTE_LEVEL,
     SENTENCEPIECE_BPE,
+    flags_lost_by_class,
     kind_of_class,
     kind_of_document,
     other_pipeline,
@@ -65,6 +66,8 @@ def _class(target: LintTarget) -> Iterator[Found]:
         raise DoesNotApplyError("no tokenizer_class says how its vocabulary works")
     if takes_file_as_it_is(target):
         raise DoesNotApplyError("by its model_type, transformers takes tokenizer.json as it is")
+    if (lost := flags_lost_by_class(target, name)) is not None:
+        yield Found(subject=f"tokenizer_class {name}", evidence=lost)
     if (said := other_vocabulary_kind(target, name)) is not None:
         yield Found(subject=f"tokenizer_class {name}", evidence=said)
     elif (other := other_pipeline(target, name)) is not None:

@@ -93,6 +93,28 @@ def test_class_of_the_same_pipeline_has_no_findings(tmp_path: Path, name: str, d
     assert findings_of("class-disagrees", target_of(document(), tmp_path, beside=beside)) == ()
 
 
+@pytest.mark.parametrize(
+    ("name", "listed", "flags", "lost"),
+    [
+        ("Qwen2Tokenizer", ["<x>"], {"lstrip": True, "rstrip": True}, "lstrip, rstrip"),
+        ("Qwen2TokenizerFast", ["<x>"], {"normalized": True}, "normalized"),
+        ("Qwen2Tokenizer", ["<x>"], {}, None),
+        ("Qwen2Tokenizer", [], {"lstrip": True}, None),
+        ("GPT2Tokenizer", ["<x>"], {"lstrip": True}, None),
+    ],
+)
+def test_flags_that_a_class_drops_are_found(
+    tmp_path: Path, name: str, listed: list[str], flags: dict[str, bool], lost: str | None
+) -> None:
+    document = byte_level(added_tokens=[huggingface.added("<x>", 256) | flags])
+    roles = dict.fromkeys(("bos_token", "eos_token", "unk_token", "pad_token"))
+    config = {"tokenizer_class": name, "additional_special_tokens": listed, **roles}
+    target = target_of(document, tmp_path, beside={"tokenizer_config.json": config})
+    found = [each.evidence for each in findings_of("class-disagrees", target) if "flags" in each.evidence]
+    assert len(found) == (lost is not None)
+    assert all(f'as {lost} of "<x>"' in each for each in found)
+
+
 def test_different_ids_and_missing_tokens_are_found(tmp_path: Path) -> None:
     swapped = {**VOCAB, "a": VOCAB["b"], "b": VOCAB["a"]}
     [finding] = findings_of(
