@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+from support import huggingface
 
 
 def test_steps_of_a_text_are_shown(run, trained):
@@ -63,6 +66,21 @@ def test_a_long_pretoken_takes_a_few_rows(run, trained):
     assert len(lines) < 40
     assert [line[-1] for line in lines if line.strip(" x…") == "" and line.endswith("…")] == ["…"] * 2
     assert any(line.endswith('x…  no merge joins "x" and "x"') for line in lines)
+
+
+def test_characters_without_any_token_are_named(run, tmp_path):
+    model = {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"], "unk_token": None}
+    document = huggingface.document(model, pre_tokenizer={"type": "Whitespace"})
+    (tmp_path / "mine.json").write_text(json.dumps(document))
+    lines = run("explain", "-t", "mine.json", "--text", "axxéb x ab").good().lines
+    missing = [line.strip() for line in lines if "unknown" in line]
+    assert missing == [
+        "xé  in no token: the vocabulary lacks them, and there is no unknown token",
+        "x  in no token: the vocabulary lacks it, and there is no unknown token",
+    ]
+    assert not any("nothing is merged" in line for line in lines)
+    found = run("explain", "-t", "mine.json", "--text", "axxéb x ab", "--json").good().json
+    assert [step["trace"]["dropped"] for step in found["pretokens"]] == ["xxé", "x", ""]
 
 
 def test_single_token_can_be_explained(run, trained):

@@ -42,6 +42,7 @@ class MergeTrace:
         causes: cause of the boundary before each token but the first.
         whole: whether the pre-token is in the vocabulary and becomes that token without merging.
         by_score: whether merges are ordered by scores, as in SentencePiece.
+        dropped: the characters that became no symbol: the vocabulary lacks them, and there is no unknown token.
     """
 
     symbols: tuple[Symbol, ...]
@@ -51,6 +52,7 @@ class MergeTrace:
     causes: tuple[Cause, ...]
     whole: bool = False
     by_score: bool = False
+    dropped: str = ""
 
     def states(self) -> Iterator[tuple[MergeStep, tuple[Symbol, ...]]]:
         """Yield each step with the symbols after it; takes quadratic time in the length of the pre-token."""

@@ -157,6 +157,13 @@ def _cause_frames(trace: MergeTrace | LongestMatchTrace | LatticeTrace, painter:
 
 def _merge_frames(trace: MergeTrace, painter: Painter) -> Iterator[Frame]:
     tokens = painter.cells([symbol.data for symbol in trace.tokens], room=painter.width)
+    if trace.dropped:
+        missing = "".join(dict.fromkeys(trace.dropped))
+        them = "it" if len(missing) == 1 else "them"
+        reason = f"in no token: the vocabulary lacks {them}, and there is no unknown token"
+        yield [_line((shortened(missing), _BOLD), (f"  {reason}", FAINT))]
+        if not trace.tokens:
+            return
     if trace.whole:
         yield [_line(tokens, f"  a token as a whole, id {trace.tokens[0].id}: nothing is merged")]
         return

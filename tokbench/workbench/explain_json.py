@@ -142,6 +142,7 @@ class _Writer:
                     "kind": "merges",
                     "by": "score" if trace.by_score else "rank",
                     "whole": trace.whole,
+                    "dropped": trace.dropped,
                     "symbols": self._symbols(trace.symbols),
                     "merges": [
                         {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -87,11 +88,11 @@ class ModelTracer:
     # --- BPE ----------------------------------------------------------------------------------
 
     def _trace_bpe(self, split: str) -> MergeTrace:
-        ids = self._symbols(split)
+        ids, dropped = self._symbols(split)
         if self._model.get("ignore_merges") and (whole := self._vocab.get(split)) is not None:
             symbols = tuple(map(self.symbol, ids))
             return MergeTrace(symbols, (), (self.symbol(whole),), (0, len(symbols)), (), whole=True)
-        return trace_merges(ids, self._merges, show=self.symbol)
+        return replace(trace_merges(ids, self._merges, show=self.symbol), dropped=dropped)
 
     @cached_property
     def _merges(self) -> ListedMerges:
@@ -114,12 +115,16 @@ class ModelTracer:
         """Return a merge by its rank."""
         return record_of(list(self._listed_merges()), rank, symbol=self.symbol)
 
-    def _symbols(self, split: str) -> list[int]:
-        """Return the initial ids of a pre-token: its characters, or bytes or unknown tokens for missing characters."""
+    def _symbols(self, split: str) -> tuple[list[int], str]:
+        """Return the initial ids of a pre-token, and the characters that have none.
+
+        The ids are those of its characters, or of bytes or unknown tokens for missing characters.
+        """
         model, vocab = self._model, self._vocab
         prefix, suffix = model.get("continuing_subword_prefix") or "", model.get("end_of_word_suffix") or ""
         unknown = vocab.get(model.get("unk_token") or "")
         ids: list[int] = []
+        dropped: list[str] = []
         is_pending = False
         for place, character in enumerate(split):
             spelling = (prefix if place else "") + character + (suffix if place == len(split) - 1 else "")
@@ -135,13 +140,15 @@ class ModelTracer:
                 if None not in bytes_:
                     ids += [byte_id for byte_id in bytes_ if byte_id is not None]
                     continue
-            if unknown is not None:
-                if is_pending and not model.get("fuse_unk"):
-                    ids.append(unknown)
-                is_pending = True
+            if unknown is None:
+                dropped.append(character)
+                continue
+            if is_pending and not model.get("fuse_unk"):
+                ids.append(unknown)
+            is_pending = True
         if is_pending and unknown is not None:
             ids.append(unknown)
-        return ids
+        return ids, "".join(dropped)
 
     # --- Unigram ------------------------------------------------------------------------------
 
