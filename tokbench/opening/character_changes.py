@@ -18,7 +18,7 @@ import numpy as np
 from tokbench.core.character_agreement import NUM_CODE_POINTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -28,20 +28,15 @@ if TYPE_CHECKING:
 
 APART = "\u0905"
 """A separator between characters: a letter that no step may change, reorder or produce."""
-_SURROGATES = range(0xD800, 0xE000)
+_SURROGATES = 0xD800, 0xE000
 _BLOCK = 256
 _MOST_REPLACEMENTS = 16
 
 
-def _is_asked_about(code: int) -> bool:
-    """Whether a code point is a character that texts may contain, other than the separator."""
-    return code not in _SURROGATES and code != ord(APART)
-
-
-def _each_by_itself(characters: Iterable[str], steps: Sequence[Step]) -> list[str]:
+def each_by_itself(characters: Iterable[str], steps: Sequence[Step]) -> list[str]:
     """Return the result of the steps for each character, computed on one joined text.
 
-    >>> _each_by_itself("ÀΣ", [str.lower])
+    >>> each_by_itself("ÀΣ", [str.lower])
     ['à', 'σ']
     """
     text = APART.join(characters)
@@ -87,8 +82,8 @@ class EachCharacter(dict[int, str]):
         return self._changed & characters
 
     def _ask_about(self, characters: set[str]) -> None:
-        asked = [character for character in characters if _is_asked_about(ord(character))]
-        normalized = dict(zip(asked, _each_by_itself(asked, [self._normalize]) if asked else [], strict=True))
+        asked = list(_without_surrogates(characters - {APART}))
+        normalized = dict(zip(asked, each_by_itself(asked, [self._normalize]) if asked else [], strict=True))
         self._changed.update(character for character, result in normalized.items() if result != character)
         self.update((ord(character), normalized.get(character, character)) for character in characters)
         self._seen.update(characters)  # last, because other threads take these as known
@@ -100,9 +95,22 @@ def _begins_character(text: str) -> NDArray[np.bool_]:
     return begins
 
 
+def _text_of(block: int) -> str:
+    """Return the characters of a block that texts may contain, without the separator."""
+    codes = np.arange(block * _BLOCK, (block + 1) * _BLOCK, dtype="<u4")
+    first_surrogate, after = _SURROGATES
+    codes = codes[(codes != ord(APART)) & ((codes < first_surrogate) | (codes >= after))]
+    text: str = codes.tobytes().decode("utf-32-le")
+    return text
+
+
 def _characters_of(blocks: Iterable[int]) -> list[str]:
-    codes = chain.from_iterable(range(block * _BLOCK, (block + 1) * _BLOCK) for block in blocks)
-    return list(map(chr, filter(_is_asked_about, codes)))
+    return list("".join(map(_text_of, blocks)))
+
+
+def _without_surrogates(characters: Iterable[str]) -> Iterator[str]:
+    first, after = map(chr, _SURROGATES)
+    return (character for character in characters if not first <= character < after)
 
 
 class ChangesByNeed:
@@ -112,7 +120,7 @@ class ChangesByNeed:
         ordered: the steps up to and including the one that puts marks into canonical order.
         after: the steps that follow.
         orders: whether there is such a step, the last of `ordered`.
-        before: returns the characters that one may become before these steps, and itself.
+        before: returns characters and all those that they may become before these steps.
     """
 
     def __init__(
@@ -121,7 +129,7 @@ class ChangesByNeed:
         after: Sequence[Step],
         *,
         orders: bool,
-        before: Callable[[str], Iterable[str]] | None = None,
+        before: Callable[[set[str]], set[str]] | None = None,
     ) -> None:
         self._ordered = ordered
         self._after = after
@@ -180,7 +188,7 @@ class ChangesByNeed:
         with self._growing:
             asked = sorted(block for block in blocks if not self._known[block * _BLOCK])
             new = sorted(self._needed(asked) - self._blocks)
-            found = self._changes_of(_characters_of(new))
+            found = self._changes_of(_characters_of(filter(self._may_change, new)))
             self._learned = self._learned.joined(found)
             self._table = self._learned.table()
             self._blocks.update(new)
@@ -195,13 +203,20 @@ class ChangesByNeed:
         """Return these blocks and those of the characters that theirs may become before the steps."""
         if self._before is None:
             return set(blocks)
-        characters = set[str]().union(*map(self._before, _characters_of(blocks)))
+        characters = self._before(set(_characters_of(blocks)))
         return {*blocks, *(ord(character) // _BLOCK for character in characters)}
 
+    def _may_change(self, block: int) -> bool:
+        """Whether a character of a block may change: none of most blocks of ideographs do, which is seen at once."""
+        text = changed = APART.join(_text_of(block))
+        for step in (*self._ordered, *self._after):
+            changed = step(changed)
+        return changed != text or (self._orders and any(map(unicodedata.combining, text)))
+
     def _changes_of(self, characters: Sequence[str]) -> _Changes:
-        parts = _each_by_itself(characters, self._ordered) if characters else []
+        parts = each_by_itself(characters, self._ordered) if characters else []
         distinct = sorted({*chain.from_iterable(parts)} - {APART})
-        spelled = dict(zip(distinct, _each_by_itself(distinct, self._after), strict=True)) if distinct else {}
+        spelled = dict(zip(distinct, each_by_itself(distinct, self._after), strict=True)) if distinct else {}
         spelled[APART] = APART
         order = {part: unicodedata.combining(part) if self._orders else 0 for part in spelled}
         changed = {
@@ -225,11 +240,11 @@ class ChangesByNeed:
     def _inserted(self, characters: Sequence[str]) -> bytes:
         """Return a byte for each part of the decomposed characters: 1 if it follows another part, else 0."""
         *before, takes_apart = self._ordered
-        whole = _each_by_itself(characters, before)
+        whole = each_by_itself(characters, before)
         distinct = sorted(set().union(*whole))
         if not distinct:
             return b""
-        sizes = dict(zip(distinct, map(len, _each_by_itself(distinct, [takes_apart])), strict=True))
+        sizes = dict(zip(distinct, map(len, each_by_itself(distinct, [takes_apart])), strict=True))
         return bytes(place > 0 for text in whole for part in text for place in range(sizes[part]))
 
 

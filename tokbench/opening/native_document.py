@@ -235,7 +235,7 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
         return {character for character in characters if not missing.isdisjoint(texts[character].encode())}
 
 
-def _becomes(normalization: TextNormalization) -> Callable[[str], frozenset[str]] | None:
+def _becomes(normalization: TextNormalization) -> Callable[[set[str]], dict[str, frozenset[str]]] | None:
     changes_characters = normalization.is_by_character or normalization.begins_with_nfc
     return normalization.becomes if changes_characters and not normalization.is_nfc else None
 

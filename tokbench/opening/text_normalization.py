@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokbench.backends.bpe.kernel import current_kernel
+from tokbench.core.normal_forms import characters_with_parts
 from tokbench.libraries.huggingface.engines import engine_with
-from tokbench.opening.character_changes import APART, ChangesByNeed
+from tokbench.opening.character_changes import APART, ChangesByNeed, each_by_itself
 from tokbench.opening.normalization_steps import (
     NFD,
     NFKD,
@@ -24,7 +25,7 @@ from tokbench.opening.normalization_steps import (
     strips_accents,
 )
 from tokbench.opening.replacement_table import joining, table_of, texts_written
-from tokbench.opening.unicode_agreement import may_become
+from tokbench.opening.unicode_agreement import all_may_become, may_become, syllables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -129,7 +130,7 @@ class TextNormalization:
         """The same for the steps after NFC, if the kernel does all of them; None if there are none."""
         if current_kernel().name != "native" or not self.begins_with_nfc or self.is_nfc:
             return None
-        return ChangesByNeed(self._steps[1:], (), orders=False, before=may_become)
+        return ChangesByNeed(self._steps[1:], (), orders=False, before=all_may_become)
 
     def keeps_first(self, text: str) -> bool:
         """Whether the normalized text certainly begins with the text's own first character, unchanged.
@@ -143,11 +144,18 @@ class TextNormalization:
         stands_alone = not any(joining()[ord(character)] for character in text[:2])
         return self._ignores_following and stands_alone and not text[0].isspace() and self(text[0]) == text[0]
 
-    def becomes(self, character: str) -> frozenset[str]:
-        """Return a character and all those that may occur in normalized text because of it.
+    def becomes(self, characters: set[str]) -> dict[str, frozenset[str]]:
+        """Return each character that may become others, with itself and all that may occur in normalized text for it.
 
         Only if the normalization `is_by_character` or `begins_with_nfc`.
         """
+        moving = characters & (characters_with_parts() | syllables())
+        others = list(characters - moving - {APART})
+        results = each_by_itself(others, self._steps) if others else []
+        moving |= {other for other, result in zip(others, results, strict=True) if result != other}
+        return {character: self._becomes(character) for character in moving}
+
+    def _becomes(self, character: str) -> frozenset[str]:
         if self.begins_with_nfc:
             composed = may_become(character)
             changed = "".join(composed)

@@ -46,8 +46,8 @@ class UnicodeAgreement(CharacterAgreement):
         kernel: the name of the kernel in use.
         nfc: whether the text is also normalized to NFC, or another normal form, as `tokenizers` does it. The NFC of a
             covered text is covered, too.
-        becomes: character → itself and all characters that may occur in the normal form of a text because of it; None
-            to compute this for NFC.
+        becomes: characters → for each that may become others, itself and all characters that may occur in the normal
+            form of a text because of it; None to compute this for NFC.
         further: returns the characters that are disputed for another reason; also called with the ASCII characters.
     """
 
@@ -57,7 +57,7 @@ class UnicodeAgreement(CharacterAgreement):
         *,
         kernel: str,
         nfc: bool,
-        becomes: Callable[[str], frozenset[str]] | None = None,
+        becomes: Callable[[set[str]], dict[str, frozenset[str]]] | None = None,
         further: Callable[[set[str]], set[str]] | None = None,
     ) -> None:
         self._members = members
@@ -86,7 +86,7 @@ class UnicodeAgreement(CharacterAgreement):
 
     def _normal_characters(self, characters: set[str]) -> dict[str, frozenset[str]]:
         if self._becomes is not None:
-            return {character: self._becomes(character) for character in characters}
+            return self._becomes(characters)
         return {character: may_become(character) for character in characters & characters_with_parts()}
 
     def _disputed_as_they_are(self, characters: set[str]) -> set[str]:
@@ -146,12 +146,24 @@ def may_become(character: str) -> frozenset[str]:
     parts = unicodedata.normalize("NFD", character)
     wholes = [wholes_with(part) for part in parts]
     if ord(character) in VOWELS_AND_TRAILS:
-        wholes.append(_syllables())
+        wholes.append(syllables())
     return frozenset({character, *parts}).union(*wholes)
 
 
+def all_may_become(characters: set[str]) -> set[str]:
+    r"""Return all characters that may occur in the NFC of a text because it contains some of these.
+
+    >>> all_may_become({"\u212b", "x"}) == {"x", *may_become("\u212b")}
+    True
+    """
+    composed = characters & characters_with_parts()
+    parts = unicodedata.normalize("NFD", "".join(characters & syllables()))
+    return characters.union(*map(may_become, composed), parts)
+
+
 @cache
-def _syllables() -> frozenset[str]:
+def syllables() -> frozenset[str]:
+    """Return the Hangul syllables, which decompose without being listed anywhere."""
     return frozenset(map(chr, range(0xAC00, 0xD7A4)))
 
 
