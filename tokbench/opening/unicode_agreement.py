@@ -65,6 +65,8 @@ class UnicodeAgreement(CharacterAgreement):
         self._nfc = nfc
         self._becomes = becomes
         self._further = further
+        self._asked_further: set[str] = set()
+        self._disputed_further: set[str] = set()
         settled = only_ascii()
         for character in set() if further is None else further(set(map(chr, range(128)))):
             settled[ord(character)] = 0
@@ -98,7 +100,16 @@ class UnicodeAgreement(CharacterAgreement):
         for number, pattern in enumerate(CLASSES if unsettled else (), start=1):
             ours = {character for character in unsettled if classes[character] == number}
             disputed |= ours ^ set(self._members(pattern, unsettled))
-        return disputed | (self._further(characters) if self._further is not None else set())
+        return disputed | self._disputed_for_another_reason(characters)
+
+    def _disputed_for_another_reason(self, characters: set[str]) -> set[str]:
+        """Ask once about each character: what those of many texts may become are the same ones."""
+        if self._further is None:
+            return set()
+        if new := characters - self._asked_further:
+            self._disputed_further |= self._further(new)
+            self._asked_further |= new  # last, because other threads take these as known
+        return self._disputed_further & characters
 
 
 def unmarked_of(kernel: str) -> Callable[[list[str], bytearray, int], str]:
