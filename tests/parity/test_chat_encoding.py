@@ -5,22 +5,20 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jinja2
 import pytest
-from hypothesis import assume, given, reject
+from hypothesis import assume, example, given, reject
 from hypothesis import strategies as st
 from support.conversations import benign_texts, conversations, hostile_texts, plain_texts
 from support.huggingface import DOCUMENTS
 from support.places import SHARED
 
 import tokbench
+from tokbench.chat.conversation import Conversation
 from tokbench.core.guarded import control_tokens
 from tokbench.errors import TemplateError
-
-if TYPE_CHECKING:
-    from tokbench.chat.conversation import Conversation
 
 transformers = pytest.importorskip("transformers")
 
@@ -141,7 +139,11 @@ def test_inferred_masks_equal_those_of_generation_blocks(conversation: Conversat
     assert inferred.loss_mask.tolist() == marked.loss_mask.tolist()
 
 
+SPACE_AT_END = tuple({"role": role, "content": "trailing "} for role in ("system", "user", "assistant"))
+
+
 @given(conversation=conversations(hostile_texts, tools=False), template=st.sampled_from([CHATML, LLAMA]))
+@example(conversation=Conversation(SPACE_AT_END), template=LLAMA)  # a control token takes the space before it
 @pytest.mark.parametrize("name", ["byte-level", "byte-fallback", "unigram"])
 def test_content_never_becomes_a_control_token(name: str, conversation: Conversation, template: str) -> None:
     _, ours = both(name)
@@ -151,7 +153,9 @@ def test_content_never_becomes_a_control_token(name: str, conversation: Conversa
         reject()
     data = chat.rendered.text.encode()
     controls = {id: text for text, id in control_tokens(ours).items() if text != "<unk>"}
-    for id, start, stop, origin in zip(chat.ids, chat.starts, chat.stops, chat.origins, strict=True):
+    for id, start, stop in zip(chat.ids, chat.starts, chat.stops, strict=True):
         if int(id) in controls:
-            assert origin.is_template
-            assert data[start:stop].decode() == controls[int(id)]
+            written = data[start:stop].decode()
+            assert written.strip() == controls[int(id)].strip()
+            first = len(data[:start].decode()) + written.index(controls[int(id)])
+            assert all(run.origin.is_template for run in chat.rendered.runs if run.start <= first < run.stop)
