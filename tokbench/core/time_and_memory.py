@@ -5,17 +5,18 @@ Candidates are timed in turns, so that machine noise affects all equally.
 
 from __future__ import annotations
 
-import gc
 import math
 import statistics
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tokbench.files.garbage_collection import paused_garbage_collection
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from tokbench.core.interfaces import Tokenizer
 
@@ -113,7 +114,7 @@ def in_turns(
 
 def seconds_of(work: Callable[[], Any], *, clock: Callable[[], float] = time.perf_counter) -> float:
     """Return the wall seconds of one call without garbage collection; its result is freed after the clock is read."""
-    with _without_garbage_collection():
+    with paused_garbage_collection():
         started = clock()
         result = work()
         taken = clock() - started
@@ -129,24 +130,13 @@ def microseconds_of_each(
 ) -> list[float]:
     """Return the wall microseconds of the call for each text."""
     durations = []
-    with _without_garbage_collection():
+    with paused_garbage_collection():
         for text in texts:
             started = clock()
             result = work(text)
             durations.append(clock() - started)
             del result
     return [max(nanoseconds, 1) / 1e3 for nanoseconds in durations]
-
-
-@contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def peak_bytes() -> int | None:

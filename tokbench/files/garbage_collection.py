@@ -1,4 +1,4 @@
-"""A pause of Python's garbage collection while the many objects of a vocabulary are created."""
+"""A pause of Python's garbage collection, while the many objects of a vocabulary are created or work is timed."""
 
 from __future__ import annotations
 
