@@ -3,44 +3,22 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.huggingface import added, document
 from support.small_files import opened
+from support.vocab_and_merges import BYTES, END, MERGES, PIECES, folder_of
 
 import tokbench
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.formats.tokenizer_config.fields import TokenizerConfig
-from tokbench.formats.tokenizer_json import to_byte_level
-from tokbench.opening import tokenizer_classes
 from tokbench.opening.tokenizer_classes import Declared, class_tokenizer_json, known_class
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
     from pathlib import Path
-
-BYTES = [to_byte_level(bytes([byte])) for byte in range(256)]
-MERGES = ["l o", "lo w", "Ġ low"]
-PIECES = [*BYTES, "lo", "low", "Ġlow", "<|endoftext|>"]
-END = "<|endoftext|>"
-
-
-def folder_of(
-    folder: Path, pieces: Iterable[str] = PIECES, merges: Sequence[str] = MERGES, **beside: dict[str, Any]
-) -> Path:
-    """Write vocab.json, merges.txt, and further JSON files named by keyword."""
-    vocab = {piece: id for id, piece in enumerate(pieces)}
-    (folder / "vocab.json").write_text(json.dumps(vocab), encoding="utf-8")
-    (folder / "merges.txt").write_text(
-        "#version: 0.2\n" + "".join(f"{m}\n" for m in merges), encoding="utf-8"
-    )
-    for name, content in beside.items():
-        (folder / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
-    return folder
 
 
 @pytest.mark.parametrize(
@@ -372,79 +350,3 @@ def test_tokens_of_a_template_are_listed_in_its_order() -> None:
     vocab = {text: id for id, text in enumerate(sorted(expected))}
     made = class_tokenizer_json(whisper, vocab, [], declared=Declared(TokenizerConfig()), specials={})
     assert list(made["post_processor"]["special_tokens"]) == expected
-
-
-# Differences of versions and of classes, which are told
-
-
-def warned(folder: Path, pieces: Iterable[str], merges: Sequence[str], **settings: Any) -> list[str]:
-    made = opened(folder_of(folder, pieces, merges, tokenizer_config=settings))
-    return [each for each in made.warnings if "transformers" in each or "Tokenizer" in each]
-
-
-SPECIAL = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-
-
-@pytest.mark.parametrize("name", ["RobertaTokenizer", "BartTokenizerFast", "GPT2Tokenizer"])
-def test_the_space_before_a_mask_is_told_of_unless_a_file_sets_its_flags(tmp_path: Path, name: str) -> None:
-    said = [
-        each
-        for each in warned(tmp_path, [*SPECIAL, *PIECES], MERGES, tokenizer_class=name)
-        if "<mask>" in each
-    ]
-    assert len(said) == (name != "GPT2Tokenizer")
-    assert all(
-        "5 leaves the white space before it, and one of version 4 takes it, as here" in each for each in said
-    )
-    flags = {"__type": "AddedToken", "content": "<mask>", "lstrip": True, "normalized": False}
-    assert warned(tmp_path, [*SPECIAL, *PIECES], MERGES, tokenizer_class=name, mask_token=flags) == []
-
-
-def test_what_versions_of_blenderbot_do_at_the_ends_is_told_of(tmp_path: Path) -> None:
-    name = "BlenderbotTokenizer"
-    said = warned(tmp_path, [*SPECIAL, *PIECES], MERGES, tokenizer_class=name)
-    assert [each[:70] for each in said] == [
-        "no file sets add_prefix_space: a BlenderbotTokenizer of transformers 4",
-        "a BlenderbotTokenizer of transformers 5 puts nothing after a text, and",
-    ]
-    assert (
-        len(warned(tmp_path, [*SPECIAL, *PIECES], MERGES, tokenizer_class=name, add_prefix_space=True)) == 1
-    )
-
-
-def test_well_known_merges_of_a_class_that_is_not_known_are_told_of(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    digest = hashlib.sha256("".join(f"{merge}\n" for merge in MERGES).encode()).hexdigest()
-    monkeypatch.setitem(tokenizer_classes._KNOWN_MERGES, digest, "GPT2Tokenizer")
-    [said] = warned(tmp_path, PIECES, MERGES, tokenizer_class="GPTNeoXTokenizer")
-    assert said.startswith("the files name a GPTNeoXTokenizer, whose rules are not known here: by its merges")
-    assert warned(tmp_path, PIECES, MERGES, tokenizer_class="PreTrainedTokenizerFast") == []
-
-
-def test_what_clip_does_to_decoded_texts_is_told_of(tmp_path: Path) -> None:
-    pieces = [*BYTES, *(f"{byte}</w>" for byte in BYTES), "lo", "low</w>", "<|startoftext|>", END]
-    [said] = warned(tmp_path, pieces, ["l o", "lo w</w>"], tokenizer_class="CLIPTokenizer")
-    assert said.endswith("not done here: 'a</w>b</w>' is 'a b' there")
-    tokenizer = tokbench.load(tmp_path)
-    assert tokenizer.decode(tokenizer.encode("low low")) == "low</w>low</w>"
-    clip, declared = known_class("CLIPTokenizer"), Declared(config=TokenizerConfig())
-    assert clip is not None
-    vocab = {piece: id for id, piece in enumerate(pieces)}
-    made = class_tokenizer_json(clip, vocab, [["l", "o"], ["lo", "w</w>"]], declared=declared, specials={})
-    for name in ("vocab.json", "merges.txt"):
-        (tmp_path / name).unlink()
-    (tmp_path / "tokenizer.json").write_text(json.dumps(made), encoding="utf-8")
-    assert said in opened(tmp_path).warnings
-    (tmp_path / "tokenizer_config.json").unlink()
-    assert not [each for each in opened(tmp_path).warnings if "CLIP" in each]
-
-
-def test_deberta_numbers_two_texts_as_version_4_does(tmp_path: Path) -> None:
-    special = ["[CLS]", "[SEP]", "[UNK]", "[PAD]", "[MASK]"]
-    flags = {"__type": "AddedToken", "content": "[MASK]", "lstrip": True, "normalized": False}
-    name = "DebertaTokenizer"
-    [said] = warned(tmp_path, [*special, *PIECES], MERGES, tokenizer_class=name, mask_token=flags)
-    assert said.startswith("a DebertaTokenizer of transformers 5 puts two sep between two texts")
-    row = tokbench.load(tmp_path).model_input("low", "low")
-    assert (list(row.ids), list(row.type_ids)) == ([0, 262, 1, 262, 1], [0, 0, 0, 1, 1])

@@ -248,6 +248,16 @@ def test_rewritten_character_belongs_to_its_last_token() -> None:
     assert own_spans("한".encode(), [(0, 3)] * 3, pieces) == [Span(0, 0), Span(0, 0), Span(0, 3)]
 
 
+def test_special_token_of_one_character_outside_the_vocabulary_is_valid() -> None:
+    document = json.loads(byte_level())
+    size = len(document["model"]["vocab"])
+    document["added_tokens"].append(added("☃", size))
+    tokenizer = HuggingFaceTokenizer(dump(document), name="snow", backend="bpe")
+    assert tokenizer.info.special_tokens["☃"] == size == tokenizer.info.vocab_size - 1
+    assert tokenizer.decode(tokenizer.encode("a☃", special=SpecialPolicy.ENCODE)) == "a☃"
+    assert size not in tokenizer.encode("a☃")
+
+
 # Refused special tokens
 
 
@@ -369,47 +379,3 @@ def test_document_parts_are_read_in_every_shape() -> None:
     )
     assert special_contents(parts) == ["a"]
     assert piece_spelling(parts).bytes_of("x</w>") == b"x"
-
-
-# Bad files
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [
-        (b"", "JSON"),
-        (b"\x80\x04\x95", "JSON"),
-        (b"[]", "an object with a model"),
-        (b"{}", "an object with a model"),
-        (b'{"model":' * 2000, "JSON"),
-        (b'{"model": {"type": "Magic"}}', "accepts"),
-        (dump(document({"type": "BPE", "vocab": {}, "merges": []})), "a vocabulary"),
-        (dump(document({"type": "BPE", "vocab": {"a": 2**31}, "merges": []})), "ids below"),
-        (dump(document({"type": "BPE", "vocab": {"a": -1}, "merges": []})), "accepts"),
-        (dump(document({"type": "BPE", "vocab": {"a": 0}, "merges": [["a", "b"]]})), "accepts"),
-        (dump(document({"type": "BPE", "vocab": {"a": 0}, "merges": [], "byte_fallback": "x"})), "accepts"),
-        (dump(document({"type": "Unigram", "vocab": [["a", -1.0]], "unk_id": 7})), "accepts"),
-        (dump(document({"type": "Unigram", "vocab": [["a"]], "unk_id": 0})), "accepts"),
-        (dump(document({"type": "Unigram", "vocab": [3], "unk_id": 0})), "accepts"),
-        (
-            dump(document({"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}, added_tokens=[{}])),
-            "added",
-        ),
-        (dump(document({"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}, decoder=[])), "decoder"),
-    ],
-    ids=lambda value: None,
-)
-def test_damaged_file_is_refused_by_name(data: bytes, message: str) -> None:
-    with pytest.raises(ModelFormatError, match=message) as caught:
-        HuggingFaceTokenizer(data, name="mine", backend="huggingface", source="some/tokenizer.json")
-    assert str(caught.value).startswith("some/tokenizer.json: expected ")
-
-
-def test_special_token_of_one_character_outside_the_vocabulary_is_valid() -> None:
-    document = json.loads(byte_level())
-    size = len(document["model"]["vocab"])
-    document["added_tokens"].append(added("☃", size))
-    tokenizer = HuggingFaceTokenizer(dump(document), name="snow", backend="bpe")
-    assert tokenizer.info.special_tokens["☃"] == size == tokenizer.info.vocab_size - 1
-    assert tokenizer.decode(tokenizer.encode("a☃", special=SpecialPolicy.ENCODE)) == "a☃"
-    assert size not in tokenizer.encode("a☃")
