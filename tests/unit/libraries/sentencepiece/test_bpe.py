@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from functools import cache
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -50,14 +50,14 @@ TEXTS = st.one_of(
 SCORES = st.sampled_from([0.0, -0.0, -1.0, -1.0, -2.0, -2.5, -3.0, 1.5, -40.0])
 
 
-@cache
+@lru_cache(maxsize=32)
 def encoder(proto: bytes, kernel: str) -> KernelEncoder:
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("TOKBENCH_KERNEL", kernel)
         return new_encoder(parse_model(proto))
 
 
-@cache
+@lru_cache(maxsize=32)
 def peer(proto: bytes) -> sentencepiece.SentencePieceProcessor:
     return sentencepiece.SentencePieceProcessor(model_proto=proto)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -57,7 +57,7 @@ def model(rule: str, *, suffix: bool, symbols: bool, **options: bool) -> bytes:
     )
 
 
-@cache
+@lru_cache(maxsize=32)
 def peer(proto: bytes) -> sentencepiece.SentencePieceProcessor:
     return sentencepiece.SentencePieceProcessor(model_proto=proto)
 
@@ -68,7 +68,7 @@ def new_normalizer(kernel: str, table: bytes, symbols: Sequence[str] = (), **opt
     )
 
 
-@cache
+@lru_cache(maxsize=32)
 def normalizer(proto: bytes, kernel: str) -> Any:
     parsed = parse_model(proto)
     options = {name: parsed.normalizer[name] for name in OPTIONS}

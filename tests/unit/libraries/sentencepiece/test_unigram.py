@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -93,7 +93,7 @@ def trained(name: str) -> bytes:
     return model.getvalue()
 
 
-@cache
+@lru_cache(maxsize=32)
 def peer(proto: bytes) -> sentencepiece.SentencePieceProcessor:
     return sentencepiece.SentencePieceProcessor(model_proto=proto)
 
@@ -104,7 +104,7 @@ def new_encoder(proto: bytes, kernel: str) -> Any:
         return unigram.new_encoder(parse_model(proto))
 
 
-@cache
+@lru_cache(maxsize=32)
 def encoder(proto: bytes, kernel: str) -> KernelEncoder:
     return new_encoder(proto, kernel)
 
