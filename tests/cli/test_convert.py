@@ -139,6 +139,12 @@ def test_positional_tokenizer_is_refused_with_a_hint(run: Callable[..., Any], tr
 # --- refusals ---------------------------------------------------------------------------------
 
 
+def test_unknown_format_is_refused_before_the_tokenizer_is_opened(run: Callable[..., Any]) -> None:
+    run("convert", "-t", "nothing", "--to", "gguf", "--out", "x").refused(
+        2, "no format 'gguf'", "llama.cpp's"
+    )
+
+
 @pytest.mark.parametrize(
     ("arguments", "refusal"),
     [

@@ -86,6 +86,7 @@ def convert(
 ) -> None:
     """Convert a tokenizer to another tool's format, and prove equality on many texts before writing."""
     import tokbench.workbench.convert as conversion
+    from tokbench.convert.conversion import target_named
     from tokbench.convert.proof import ProofError
     from tokbench.render.conversion import render_conversion
 
@@ -122,6 +123,7 @@ def convert(
             proof = conversion.compare(first, second, names=names, seed=seed, progress=report)
         _show(proof, to=None, form=form)
         raise typer.Exit(0 if proof.agrees else _DIFFERENT)
+    target_named(to)  # refused before a large tokenizer is opened
     roles, template = parsed_roles(role or []), read_template(chat_template)
     source = opening.open(tokenizer, progress=progress)
     try:

@@ -153,14 +153,32 @@ TARGETS = {
     )
 }
 """Name → target."""
+_OTHER_NAMES = {
+    "tokenizer.json": "tokenizers",
+    "tokenizers.js": "tokenizers",
+    "huggingface": "transformers",
+    "hf": "transformers",
+    ".model": "sentencepiece",
+    "spm": "sentencepiece",
+    "wordpiece": "vocab.txt",
+    "llama2.c": "llama2c",
+}
+"""What users may call a target → its name."""
+_OF_LLAMA_CPP = frozenset({"gguf", ".gguf", "llama.cpp", "llamacpp", "ollama"})
 
 
 def target_named(name: str) -> Target:
-    """Return the target with this name. Raises `ConfigError`; the hint lists all targets.
+    """Return the target with this name. Raises `ConfigError`; the hint names the likely target, or all of them.
 
     >>> target_named("tiktoken").summary
     'a rank file for tiktoken'
     """
     if name not in TARGETS:
-        raise ConfigError(f"there is no format {name!r} to convert to", hint=meant(name, TARGETS))
+        raise ConfigError(f"there is no format {name!r} to convert to", hint=_likely(name))
     return TARGETS[name]
+
+
+def _likely(name: str) -> str:
+    if name.lower() in _OF_LLAMA_CPP:
+        return "llama.cpp's convert_hf_to_gguf.py makes one of a folder that --to transformers writes"
+    return meant(_OTHER_NAMES.get(name.lower(), name), TARGETS)

@@ -178,6 +178,22 @@ def test_unknown_format_suggests_the_nearest_name() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("HF", "did you mean 'transformers'?"),
+        ("tokenizer.json", "did you mean 'tokenizers'?"),
+        ("spm", "did you mean 'sentencepiece'?"),
+        ("gguf", "llama.cpp's convert_hf_to_gguf.py makes one of a folder"),
+        ("llama.cpp", "llama.cpp's convert_hf_to_gguf.py makes one of a folder"),
+    ],
+)
+def test_other_names_of_a_format_are_understood_in_the_hint(name: str, hint: str) -> None:
+    with pytest.raises(ConfigError, match="no format") as refused:
+        target_named(name)
+    assert str(refused.value.hint).startswith(hint)
+
+
+@pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"to": "tokenizers", "roles": {"eos": "<|end|>"}}, "has neither roles nor chat templates"),
