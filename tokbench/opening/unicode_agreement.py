@@ -4,7 +4,8 @@ Split patterns use letters, marks, digits and white space; NFC has tables of its
 
 Most characters need no check: an assigned character that has the same class in Unicode 3.2, of 2002, and in the
 kernel's tables never had another one in between, and every library's tables date from that time. (Python includes the
-tables of 3.2; `tests/parity` checks every such character with the installed libraries.)
+tables of 3.2; `tests/parity` checks every such character with the installed libraries.) `stable_classes.py` lists
+others whose class is the same in all tables that a supported library may have.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from tokbench.core.normal_forms import (
     characters_with_parts,
     wholes_with,
 )
+from tokbench.opening.stable_classes import stable_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,12 +32,13 @@ if TYPE_CHECKING:
 CLASSES = (r"[\p{Lu}\p{Lt}]", r"\p{Ll}", r"[\p{Lm}\p{Lo}]", r"\p{M}", r"\p{N}", r"\s")
 """The classes used by the named patterns, in the order of the kernel's class numbers, from 1."""
 
-_CLASS_OF_CATEGORY = {
+CLASS_OF_CATEGORY = {
     category: number
     for number, categories in enumerate(("Lu Lt", "Ll", "Lm Lo", "Mn Mc Me", "Nd Nl No", "Zs Zl Zp"), start=1)
     for category in categories.split()
 }
-"""White space has more members than the last three categories: a white space control character counts as unsettled."""
+"""The category of a letter, mark, digit or white space → its class number. White space has more members than the last
+three categories: white space control characters are not settled by these."""
 
 
 class UnicodeAgreement(CharacterAgreement):
@@ -143,8 +146,8 @@ def is_settled(character: str, number: int) -> bool:
     >>> [is_settled(*one) for one in [("字", 3), ("字", 2), ("€", 0), ("͸", 0)]]  # the last is unassigned
     [True, False, True, False]
     """
-    if number != _CLASS_OF_CATEGORY.get(unicodedata.ucd_3_2_0.category(character), 0):
-        return False
+    if number != CLASS_OF_CATEGORY.get(unicodedata.ucd_3_2_0.category(character), 0):
+        return number == stable_class(ord(character))
     return number != 0 or unicodedata.category(character) != "Cn"
 
 
