@@ -82,7 +82,7 @@ def _shortest(score: float) -> float:
 
 
 def _bpe_fields(model: SentencePieceFile) -> dict[str, Any]:
-    types = {id: bpe.kind_of(piece) for id, piece in enumerate(model.pieces)}
+    types = dict(enumerate(bpe.kinds_of(model.pieces)))
 
     def ids_of(*wanted: PieceType) -> Iterable[int]:
         return [id for id, type in types.items() if type in wanted]

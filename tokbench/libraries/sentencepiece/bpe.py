@@ -49,8 +49,8 @@ def new_encoder(model: SentencePieceFile) -> KernelEncoder:
     pieces = model.pieces
     encoder: KernelEncoder = module.Encoder(
         [piece.text.encode() for piece in pieces],
-        np.fromiter((piece.score for piece in pieces), np.float32, len(pieces)),
-        np.fromiter(map(kind_of, pieces), np.uint8, len(pieces)),
+        np.array([piece.score for piece in pieces], np.float32),
+        np.frombuffer(bytes(kinds_of(pieces)), np.uint8),
         unknown=model.unknown_id,
         byte_ids=byte_ids(model),
         **normalization_of(model),
@@ -58,10 +58,10 @@ def new_encoder(model: SentencePieceFile) -> KernelEncoder:
     return encoder
 
 
-def kind_of(piece: ModelPiece) -> PieceType:
-    """Return the type with which the library treats a piece."""
-    # The library treats a piece of the character NUL alone as unused.
-    return PieceType.UNUSED if piece.text == "\0" else piece.type
+def kinds_of(pieces: tuple[ModelPiece, ...]) -> list[PieceType]:
+    """Return the types with which the library treats pieces: one of the character NUL alone counts as unused."""
+    unused = PieceType.UNUSED
+    return [unused if text == "\0" else type for text, _, type in pieces]
 
 
 def _is_merged_ambiguously(texts: list[str], pieces: tuple[ModelPiece, ...]) -> bool:

@@ -60,7 +60,7 @@ def new_encoder(model: SentencePieceFile) -> KernelEncoder:
     pieces = pieces_in_text(model)
     encoder: KernelEncoder = module.Encoder(
         [piece.text.encode() for piece in pieces.values()],
-        np.fromiter(pieces, np.uint32, len(pieces)),
+        np.array(list(pieces), np.uint32),
         scores_in_text(pieces.values()),
         unknown=model.unknown_id,
         unknown_score=unknown_score(model),
@@ -80,7 +80,7 @@ def pieces_in_text(model: SentencePieceFile) -> dict[int, ModelPiece]:
 def unknown_score(model: SentencePieceFile) -> float:
     """Return the score of a character that is not a piece."""
     normal = PieceType.NORMAL
-    lowest = min(piece.score for piece in model.pieces if piece.type is normal)
+    lowest = min([piece.score for piece in model.pieces if piece.type is normal])
     return float(np.float32(lowest) - _UNKNOWN_PENALTY)
 
 
@@ -97,8 +97,9 @@ def scores_in_text(pieces: Collection[ModelPiece]) -> NDArray[np.float32]:
     Normal pieces are handled inline, as there are many, and a function call for each would take most of the time.
     """
     normal = PieceType.NORMAL
-    scores = (piece.score if piece.type is normal else score_in_text(piece) for piece in pieces)
-    return np.fromiter(scores, np.float32, len(pieces))
+    return np.array(
+        [piece.score if piece.type is normal else score_in_text(piece) for piece in pieces], np.float32
+    )
 
 
 def normalization_of(model: SentencePieceFile) -> dict[str, Any]:
@@ -133,4 +134,5 @@ def byte_ids(model: SentencePieceFile) -> NDArray[np.uint32] | None:
 
 def ids_of_bytes(model: SentencePieceFile) -> dict[int, int]:
     """Return byte → id of its piece, such as `<0x0A>`."""
-    return {byte_of(piece.text): id for id, piece in enumerate(model.pieces) if piece.type is PieceType.BYTE}
+    byte = PieceType.BYTE
+    return {byte_of(piece.text): id for id, piece in enumerate(model.pieces) if piece.type is byte}

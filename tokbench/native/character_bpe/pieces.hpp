@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "encoding/whole_tokens.hpp"
 #include "joints.hpp"
 #include "normalization/character_table.hpp"
 #include "pairs.hpp"
@@ -39,16 +40,13 @@ class CharacterPieces {
   CharacterPieces(std::span<const ScoredPiece> pieces, Id unknown, const std::optional<std::array<Id, 256>>& bytes)
       : unknown_(unknown), joins_unknown_(!bytes), bytes_(bytes) {
     if (pieces.size() >= kMostPieces) throw NotTheSame("it has a million pieces or more");
-    for (Id id = 0; id < pieces.size(); ++id) {
-      if (is_found(pieces[id].kind) || pieces[id].kind == PieceKind::UserDefined) by_text_.emplace(pieces[id].text, id);
-    }
-    number_characters(pieces);
-    std::vector<Pairs::Pair> pairs = found_pairs(pieces);
+    const PiecesByText by_text(pieces);
+    number_characters(pieces, by_text);
+    std::vector<Pairs::Pair> pairs = found_pairs(pieces, by_text);
     mark_unused(pieces, pairs);
     const std::vector<Rank> ranks = ranks_of(pieces);
     for (Pairs::Pair& pair : pairs) pair.merge.rank = ranks[pair.merge.made];
     pairs_ = Pairs(pairs);
-    by_text_ = {};
     for (Id id = 0; id < pieces.size(); ++id) {
       if (pieces[id].kind == PieceKind::UserDefined) user_defined_.emplace(pieces[id].text, id);
     }
@@ -143,13 +141,50 @@ class CharacterPieces {
     starts.push_back(static_cast<std::uint32_t>(text.size()));
   }
 
+  // The pieces that a text can contain, by their bytes; of pieces that are written twice, the first one. Most parts of pieces are
+  // no pieces, which bits of their hashes tell without a cache miss.
+  class PiecesByText {
+   public:
+    explicit PiecesByText(std::span<const ScoredPiece> pieces)
+        : pieces_(pieces), ids_(pieces.size()), bits_(std::bit_ceil(pieces.size() / kPiecesPerWord + 1)) {
+      for (Id id = 0; id < pieces.size(); ++id) {
+        if (!is_found(pieces[id].kind) && pieces[id].kind != PieceKind::UserDefined) continue;
+        const Bytes text = bytes_of(pieces[id].text);
+        const std::uint64_t hash = hash_of(text);
+        ids_.insert(text, hash, id, TextOf{pieces_});
+        bits_[word_of(hash)] |= bit_of(hash);
+      }
+    }
+    std::optional<Id> find(Bytes text) const {
+      const std::uint64_t hash = hash_of(text);
+      if ((bits_[word_of(hash)] & bit_of(hash)) == 0) return std::nullopt;
+      return ids_.find(text, hash, TextOf{pieces_});
+    }
+    bool is_first(Id id) const { return find(bytes_of(pieces_[id].text)) == id; }
+
+   private:
+    static constexpr std::size_t kPiecesPerWord = 8;
+
+    struct TextOf {
+      std::span<const ScoredPiece> pieces;
+      Bytes operator()(Id id) const { return bytes_of(pieces[id].text); }
+    };
+
+    std::size_t word_of(std::uint64_t hash) const { return hash >> 38 & (bits_.size() - 1); }
+    static std::uint64_t bit_of(std::uint64_t hash) { return std::uint64_t{1} << (hash >> 32 & 63); }
+
+    std::span<const ScoredPiece> pieces_;
+    WholeTokens ids_;
+    std::vector<std::uint64_t> bits_;
+  };
+
   // Numbers the characters of all pieces that merging can build; those that are not pieces get numbers above the pieces.
-  void number_characters(std::span<const ScoredPiece> pieces) {
+  void number_characters(std::span<const ScoredPiece> pieces, const PiecesByText& by_text) {
     auto next = static_cast<Symbol>(pieces.size());
-    for (const auto& [text, id] : by_text_) {
-      const Bytes bytes = bytes_of(text);
-      const CodePoint first = code_point_at(bytes.data(), bytes.data() + bytes.size());
-      if (first.length == bytes.size() && pieces[id].kind != PieceKind::UserDefined) symbols_.at(first.value) = id;
+    for (Id id = 0; id < pieces.size(); ++id) {
+      if (!is_found(pieces[id].kind) || !is_character(pieces[id].text) || !by_text.is_first(id)) continue;
+      const Bytes bytes = bytes_of(pieces[id].text);
+      symbols_.at(code_point_at(bytes.data(), bytes.data() + bytes.size()).value) = id;
     }
     for (const ScoredPiece& piece : pieces) {
       if (!is_found(piece.kind)) continue;
@@ -164,18 +199,13 @@ class CharacterPieces {
     if (next >= kOther) throw NotTheSame("its pieces have too many characters");
   }
 
-  std::optional<Symbol> symbol_of(std::string_view text, bool is_character) const {
-    if (is_character) {
-      const Bytes bytes = bytes_of(text);
-      return symbols_[code_point_at(bytes.data(), bytes.data() + bytes.size()).value];
-    }
-    const auto found = by_text_.find(text);
-    if (found == by_text_.end()) return std::nullopt;
-    return found->second;
-  }
-
   // All pairs of symbols whose concatenation is a piece.
-  std::vector<Pairs::Pair> found_pairs(std::span<const ScoredPiece> pieces) const {
+  std::vector<Pairs::Pair> found_pairs(std::span<const ScoredPiece> pieces, const PiecesByText& by_text) const {
+    const auto symbol_of_part = [&](std::string_view text, bool is_character) -> std::optional<Symbol> {
+      const Bytes bytes = bytes_of(text);
+      if (is_character) return symbols_[code_point_at(bytes.data(), bytes.data() + bytes.size()).value];
+      return by_text.find(bytes);
+    };
     std::vector<Pairs::Pair> pairs;
     std::vector<std::uint32_t> starts;
     std::size_t compared = 0;
@@ -186,9 +216,9 @@ class CharacterPieces {
       const std::size_t characters = starts.size() - 1;
       if ((compared += text.size() * characters) > kMostCompared) throw NotTheSame("its pieces are too long");
       for (std::size_t i = 1; i < characters; ++i) {
-        const auto left = symbol_of(text.substr(0, starts[i]), i == 1);
+        const auto left = symbol_of_part(text.substr(0, starts[i]), i == 1);
         if (!left || (*left < pieces.size() && pieces[*left].kind == PieceKind::UserDefined)) continue;
-        const auto right = symbol_of(text.substr(starts[i]), i + 1 == characters);
+        const auto right = symbol_of_part(text.substr(starts[i]), i + 1 == characters);
         if (!right || (*right < pieces.size() && pieces[*right].kind == PieceKind::UserDefined)) continue;
         pairs.push_back({*left, *right, {0, id}});
       }
@@ -238,7 +268,6 @@ class CharacterPieces {
   Id unknown_;
   bool joins_unknown_;
   std::optional<std::array<Id, 256>> bytes_;
-  std::unordered_map<std::string_view, Id> by_text_;  // only during construction
   CharacterTable<Symbol> symbols_{kOther};
   Pairs pairs_;
   Joints joints_;
