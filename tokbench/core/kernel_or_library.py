@@ -187,6 +187,9 @@ class KernelOrLibrary(BaseTokenizer):
         check_policy(special)
         return self._kernel_use(special)
 
+    def _expect(self, texts: Sequence[str]) -> None:
+        """Prepare for a batch, before it is decided which of its texts the kernel runs."""
+
     def encode(self, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> list[int]:
         """Encode a text. Raises `SpecialTokenError` under `SpecialPolicy.RAISE`, `TextError` for surrogates."""
         use = self._use_for(special)
@@ -218,6 +221,7 @@ class KernelOrLibrary(BaseTokenizer):
         use = self._use_for(special)
         if use is None:
             return super().encode_batch(texts, special=special, threads=threads)
+        self._expect(texts)
         with surrogates_named(texts):
             encoded = use.encoded_at_once(texts, _num_threads(threads))
             if encoded is not None:
@@ -243,6 +247,7 @@ class KernelOrLibrary(BaseTokenizer):
     ) -> NDArray[np.int64]:
         """Return how many ids `encode_batch` would give, without building them where possible. Raises as it does."""
         use = self._use_for(special)
+        self._expect(texts)
         with surrogates_named(texts):
             if (
                 use is not None
@@ -264,6 +269,7 @@ class KernelOrLibrary(BaseTokenizer):
         kernel = self._kernel_spans
         if kernel is None:
             return self._library.encode_spans(texts, threads=threads)
+        self._expect(texts)
         with surrogates_named(texts):
             return divided(
                 texts,

@@ -29,7 +29,7 @@ from tokbench.opening.unigram_description import unigram_description
 from tokbench.opening.unigram_places import UnigramPlaces
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -153,6 +153,11 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
         )
 
     # --- which texts the kernel runs ------------------------------------------------------------
+
+    def _expect(self, texts: Sequence[str]) -> None:
+        # Otherwise the first texts of a large batch would be left to the library, and all ids copied to join both.
+        if "encoder" not in vars(self) and sum(map(len, texts)) >= self._missing:
+            self._missing = 0
 
     def _covers(self, text: str, *, specials: bool = False) -> bool:
         return self._normal_if_covered(text, specials=specials) is not None
