@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokbench.files.garbage_collection import paused_garbage_collection
 from tokbench.formats.sentencepiece.model import SPACE
 from tokbench.formats.sentencepiece.pieces import BYTE_PIECES
 from tokbench.libraries.huggingface.engines import engine_with
@@ -65,6 +66,7 @@ class CharacterBpe:
     added: tuple[FoundToken, ...]
     finds_specials: bool
 
+    @paused_garbage_collection()
     def encoder(self) -> CompiledEncoder:
         """Build the compiled encoder.
 

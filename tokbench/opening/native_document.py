@@ -15,6 +15,7 @@ from tokbench.core.kernel_or_library import KernelOrLibrary, KernelUse, Normaliz
 from tokbench.core.kernel_spans import KernelSpans, preferring, spans_by_places
 from tokbench.core.token_arrays import TiledSpans
 from tokbench.core.tokens import Encoded, Span, SpecialPolicy, Token
+from tokbench.files.garbage_collection import paused_garbage_collection
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.opening.document_encoder import ChangingDocumentEncoder, DocumentEncoder
 from tokbench.opening.found_tokens import WholeWords, rows_of
@@ -240,6 +241,7 @@ def _becomes(normalization: TextNormalization) -> Callable[[set[str]], dict[str,
     return normalization.becomes if changes_characters and not normalization.is_nfc else None
 
 
+@paused_garbage_collection()
 def _compiled_encoder(plan: KernelDocument, vocabulary: KernelVocabulary | WordVocabulary) -> CompiledEncoder:
     from tokbench.native._bpe import PreparedEncoder
 

@@ -17,6 +17,7 @@ from tokbench.core.kernel_or_library import KernelOrLibrary, KernelUse, Normaliz
 from tokbench.core.kernel_spans import KernelSpans, preferring, spans_by_places
 from tokbench.core.special_tokens import WHITE_SPACE
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.files.garbage_collection import paused_garbage_collection
 from tokbench.formats.sentencepiece.model import SPACE
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.native.kernel_choice import is_installed
@@ -297,6 +298,7 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
         assert encoder is not None  # a text was covered, so it exists
         return encoder
 
+    @paused_garbage_collection()
     def _compiled(self, *, specials: bool) -> CompiledEncoder | None:
         from tokbench.native._unigram import DocumentEncoder as CompiledEncoder
 
