@@ -77,6 +77,17 @@ def test_ids_equal_those_of_the_python_api(run, trained):
     assert run("encode", "--tokenizer", trained, text).good().stdout == " ".join(map(str, ids)) + "\n"
 
 
+def test_engine_can_be_requested(run, trained):
+    text = "Hello, wörld! if x == 1:"
+    [native, library] = (
+        run("encode", "-t", trained / "tokenizer.json", "--engine", engine, "--json", text).good().json
+        for engine in ("native", "library")
+    )
+    assert native["kernel"] == "native"
+    assert library["kernel"].startswith("tokenizers ")
+    assert native["ids"] == library["ids"] == tokbench.load(trained).encode(text)
+
+
 def test_json_has_ids_pieces_and_byte_spans(run, trained):
     text = "naïve 👩‍👧 café\r\n"
     data = run("encode", "-t", trained, "--json", "--text", text).good().json

@@ -15,11 +15,11 @@ from tokbench.cli.options import first_given, num_tokens, taking_groups
 from tokbench.cli.output_options import JsonFlag, ProgressOption, refuse_folder
 from tokbench.cli.tokenizer_options import (
     DropoutOption,
+    OpeningChoices,
     RoleChoices,
     SeedOption,
     SpecialPolicyOption,
     TokenizersOption,
-    VocabularyChoices,
     chosen_sampling,
 )
 from tokbench.core.batches import PaddingPlan, post_processing_of
@@ -227,7 +227,7 @@ def encode(
     shape: ModelInputChoices,
     dropout: DropoutOption = None,
     seed: SeedOption = None,
-    opening: VocabularyChoices,
+    opening: OpeningChoices,
     roles: RoleChoices,
     reading: TextChoices,
     json: JsonFlag = False,
