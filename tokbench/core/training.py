@@ -54,14 +54,21 @@ def identity_of(documents: object) -> Callable[[], TextIdentity] | None:
     return documents.identity if isinstance(documents, ByteDocuments) else None
 
 
-def no_text(special_tokens: Collection[str] = ()) -> TrainingError:
+def no_text(special_tokens: Collection[str] = (), *, only: str = "") -> TrainingError:
     """Return the error for a training without words; special tokens are cut out of the text.
+
+    Args:
+        special_tokens: the special tokens that the user asked for.
+        only: what else a text without words may consist of, if one was read.
 
     >>> no_text().hint, no_text(["<a>"]).hint
     ('name files with text', 'name files with text, or leave out --special-token')
+    >>> str(no_text(["<a>"], only="white space"))
+    'there is no text to train on, only white space or special tokens'
     """
     hint = "name files with text" + (", or leave out --special-token" if special_tokens else "")
-    return TrainingError("there is no text to train on", hint=hint)
+    rest = f", only {only}{' or special tokens' if special_tokens else ''}" if only else ""
+    return TrainingError(f"there is no text to train on{rest}", hint=hint)
 
 
 def early_end(reason: str, *, learned: int, wanted: int, unit: str = "tokens") -> str | None:

@@ -155,7 +155,7 @@ def _learn_pieces(
         times = f"{codes.sum() / MOST_CODES:.1f} times the characters that can be learned from"
         raise too_much(codes, most=MOST_CODES, message=f"the distinct words have {times}", hint=hint)
     if text.is_blank:
-        raise no_text(config.special_tokens)
+        raise no_text(config.special_tokens, only="white space" if read_totals.num_bytes else "")
     needed = config.reserved + text.alphabet
     vocab_size = config.vocab_size or fitted_size(distinct, reserved=needed + 1)
     if vocab_size < needed:

@@ -15,7 +15,8 @@ from tokbench.errors import ConfigError
 OBJECTIVES = ("frequency", "likelihood")
 
 _MAX_VOCAB_SIZE = 1 << 24
-_MAX_CHARACTERS = 1000
+MAX_CHARACTERS = 1000
+"""The largest `max_characters_per_word`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,8 +84,10 @@ class WordPieceConfig:
         for token in self.all_special_tokens:
             _check_special_text(token)
         _check_prefix(self.continuing_prefix)
+        for token in self.all_special_tokens:
+            _check_not_inside(token, self.continuing_prefix)
         self._check_range("vocab_size", self.vocab_size, largest=_MAX_VOCAB_SIZE)
-        self._check_range("max_characters_per_word", self.max_characters_per_word, largest=_MAX_CHARACTERS)
+        self._check_range("max_characters_per_word", self.max_characters_per_word, largest=MAX_CHARACTERS)
         self._check_range("min_frequency", self.min_frequency)
         self._check_range("limit_alphabet", self.limit_alphabet)
         self._check_range("threads", self.threads, largest=MAX_THREADS)
@@ -134,6 +137,16 @@ def _check_special_text(special_token: str) -> None:
         raise ConfigError(
             f"the special token {special_token!r} could be a word of the text",
             hint=f"put it in brackets, such as [{special_token}]",
+        )
+
+
+def _check_not_inside(special_token: str, prefix: str) -> None:
+    """Reject a text that could be a piece inside a word: the prefix, then characters of a word."""
+    rest = special_token.removeprefix(prefix)
+    if rest != special_token and rest and not any(character in string.punctuation for character in rest):
+        raise ConfigError(
+            f"the special token {special_token!r} could be a piece inside a word, as it begins with {prefix}",
+            hint=f"put it in brackets, such as [{rest}]",
         )
 
 

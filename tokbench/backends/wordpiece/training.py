@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.backends.wordpiece import reference
 from tokbench.backends.wordpiece.agreement import library_words, settled_characters
+from tokbench.backends.wordpiece.config import MAX_CHARACTERS, WordPieceConfig
 from tokbench.backends.wordpiece.kernel import current_kernel
 from tokbench.backends.wordpiece.tokenizer import WordPieceTokenizer, dump_document
 from tokbench.core.documents import ByteDocuments
@@ -32,7 +33,6 @@ from tokbench.errors import TrainingError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from tokbench.backends.wordpiece.config import WordPieceConfig
     from tokbench.backends.wordpiece.kernel import WordCounter
     from tokbench.core.counted_words import CountedWords
     from tokbench.core.documents import TextIdentity
@@ -100,9 +100,9 @@ def _learn_pieces(
     """Learn pieces from the words of a counter, and build a tokenizer from them."""
     kernel, threads = current_kernel(), threads_of(config)
     started = time.perf_counter()
-    if not counter.distinct_words:
-        raise no_text()
     too_long = counter.too_long + too_long_before
+    if not counter.distinct_words:
+        raise _no_words(too_long, config, num_bytes=counter.num_bytes)
 
     letters, inside = _alphabet(counter, config)
     first = [*config.all_special_tokens, *letters, *inside]
@@ -147,6 +147,18 @@ def _learn_pieces(
         notes=tuple(_notes(too_long, config)),
     )
     return tokenizer
+
+
+def _no_words(too_long: int, config: WordPieceConfig, *, num_bytes: int) -> TrainingError:
+    """Return the error for a text without a word to train on."""
+    longest = config.max_characters_per_word
+    if too_long == 0:
+        return no_text(only="white space, control characters or special tokens" if num_bytes else "")
+    words = "the only word of the text has" if too_long == 1 else f"all {too_long:,} words of the text have"
+    hint = "words end at white space and punctuation: text without either needs another backend"
+    if longest < MAX_CHARACTERS:
+        hint += f"; --option max_characters_per_word={MAX_CHARACTERS} trains on longer words"
+    return TrainingError(f"{words} more than {counted(longest, 'character')}", hint=hint)
 
 
 def _alphabet(counter: WordCounter, config: WordPieceConfig) -> tuple[list[str], list[str]]:

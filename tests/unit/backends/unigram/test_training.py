@@ -201,8 +201,9 @@ def test_too_small_vocabulary_is_refused_with_the_smallest_size(size: int) -> No
 
 @pytest.mark.parametrize("texts", [[], [""], ["\n\n"], ["  "], ["\0"]])
 def test_training_without_text_is_refused(texts: list[str]) -> None:
-    with pytest.raises(TrainingError, match="no text"):
+    with pytest.raises(TrainingError, match="no text") as caught:
         trained(texts)
+    assert ("only white space" in str(caught.value)) == any(texts)
 
 
 def test_id_beyond_the_vocabulary_is_refused() -> None:

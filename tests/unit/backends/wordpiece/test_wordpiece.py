@@ -215,7 +215,10 @@ def test_progress_is_reported_in_pieces() -> None:
     ("documents", "error", "message"),
     [
         ([], TrainingError, "no text"),
-        (["[SEP]"], TrainingError, "no text"),
+        (["[SEP]"], TrainingError, "only white space, control characters or special tokens"),
+        ([" \n\x00"], TrainingError, "only white space, control characters or special tokens"),
+        (["a" * 101], TrainingError, "the only word of the text has more than 100 characters"),
+        (["a" * 101, "b" * 200], TrainingError, "all 2 words of the text have more than 100 characters"),
         ("a text", TrainingError, "one text"),
         ([b"bytes"], TrainingError, "document 0 is bytes"),
         (["a", "\ud800"], TextError, "lone surrogate"),
@@ -239,6 +242,7 @@ def test_too_small_vocabulary_is_refused_with_the_smallest_size() -> None:
     [
         *[{"objective": "loudness"}, {"vocab_size": 0}, {"vocab_size": 2**40}],
         *[{"special_tokens": ("the",)}, {"special_tokens": ("!",)}, {"special_tokens": ("[A]", "[A]")}],
+        *[{"special_tokens": ("##a",)}, {"special_tokens": ("__ab",), "continuing_prefix": "__"}],
         *[{"special_tokens": ("[A\n]",)}, {"unknown_token": "unknown"}, {"continuing_prefix": ""}],
         *[{"continuing_prefix": "_x"}, {"max_characters_per_word": 0}, {"min_frequency": 0}],
         *[{"limit_alphabet": 0}, {"initial_alphabet": "\ud800"}, {"threads": 0}, {"seed": -1}],
