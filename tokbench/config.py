@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 import types
 from dataclasses import dataclass
@@ -140,8 +141,8 @@ def _checked(config_type: type[Any], options: Mapping[str, Any], *, where: str) 
 def parse_option(config_type: type[Any], text: str, *, where: str) -> tuple[str, Any]:
     """Parse an option written as `key=value`, using the option's type.
 
-    Whole numbers may be written as `whole_number` reads them (32_000, 32k); a list is written with commas, or by
-    repeating the option; "none" means None if the option allows it. An option that the backend does not know is
+    Whole numbers may be written as `whole_number` reads them (32_000, 32k); a list is written with commas, as a JSON
+    list of strings, or by repeating the option; "none" means None if the option allows it. An option that the backend does not know is
     passed on to its library if the configuration is a `PassesOn`.
 
     Args:
@@ -158,6 +159,8 @@ def parse_option(config_type: type[Any], text: str, *, where: str) -> tuple[str,
     >>> from tokbench.backends.bpe.config import BpeConfig
     >>> parse_option(BpeConfig, "vocab_size=32k", where="the backend 'bpe'")
     ('vocab_size', 32000)
+    >>> parse_option(BpeConfig, 'special_tokens=["<a,b>", " c"]', where="the backend 'bpe'")
+    ('special_tokens', ['<a,b>', ' c'])
     """
     name, equals, value = text.partition("=")
     name = name.strip().replace("-", "_")
@@ -221,7 +224,8 @@ def _read(value: str, hint: Any) -> Any:
             return None
         return _read(value, next(choice for choice in choices if choice is not type(None)))
     if get_origin(hint) is tuple:
-        return [_read(item.strip(), get_args(hint)[0]) for item in value.split(",")] if value else []
+        items = _json_strings(value) or ([item.strip() for item in value.split(",")] if value else [])
+        return [_read(item, get_args(hint)[0]) for item in items]
     if hint is bool:
         if value.lower() not in ("true", "false"):
             raise ValueError(value)
@@ -229,6 +233,17 @@ def _read(value: str, hint: Any) -> Any:
     if hint is int:
         return whole_number(value)
     return float(value) if hint is float else value
+
+
+def _json_strings(value: str) -> list[str]:
+    """Parse a JSON list of strings; return an empty list for every other text, such as "[UNK],[PAD]" or "[1]"."""
+    if not value.startswith("["):
+        return []
+    try:
+        items = json.loads(value)
+    except (ValueError, RecursionError):
+        return []
+    return items if isinstance(items, list) and all(isinstance(item, str) for item in items) else []
 
 
 def _check_keys(

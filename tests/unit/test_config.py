@@ -43,6 +43,13 @@ class Config:
         ("name=", ""),
         ("names=a, b", ["a", "b"]),
         ("names=", []),
+        ('names=["a, b", " c", "d\\n"]', ["a, b", " c", "d\n"]),
+        ('names= ["a"] ', ["a"]),
+        ("names=[UNK],[PAD]", ["[UNK]", "[PAD]"]),
+        ("names=[1]", ["[1]"]),
+        ("names=[]", ["[]"]),
+        ('names=["a"', ['["a"']),
+        pytest.param("names=" + "[" * 9_999, ["[" * 9_999], id="deep"),
         ("sizes=1,2k", [1, 2000]),
     ],
 )
