@@ -142,8 +142,8 @@ def parse_option(config_type: type[Any], text: str, *, where: str) -> tuple[str,
     """Parse an option written as `key=value`, using the option's type.
 
     Whole numbers may be written as `whole_number` reads them (32_000, 32k); a list is written with commas, as a JSON
-    list of strings, or by repeating the option; "none" means None if the option allows it. An option that the backend does not know is
-    passed on to its library if the configuration is a `PassesOn`.
+    list of strings, or by repeating the option; "none" means None if the option allows it. An option that the backend
+    does not know is passed on to its library if the configuration is a `PassesOn`.
 
     Args:
         config_type: a backend's configuration.
