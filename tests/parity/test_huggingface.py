@@ -207,3 +207,34 @@ def test_saved_folder_opens_in_tokenizers_and_transformers(
         framed = tokenizer.with_template(text, "other text", special=SpecialPolicy.ENCODE)
         assert exported.encode(text, "other text").ids == framed
         assert auto(text, "other text")["input_ids"] == framed
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"clean_text": False},
+        {"continuing_prefix": "--"},
+        {"max_characters_per_word": 3},
+        {"special_tokens": ("<pad>", "<s>")},
+        {"special_tokens": ("[CLS]", "[SEP]", "[PAD]")},
+        {"special_tokens": (), "unknown_token": "<unk>"},
+    ],
+    ids=str,
+)
+def test_saved_folder_without_the_options_of_bert_opens_in_transformers(
+    options: dict[str, object], tmp_path: Path
+) -> None:
+    """BERT's class would build another model for them, or add special tokens beyond the vocabulary."""
+    import transformers
+
+    config = WordPieceConfig(vocab_size=900, **options)  # type: ignore[arg-type]
+    tokenizer = WordPieceBackend().train([bundled_texts()["parallel/de.txt"]], config)
+    tokenizer.save(tmp_path / "mine")
+    auto = transformers.AutoTokenizer.from_pretrained(str(tmp_path / "mine"))
+    assert len(auto) == tokenizer.info.vocab_size
+    for text in ["a\0b \x1d", "[CLS] a [MASK]", "<s> a <pad>", bundled_texts()["parallel/de.txt"][:2000]]:
+        ids = tokenizer.encode(text, special=SpecialPolicy.ENCODE)
+        assert auto.encode(text, add_special_tokens=False) == ids
+        assert auto.encode(text) == tokenizer.with_template(text, special=SpecialPolicy.ENCODE)
+        assert auto.decode(ids) == tokenizer.decode(ids)
+    assert auto("a")["token_type_ids"]

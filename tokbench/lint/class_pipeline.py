@@ -72,7 +72,12 @@ _CLASSES = {
 }
 _KINDS = {name: kind for kind, names in _CLASSES.items() for name in names}
 """Name of a transformers class without "Tokenizer" → the kind of its vocabularies."""
-_MODEL = ("end_of_word_suffix", "continuing_subword_prefix", "byte_fallback")
+_MODEL = (
+    *("end_of_word_suffix", "continuing_subword_prefix", "byte_fallback"),
+    "max_input_chars_per_word",
+)
+_BERT_MODEL = {"continuing_subword_prefix": "##", "max_input_chars_per_word": 100}
+"""The settings of the model of each class with BERT's pre-tokenizer."""
 
 
 SEE_LINT = "and `tokbench lint --select class-disagrees` looks for one"
@@ -292,7 +297,7 @@ def _implied(target: LintTarget, document: Mapping[str, Any], name: str) -> dict
     model = document["model"]
     config = json_beside(folder / CONFIG)
     if _short(name) in _BERTS:
-        return {**document, **_bert(config)}
+        return {**document, **_bert(config), "model": {**model, **_BERT_MODEL}}
     said = Declared(precompiled_rules(document.get("normalizer")), config)
     if (pipeline := class_pipeline(_short(name), said)) is not None:
         return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +83,18 @@ def test_class_with_another_pattern_or_normalizer_is_found_with_a_text(
     assert finding.details["text"]
     # transformers 4 follows these settings, too, and takes the rest of the file as it is.
     assert [name for name in settings if f"as it is but for {name}: " in finding.evidence] == [*settings]
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"), [("max_input_chars_per_word", 3), ("continuing_subword_prefix", "--")]
+)
+def test_class_with_another_model_is_found_with_a_text(tmp_path: Path, setting: str, value: object) -> None:
+    document = json.loads(huggingface.wordpiece())
+    document["model"][setting] = value
+    beside = {"tokenizer_config.json": {"tokenizer_class": "BertTokenizer"}}
+    [finding] = findings_of("class-disagrees", target_of(document, tmp_path, beside=beside))
+    assert finding.details["parts"] == (setting,)
+    assert finding.details["text"]
 
 
 @pytest.mark.parametrize(

@@ -152,6 +152,7 @@ class WordPieceTokenizer(DocumentWordPiece):
         }
         if config.named_tokens:
             fields["extra_special_tokens"] = dict(config.named_tokens)
+        fields |= _transformers_class(self.config, fields)
         files = config_files(config) if config else {}
         self.write(
             directory,
@@ -258,5 +259,29 @@ def _transformers_config(config: Mapping[str, Any]) -> dict[str, Any]:
         "do_lower_case": config["lowercase"],
         "strip_accents": config["strip_accents"],
         "tokenize_chinese_chars": config["handle_chinese_chars"],
-        "tokenizer_class": "BertTokenizer",
+    }
+
+
+_BERT_MODEL = {"clean_text": True, "continuing_prefix": "##", "max_characters_per_word": 100}
+"""The options that transformers 5 does not read from a folder of BertTokenizer."""
+
+
+def _transformers_class(config: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields with the class of transformers that gives the same ids: BERT's, or that of any tokenizer.json.
+
+    BERT's class adds each of its five special tokens that has no role, with ids beyond the vocabulary, and puts the
+    tokens of the roles cls and sep around every text.
+
+    Args:
+        config: the training options.
+        fields: the fields of tokenizer_config.json.
+    """
+    framed = [fields.get("cls_token"), fields.get("sep_token")] == ["[CLS]", "[SEP]"]
+    has_roles = all(f"{role}_token" in fields for role in ("pad", "mask", "unk"))
+    has_model = all(config[name] == value for name, value in _BERT_MODEL.items())
+    if framed and has_roles and has_model:
+        return {"tokenizer_class": "BertTokenizer"}
+    return {
+        "model_input_names": ["input_ids", "token_type_ids", "attention_mask"],
+        "tokenizer_class": "PreTrainedTokenizerFast",
     }
