@@ -18,6 +18,7 @@ CAUSES: tuple[Cause, ...] = get_args(Cause)
 """Changed case; lost or changed accents; white space; unknown tokens; anything else."""
 
 _UNKNOWN_MARKS = ("\ufffd", "⁇", "[UNK]", "<unk>", "<UNK>", "<|unk|>")
+_SINGLE_MARK = "\ufffd"
 _LONGEST_MARK = max(map(len, _UNKNOWN_MARKS))
 _ANCHOR = 6
 """Number of equal characters after which two texts count as aligned again."""
@@ -76,6 +77,7 @@ def losses_of(text: str, decoded: str) -> Losses:
     >>> dict(zip(CAUSES, losses_of("Élan  vital", "elan vital").by_cause))
     {'case': 0, 'accents': 1, 'white space': 1, 'unknown': 0, 'other': 0}
     """
+    decoded = _with_single_marks(text, decoded)
     start = _common_prefix(text, 0, decoded, 0)
     suffix = _common_suffix(text, decoded, most=min(len(text), len(decoded)) - start)
     text, decoded = text[start : len(text) - suffix], decoded[start : len(decoded) - suffix]
@@ -95,6 +97,21 @@ def losses_of(text: str, decoded: str) -> Losses:
     return Losses(tuple(counts.values()))
 
 
+def _with_single_marks(text: str, decoded: str) -> str:
+    """Replace the marks of unknown tokens by one character that the text does not have.
+
+    Otherwise the first character of a mark would agree with the text if this is the unknown one, as "[" of "[UNK]".
+    """
+    found = [mark for mark in _UNKNOWN_MARKS if len(mark) > 1 and mark in decoded]
+    if not found or _SINGLE_MARK in text:
+        return decoded
+    folded = text.casefold()
+    for mark in found:
+        if mark.casefold() not in folded:
+            decoded = decoded.replace(mark, _SINGLE_MARK)
+    return decoded
+
+
 def _count(counts: dict[Cause, int], lost: str, found: str) -> None:
     """Add the edits between two corresponding parts of the texts."""
     is_short = len(lost) + len(found) <= _SHORT
@@ -104,13 +121,18 @@ def _count(counts: dict[Cause, int], lost: str, found: str) -> None:
 
 def _counts_of(lost: str, found: str) -> Counter[Cause]:
     if _has_unknown(lost, found):
-        return Counter({"unknown": max(len(lost.strip()), len(_without_marks(found)), 1)})
+        kept = min(map(_inner_white_space, (lost, found)))  # between unknown tokens
+        return Counter({"unknown": max(len(lost.strip()) - kept, len(_without_marks(found)), 1)})
     if len(lost) * len(found) > _CELLS:
         return Counter({"other": max(len(lost), len(found))})
     # Between two normal forms of the same letters, a single edit does not reveal its cause.
     is_same = _without_accents_and_case(lost) == _without_accents_and_case(found)
     causes = (cause_of(one, other) for one, other in edits(lost, found))
     return Counter("accents" if is_same and cause == "other" else cause for cause in causes)
+
+
+def _inner_white_space(text: str) -> int:
+    return sum(map(str.isspace, text.strip()))
 
 
 def _has_unknown(lost: str, found: str) -> bool:

@@ -37,6 +37,16 @@ def distance(text: str, other: str) -> int:
         ("a漢字b漢c", "a[UNK][UNK]b[UNK]c", {"unknown": 3}),
         ("a 漢字 or 漢字 c", "a [UNK] or [UNK] c", {"unknown": 4}),
         ("Über a漢b字c", "uber a ⁇ b ⁇ c", {"accents": 1, "unknown": 2}),
+        ("a[b", "a[UNK]b", {"unknown": 1}),
+        ("a]b", "a[UNK]b", {"unknown": 1}),
+        ("x<y", "x<unk>y", {"unknown": 1}),
+        ("[U", "[UNK]U", {"unknown": 1}),
+        ("[[", "[UNK][UNK]", {"unknown": 2}),
+        ("if (a[0] < b[1])", "if (a[UNK]0[UNK] [UNK] b[UNK]1[UNK])", {"unknown": 5}),
+        ("[漢]", "[[UNK]]", {"unknown": 1}),
+        ("<UNK> a", "<unk> a", {"case": 3}),
+        ("[UNK] [", "[UNK] [UNK]", {"other": 4}),  # a text about unknown tokens
+        ("\ufffd [", "\ufffd [UNK]", {"other": 4}),
         ("abc", "axc", {"other": 1}),
         ("abc", "", {"other": 3}),
         ("", "abc", {"other": 3}),
@@ -75,6 +85,14 @@ def test_unknown_tokens_close_to_each_other_are_counted_by_their_characters(mark
     text, decoded = (f"start {between.join([one] * 100)} end" for one in ("漢", mark))
     losses = losses_of(text, decoded)
     assert dict(zip(CAUSES, losses.by_cause, strict=True))["unknown"] == losses.total == 100
+
+
+def test_unknown_brackets_of_long_texts_are_counted_by_their_characters() -> None:
+    """The mark of an unknown token begins with the character that it replaces."""
+    text = "if (a[0] < b[1]) return; " * 40
+    decoded = text.replace("[", "<unk>").replace("< ", "<unk> ")
+    losses = losses_of(text, decoded)
+    assert dict(zip(CAUSES, losses.by_cause, strict=True))["unknown"] == losses.total == 3 * 40
 
 
 def test_texts_align_again_after_a_long_difference() -> None:
