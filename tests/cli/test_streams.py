@@ -129,6 +129,28 @@ def test_closed_stdin_is_reported(process, command):
     process(command, "-", through='"$@" <&-').refused(1, "standard input is closed")
 
 
+TYPED = {
+    "decode": "ids",
+    "encode": "text",
+    "chat": "conversations",
+    **dict.fromkeys(("encode -", "viz", "count", "explain", "chunk", "train", "lint"), "text"),
+}
+
+
+@pytest.mark.parametrize("command", TYPED)
+def test_input_that_is_typed_has_a_notice_of_how_to_end_it(terminal, command):
+    words = command.split() if command in ("encode", "encode -") else [command, "-"]
+    more = {"chunk": ["--max-tokens", "9"], "chat": ["--template", "chatml"]}.get(command, [])
+    done = terminal(*words, *more, interrupt_at=b"ends it")
+    assert f"reading {TYPED[command]} from stdin; Ctrl-D on a new line ends it\r\n" in done.stdout
+    assert done.code == 130
+
+
+@pytest.mark.parametrize("arguments", [("encode", "-"), ("decode", "-"), ("encode", "--text", "-")])
+def test_piped_input_has_no_notice(run, arguments):
+    assert run(*arguments, stdin=b"72").good().stderr == ""
+
+
 def test_data_goes_to_stdout_and_messages_to_stderr(run, tmp_path):
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "a.txt").write_text("text", encoding="utf-8")

@@ -14,6 +14,7 @@ from tokbench.cli.chat_options import TemplateInputs
 from tokbench.cli.completion import chat_templates
 from tokbench.cli.options import taking_groups
 from tokbench.cli.output_options import ColorOption, JsonFlag, ProgressOption, refuse_folder
+from tokbench.cli.standard_input import STDIN, tell_of_stdin
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, TokenizerOption
 from tokbench.errors import ConfigError, CorpusError, ModelFormatError, TokbenchError
 from tokbench.render.console import make_console, print_json
@@ -124,7 +125,10 @@ def chat(
     console = make_console(color=color)
     results: list[ChatResult] = []
     has_findings = is_learned = False
-    arriving = ArrivingLines(cast("BufferedIOBase", sys.stdin.buffer)) if path == "-" else None
+    arriving = None
+    if path == STDIN:
+        tell_of_stdin("conversations")
+        arriving = ArrivingLines(cast("BufferedIOBase", sys.stdin.buffer))
     conversations = (
         replace(
             each,
@@ -202,7 +206,7 @@ def _read_conversations(path: str, arriving: ArrivingLines | None) -> Iterator[R
 
 def _refuse_unreadable(path: str) -> None:
     """Raise `CorpusError` if the file cannot be opened; a pipe, which can be opened once, is not tried."""
-    if path != "-" and not Path(path).is_fifo():
+    if path != STDIN and not Path(path).is_fifo():
         try:
             Path(path).open("rb").close()
         except OSError as error:

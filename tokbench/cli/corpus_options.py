@@ -11,6 +11,7 @@ import typer
 
 from tokbench.cli import completion
 from tokbench.cli.options import parse_bytes
+from tokbench.cli.standard_input import STDIN, tell_of_stdin
 from tokbench.core.progress import no_progress
 from tokbench.corpus import bundled_corpus, open_corpus
 from tokbench.corpus.document import DocumentUnit, ErrorPolicy
@@ -94,6 +95,8 @@ class DocumentChoices:
         )
         _tell_tokenizers(self.paths)
         tell_records(corpus, self.text_field)
+        if STDIN in self.paths:
+            tell_of_stdin("text")
         return corpus if written is None else without_folder(corpus, written)
 
 
@@ -224,9 +227,6 @@ def _as_option(value: Any, now: Any, *, name: str) -> Any:
     return value
 
 
-STDIN = "-"
-"""How standard input is named, and what is read where nothing is."""
-
 DecodeErrors = Literal["replace", "strict"]
 DecodeErrorsOption = Annotated[
     DecodeErrors, typer.Option(help="How to decode incomplete characters: replace with U+FFFD, or fail.")
@@ -282,8 +282,8 @@ class TextChoices:
 
     def _begin(self, arguments: list[str] | None) -> dict[str, Any]:
         """Report what may surprise on stderr: waiting for stdin, or a tokenizer read as text; return common options."""
-        if not arguments and sys.stdin is not None and sys.stdin.isatty():
-            print("reading text from stdin; Ctrl-D ends it", file=sys.stderr)
+        if not arguments or (STDIN in arguments and not self.text):
+            tell_of_stdin("text")
         if arguments and self.text is None:
             _tell_tokenizers([argument for argument in arguments if not is_text(argument)])
         return {

@@ -13,6 +13,7 @@ import typer
 from tokbench.cli.corpus_options import DecodeErrorsOption
 from tokbench.cli.options import taking_groups
 from tokbench.cli.output_options import JsonFlag, ProgressOption
+from tokbench.cli.standard_input import STDIN, tell_of_stdin
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, TokenizerOption
 from tokbench.core.streaming import StreamingDecoder
 from tokbench.errors import CorpusError
@@ -50,7 +51,9 @@ def decode(
     """
     opened = opening.open(tokenizer, progress=progress)
     ends = [int(each) if each.isascii() and each.isdigit() else each for each in stop or []]
-    if "-" in ids and not json:
+    if STDIN in ids:
+        tell_of_stdin("ids")
+    if STDIN in ids and not json:
         decoder = StreamingDecoder(opened, errors=errors, stop=ends, skip_special=skip_special)
         write_as_it_comes(decoder, ids)
         return
@@ -81,7 +84,7 @@ def read_ids(arguments: Iterable[str]) -> list[int]:
     """
     ids: list[int] = []
     for text in arguments:
-        ids.extend(parse_ids(_utf8(_stdin().read(), 0) if text == "-" else text, position=len(ids)))
+        ids.extend(parse_ids(_utf8(_stdin().read(), 0) if text == STDIN else text, position=len(ids)))
     return ids
 
 
@@ -96,7 +99,7 @@ def write_as_it_comes(decoder: StreamingDecoder, arguments: Iterable[str]) -> No
         DecodeError: bytes that are not whole characters, under "strict".
     """
     out, position, text = sys.stdout.buffer, 0, ""
-    for part in chain.from_iterable(_lines() if text == "-" else [text] for text in arguments):
+    for part in chain.from_iterable(_lines() if text == STDIN else [text] for text in arguments):
         ids = parse_ids(part, position=position)
         position += len(ids)
         if shown := decoder.feed(ids):

@@ -12,9 +12,10 @@ import typer
 
 from tokbench.cli import completion
 from tokbench.cli.chat import TemplateOption
-from tokbench.cli.corpus_options import STDIN, TextChoices
+from tokbench.cli.corpus_options import TextChoices
 from tokbench.cli.options import taking_groups
 from tokbench.cli.output_options import ColorOption, ProgressOption
+from tokbench.cli.standard_input import STDIN
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, SpecialPolicyOption, TokenizersOption
 from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
