@@ -184,7 +184,12 @@ def test_special_token_that_is_a_word_is_refused_with_ignore_merges(
 def test_baseline_tokenizers_are_refused(run: Callable[..., Done], tmp_path: Path) -> None:
     (tmp_path / "text.txt").write_text(TEXT * 40)
     run("train", "text.txt", "--backend", "word", "--vocab-size", "40", "--out", "words").good()
-    run("extend", "words", "text.txt", "--tokens", "5", "--out", "new").refused(1)
+    said = (
+        "this vocabulary cannot be changed: the backend 'word' does not describe its tokenizers in terms of other "
+        "formats\nhint:  tokens can be added and removed where the algorithm is BPE, Unigram or WordPiece"
+    )
+    run("extend", "words", "text.txt", "--tokens", "5", "--out", "new").refused(1, said)
+    run("prune", "words", "--script", "Thai", "--out", "new").refused(1, said)
 
 
 @pytest.mark.slow

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from tokbench.convert.conversion import Source
 from tokbench.convert.targets.tokenizers import tokenizer_json_of
 from tokbench.core.descriptions import DescribesItself, SentencePieceModel
+from tokbench.errors import SurgeryError
 from tokbench.formats.sentencepiece.model import ModelType, parse_model
 from tokbench.libraries.huggingface.tokenizer_json import model_type
 from tokbench.lint.reachability.steps import DocumentSteps
@@ -60,6 +61,7 @@ def document_of(opened: Opened) -> dict[str, Any]:
     Added tokens that only the files beside it list are included, as they are when it is opened.
 
     Raises:
+        SurgeryError: nothing describes the tokenizer in terms of other formats.
         ConversionError: no `tokenizer.json` gives the same ids.
     """
     from tokbench.opening.added_tokens import completed, without_empty
@@ -71,7 +73,13 @@ def document_of(opened: Opened) -> dict[str, Any]:
         data, document, _ = completed(data, parse_json(data, path=path), opened.source.config)
         data, document = without_empty(data, document)
         return _with_ids_in_use(dict(document), data)
-    return dict(parse_json(tokenizer_json_of(source_of(opened.tokenizer)), path=opened.source.path))
+    source = source_of(opened.tokenizer)
+    if source.description is None:
+        raise SurgeryError(
+            f"the backend {opened.tokenizer.info.backend!r} does not describe its tokenizers in terms of other formats",
+            hint="tokens can be added and removed where the algorithm is BPE, Unigram or WordPiece",
+        )
+    return dict(parse_json(tokenizer_json_of(source), path=opened.source.path))
 
 
 def _with_ids_in_use(document: dict[str, Any], data: bytes) -> dict[str, Any]:
