@@ -30,6 +30,7 @@ from tokbench.opening.gguf.pretokenizers import pre_tokenizer_named
 from tokbench.opening.open import open_found
 from tokbench.opening.recognition import Format
 from tokbench.opening.request import OpenRequest
+from tokbench.opening.tokenizer_classes import json_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -101,6 +102,38 @@ def _class_of_pieces(target: LintTarget) -> Iterator[Found]:
             evidence=f"it makes a pipeline {'and merges ' if difference.has_merges else ''}of its own: {shown}",
             severity=Severity.NOTE if difference.is_rare else None,
             details={"text": first.text, "differing": difference.differing, "tried": difference.tried},
+        )
+
+
+NEWER_CLASSES = ("TokenizersBackend", "PythonBackend", "SentencePieceBackend", "MistralCommonBackend")
+"""Values of tokenizer_class that only transformers 5 knows."""
+
+
+@_rule(
+    name="needs-transformers-5",
+    severity=Severity.NOTE,
+    breaks="AutoTokenizer of transformers 4.57, and of tools that require it, cannot open the folder.",
+    found="Reported for a tokenizer_class that only version 5 has, and for a list of extra_special_tokens.",
+    remedy="Write PreTrainedTokenizerFast and additional_special_tokens, as --fix does: both versions open them.",
+)
+def _newer_version(target: LintTarget) -> Iterator[Found]:
+    config = {} if target.folder is None else json_beside(target.folder / CONFIG)
+    if not config:
+        raise DoesNotApplyError(f"no {CONFIG} is beside it")
+    name = config.get("tokenizer_class")
+    if name in NEWER_CLASSES:
+        yield Found(
+            subject=f"tokenizer_class {name}",
+            evidence="transformers 4.57 has no such class, and fails",
+            details={"field": "tokenizer_class"},
+        )
+    extra = config.get("extra_special_tokens", {})
+    if not isinstance(extra, dict):
+        kind = "a list" if isinstance(extra, list) else "not an object"
+        yield Found(
+            subject="extra_special_tokens",
+            evidence=f"it is {kind}: transformers 4.57 expects an object of names and tokens, and fails",
+            details={"field": "extra_special_tokens"},
         )
 
 
@@ -368,4 +401,7 @@ def _programs(target: LintTarget) -> Iterator[Found]:
             )
 
 
-RULES = (_class, _settings, _vocabulary_files, _literal_pattern, _near_pattern, _clean_up, _gguf, _programs)
+RULES = (
+    *(_class, _newer_version, _settings, _vocabulary_files, _literal_pattern, _near_pattern),
+    *(_clean_up, _gguf, _programs),
+)

@@ -137,6 +137,19 @@ def _plain_class(target: LintTarget, finding: Finding, changed: _Changed) -> Rep
     return Repair(finding, CONFIG, f"tokenizer_class={_FAST}, which takes tokenizer.json as it is")
 
 
+def _for_both_versions(target: LintTarget, finding: Finding, changed: _Changed) -> Repair | None:
+    document = _changed(target, CONFIG, changed)
+    if document is None:
+        return None
+    if finding.details["field"] == "tokenizer_class":
+        return _plain_class(target, finding, changed)
+    listed = document.pop("extra_special_tokens", None)
+    if not isinstance(listed, list):
+        return Repair(finding, CONFIG, "extra_special_tokens is left out")
+    document["additional_special_tokens"] = listed  # version 5 prefers the first name if a file has both
+    return Repair(finding, CONFIG, "extra_special_tokens is named additional_special_tokens")
+
+
 def _turn_end(target: LintTarget, finding: Finding, changed: _Changed) -> Repair | None:
     """Add the ending to the ids of generation_config.json, if it is the token with the role eos."""
     eos = target.opened.source.config.roles.get("eos")
@@ -178,6 +191,7 @@ def _program(target: LintTarget, finding: Finding, changed: _Changed) -> Repair 
 _REPAIRS: Mapping[str, Callable[[LintTarget, Finding, _Changed], Repair | None]] = {
     "clean-up-spaces": _without_clean_up,
     "class-disagrees": _plain_class,
+    "needs-transformers-5": _for_both_versions,
     "turn-end-not-eos": _turn_end,
     "settings-disagree": _setting,
     "program-beside": _program,

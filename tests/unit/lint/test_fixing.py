@@ -73,6 +73,40 @@ def test_settings_and_programs_are_repaired(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("config", "found", "repaired"),
+    [
+        ({"tokenizer_class": "PreTrainedTokenizerFast", "extra_special_tokens": {"image": "<i>"}}, 0, None),
+        ({"tokenizer_class": "PreTrainedTokenizerFast", "additional_special_tokens": ["<i>"]}, 0, None),
+        ({"tokenizer_class": "TokenizersBackend"}, 1, {"tokenizer_class": "PreTrainedTokenizerFast"}),
+        (
+            {"tokenizer_class": "TokenizersBackend", "extra_special_tokens": ["<i>", "<j>"]},
+            2,
+            {
+                "tokenizer_class": "PreTrainedTokenizerFast",
+                "additional_special_tokens": ["<i>", "<j>"],
+            },
+        ),
+        (
+            {"tokenizer_class": "GPT2Tokenizer", "extra_special_tokens": []},
+            1,
+            {"tokenizer_class": "GPT2Tokenizer", "additional_special_tokens": []},
+        ),
+        ({"extra_special_tokens": None}, 1, {}),
+    ],
+    ids=["object", "older name", "class", "class and list", "list", "null"],
+)
+def test_files_that_only_transformers_5_opens_are_found_and_repaired(
+    tmp_path: Path, config: dict[str, object], found: int, repaired: dict[str, object] | None
+) -> None:
+    target = target_of(byte_level(), tmp_path, beside={"tokenizer_config.json": config})
+    findings = findings_of("needs-transformers-5", target)
+    assert len(findings) == found
+    files, repairs = repaired_files(target, findings)
+    assert len(repairs) == found
+    assert json.loads(files["tokenizer_config.json"]) == (config if repaired is None else repaired)
+
+
 def test_contradictory_setting_is_found(tmp_path: Path) -> None:
     for said, count in ((True, 1), (False, 0)):
         beside = {"tokenizer_config.json": {"add_prefix_space": said}}

@@ -152,6 +152,7 @@ PLANTS: dict[str, Plant] = {
     "template-empty-mask": chat(CHATML + "{% generation %}{% endgeneration %}"),
     "template-mask-to-end": chat("{% for m in messages %}{{ m.role }}: {{ m.content }}{% endfor %}"),
     "class-disagrees": configured(tokenizer_class="BertTokenizer"),
+    "needs-transformers-5": configured(tokenizer_class="TokenizersBackend"),
     "settings-disagree": configured(add_prefix_space=True),
     "vocabulary-files-disagree": configured(beside={"vocab.json": swapped()["model"]["vocab"]}),
     "tokenizers-disagree": configured(beside={"other_tokenizer.json": swapped()}),
