@@ -88,6 +88,13 @@ def test_engine_can_be_requested(run, trained):
     assert native["ids"] == library["ids"] == tokbench.load(trained).encode(text)
 
 
+@pytest.mark.parametrize("command", ["encode", "viz"])
+def test_dropout_on_a_library_names_the_engine(run, trained, command):
+    arguments = (command, "-t", trained / "tokenizer.json", "--dropout", "0.5", "hello")
+    run(*arguments, "--engine", "native").good()
+    run(*arguments, "--engine", "library").refused(2, "it runs on tokenizers 0.", "--engine native says")
+
+
 def test_json_has_ids_pieces_and_byte_spans(run, trained):
     text = "naïve 👩‍👧 café\r\n"
     data = run("encode", "-t", trained, "--json", "--text", text).good().json

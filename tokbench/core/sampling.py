@@ -46,9 +46,12 @@ def sample_ids(tokenizer: Tokenizer, text: str, sampling: Sampling, *, special: 
         )
     if not isinstance(tokenizer, SupportsSampling):
         info = tokenizer.info
+        on_library = info.kernel not in ("native", "python") and info.backend in ("bpe", "unigram")
         raise ConfigError(
             f"{info.name!r} ({info.backend}) cannot sample segmentations, which --dropout needs",
-            hint="leave out --dropout, or name a BPE or Unigram tokenizer",
+            hint=f"it runs on {info.kernel}, which does not; --engine native says whether it can run without it"
+            if on_library
+            else "leave out --dropout, or name a BPE or Unigram tokenizer",
         )
     return tokenizer.sample(text, seed=sampling.seed, alpha=sampling.dropout)
 

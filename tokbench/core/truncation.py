@@ -87,7 +87,7 @@ class TruncationPlan:
             )
         if self.overflow and self.stride >= room:
             raise ConfigError(
-                f"a stride of {self.stride} is too large: a window has {room} tokens of text",
+                f"a stride of {self.stride} is too large: a window has {counted(room, 'token')} of text",
                 hint=f"the largest stride is {room - 1}",
             )
 

@@ -9,6 +9,7 @@ from tokbench.backends.bpe.reference import NUM_BYTES
 from tokbench.backends.bpe.split_patterns import PATTERN_NAMES, resolve_pattern
 from tokbench.core.argument_types import MAX_THREADS
 from tokbench.core.special_tokens import check_special_tokens
+from tokbench.core.wording import counted
 from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -98,7 +99,9 @@ class BpeConfig:
         resolve_pattern(self.pattern)
         smallest = NUM_BYTES + len(self.special_tokens)
         if self.vocab_size is not None and self.vocab_size < smallest:
-            specials = f" and {len(self.special_tokens)} special tokens" if self.special_tokens else ""
+            specials = (
+                f" and {counted(len(self.special_tokens), 'special token')}" if self.special_tokens else ""
+            )
             raise ConfigError(
                 f"a vocabulary of {self.vocab_size} is too small: it must contain the {NUM_BYTES} bytes{specials}",
                 hint=f"the smallest that works is {smallest}",

@@ -45,6 +45,11 @@ def test_configuration_is_immutable() -> None:
             "the smallest that works is 258",
         ),
         (
+            {"vocab_size": 256, "special_tokens": ("<a>",)},
+            "a vocabulary of 256 is too small: it must contain the 256 bytes and 1 special token",
+            "the smallest that works is 257",
+        ),
+        (
             {"vocab_size": 0},
             "a vocabulary of 0 is too small: it must contain the 256 bytes",
             "the smallest that works is 256",
