@@ -34,6 +34,7 @@ _CLASSES_WITHOUT_SUBWORDS = {
 """Classes of transformers without a subword vocabulary → the units of their vocabulary."""
 _TELLING = ("tokenizer.json", "*.model", "*.tiktoken", "merges.txt", "vocab.txt", "tekken.json")
 """Files by which a folder inside a model's folder is taken for that of its tokenizer."""
+_SHOWN = 8
 _MAX_FOLDERS = 64
 
 
@@ -75,7 +76,7 @@ def no_candidates(
         if len(others) > 1:
             hint = f"name one of the files: {', '.join(str(folder / name) for name in others)}"
     elif inside := _folders_inside(folder):
-        named = ", ".join(str(folder / name) for name in inside)
+        named = ", ".join(str(folder / name) for name in inside[:_SHOWN]) + ", …" * (len(inside) > _SHOWN)
         what, hint = "none of its files", f"name a folder inside it: {named}"
     elif (folder / _CONFIG).is_file():
         what, hint = "only its configuration", f"get the vocabulary, too; {KNOWN_FILES}"

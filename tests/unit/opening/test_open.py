@@ -107,6 +107,13 @@ def test_a_folder_around_that_of_a_tokenizer_names_it(tmp_path: Path) -> None:
         recognize(tmp_path)
     named = [str(tmp_path / name) for name in ("tokenizer", "tokenizer_2")]
     assert caught.value.hint == f"name a folder inside it: {', '.join(named)}"
+    for number in range(20):
+        (tmp_path / f"a{number:02}").mkdir()
+        (tmp_path / f"a{number:02}" / "merges.txt").touch()
+    with pytest.raises(ModelFormatError) as caught:
+        recognize(tmp_path)
+    named = [str(tmp_path / f"a{number:02}") for number in range(8)]
+    assert caught.value.hint == f"name a folder inside it: {', '.join(named)}, …"
 
 
 def test_of_a_gguf_in_several_files_the_first_is_opened(tmp_path: Path) -> None:

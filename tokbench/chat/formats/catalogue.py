@@ -147,7 +147,8 @@ def check_vocabulary(format: Format, tokenizer: Tokenizer, rendered: Iterable[Re
     if missing:
         raise TemplateError(
             f"{tokenizer.info.name} does not have {_listed(missing)}, which {format.name} needs as special tokens",
-            hint="choose the template that the vocabulary is made for, or add them with --special-token",
+            hint="choose the template that the vocabulary is made for, or add them: by --special-token to a bare rank "
+            "file, by `tokbench extend` to other vocabularies",
         )
 
 
