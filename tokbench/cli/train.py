@@ -281,10 +281,10 @@ def train(
             text,
             backend=backend,
             preset=preset,
-            options={
-                **parsed_options(option or [], backend=backend, preset=preset),
-                **{key: value for key, value in options.items() if value not in (None, [])},
-            },
+            options=_joined(
+                parsed_options(option or [], backend=backend, preset=preset),
+                {key: value for key, value in options.items() if value not in (None, [])},
+            ),
             directory=directory,
             overwrite=force,
             roles=parsed_roles(role or []),
@@ -317,6 +317,14 @@ def _refuse_contradictions(
             "--counts replaces the text: give neither files nor options for reading them",
             hint="leave one of them out",
         )
+
+
+def _joined(others: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Join what --option sets to what options of their own set. Raises `ConfigError` if both set the same."""
+    for name in others.keys() & options.keys():
+        own = name.removesuffix("s").replace("_", "-") if name == "special_tokens" else name.replace("_", "-")
+        raise ConfigError(f"--option {name}=… and --{own} both set {name}", hint="give one of them")
+    return {**others, **options}
 
 
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")

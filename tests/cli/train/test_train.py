@@ -255,6 +255,25 @@ def test_repeated_training_gives_the_same_bytes(train, text):
     assert one == other
 
 
+@pytest.mark.parametrize(
+    ("option", "own", "said"),
+    [
+        (
+            "vocab_size=400",
+            ("--vocab-size", "500"),
+            "--option vocab_size=… and --vocab-size both set vocab_size",
+        ),
+        (
+            "special_tokens=<a>",
+            ("--special-token", "<b>"),
+            "--option special_tokens=… and --special-token both set special_tokens",
+        ),
+    ],
+)
+def test_option_that_is_given_in_two_ways_is_refused(run, option, own, said):
+    run("train", "--option", option, *own).refused(2, said, "give one of them")
+
+
 # --- superwords -------------------------------------------------------------------------------
 
 
