@@ -104,7 +104,7 @@ class SentencePieceConfig(PassesOn):
     pad_piece: str = _option(default="<pad>", help="the padding token")
     max_sentence_length: int | None = _option(
         default=None,
-        help="maximum length of a line in bytes: longer ones are skipped. By default they are cut at a space",
+        help="maximum length of a line in bytes: longer ones are skipped; by default, cut at a space if possible",
     )
     input_sentence_size: int = _option(
         default=0, help="number of lines to train on, drawn at random; 0 for all"

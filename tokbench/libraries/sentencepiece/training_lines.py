@@ -67,7 +67,7 @@ class Lines:
         if self.cut:
             lines = counted(self.cut, "line")
             notes.append(
-                f"{lines} of more than {LONGEST_LINE:,} bytes {was_or_were(self.cut)} cut at a space"
+                f"{lines} of more than {LONGEST_LINE:,} bytes {was_or_were(self.cut)} cut, at a space if possible"
             )
         if self.left_out:
             lines = f"{counted(self.left_out, 'line')} {was_or_were(self.left_out)}"

@@ -144,7 +144,7 @@ def test_long_lines_are_split_or_skipped_and_counted() -> None:
     assert b"".join(parts) == long.encode()
     assert all(len(part) <= LONGEST_LINE for part in parts)
     assert all(part.startswith(b" word") for part in parts[1:])
-    assert cut.notes() == ("1 line of more than 65,536 bytes was cut at a space",)
+    assert cut.notes() == ("1 line of more than 65,536 bytes was cut, at a space if possible",)
     left_out = Lines([long, "short"], longest=100)
     assert list(left_out) == [b"short"]
     assert left_out.notes() == ("1 line was left out as longer than max_sentence_length=100",)
@@ -153,7 +153,7 @@ def test_long_lines_are_split_or_skipped_and_counted() -> None:
 def test_notes_on_lines_reach_the_training_record() -> None:
     tokenizer = trained("sentencepiece", ["x " * 100_000, "some words"], vocab_size=270)
     assert tokenizer.training is not None
-    assert tokenizer.training.notes == ("1 line of more than 65,536 bytes was cut at a space",)
+    assert tokenizer.training.notes == ("1 line of more than 65,536 bytes was cut, at a space if possible",)
 
 
 def test_special_tokens_are_not_trained_on() -> None:
