@@ -14,7 +14,15 @@ from tokbench.errors import ModelFormatError, StoreError, TokbenchError
 from tokbench.formats.tokenizer_config.fields import TokenizerConfig
 from tokbench.opening.cached_models import cached_folder, cached_model_name
 from tokbench.opening.files import SUFFIXES, is_packed, plain_name, read_file, read_head
-from tokbench.opening.refusals import KNOWN_FILES, is_broken_link, no_candidates, no_partner, refuse_class
+from tokbench.opening.refusals import (
+    KNOWN_FILES,
+    is_broken_link,
+    no_candidates,
+    no_partner,
+    refuse_archive,
+    refuse_class,
+    refuse_pickle,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -174,7 +182,8 @@ def _packed_or_not(path: Path) -> list[Path]:
 
 def _recognize_file(path: Path) -> Source:
     head = read_head(path)
-    _refuse_pickle(path, head)
+    refuse_pickle(path, head)
+    refuse_archive(path, head)
     if not head:
         raise ModelFormatError(path, "a tokenizer", "an empty file")
     for format, matches in _by_first_bytes():
@@ -318,21 +327,6 @@ def _partners(name: str) -> Iterator[str]:
             yield stem
 
 
-def _refuse_pickle(path: Path, head: bytes) -> None:
-    if (len(head) > 1 and head[0] == 0x80 and head[1] <= 5) or _TEXT_PICKLE.match(head):
-        found = "a Python pickle, which runs code when it is opened"
-    elif head.startswith(b"PK\x03\x04"):
-        found = "a zip archive, such as PyTorch writes its pickles into"
-    else:
-        return
-    raise ModelFormatError(
-        path,
-        "a tokenizer",
-        found,
-        hint="it was not opened, as it may run code; get the vocabulary as tokenizer.json",
-    )
-
-
 def _is_word_list(head: bytes) -> bool:
     """Whether a file begins with lines of one UTF-8 word each; lines may be empty if one is BERT's `[UNK]`."""
     lines = head.split(b"\n")[:-1] or [head]
@@ -354,7 +348,6 @@ _SCORED_LINES = re.compile(rb"(?:[^\t\r\n]+\t-?[0-9.e-]+\r?\n){3}")
 _RWKV_LINES = re.compile(rb"1 '\\x00' 1\r?\n2 '\\x01' 1\r?\n")
 CLIP_LIST = b'"bpe_simple_vocab_16e6.txt#version'
 """First bytes of the only merges file that CLIP was published with."""
-_TEXT_PICKLE = re.compile(rb"(?s:[\]})]q.|\(?[ld]p[0-9]+\n|\([ld]q|c[\w.]+\n[\w.]+\n)")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _KERAS = re.compile(rb'(?:"\{\s*\\"|\{\s*")class_name\\?"\s*:\s*\\?"Tokenizer\b')

@@ -1,7 +1,8 @@
-"""Errors for folders that hold no tokenizer: what is missing, where it may be, or which class does not need one."""
+"""Errors for folders and files that hold no tokenizer: what is missing, where it may be, or what it is instead."""
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,10 @@ _TELLING = ("tokenizer.json", "*.model", "*.tiktoken", "merges.txt", "vocab.txt"
 """Files by which a folder inside a model's folder is taken for that of its tokenizer."""
 _SHOWN = 8
 _MAX_FOLDERS = 64
+_TEXT_PICKLE = re.compile(rb"(?s:[\]})]q.|\(?[ld]p[0-9]+\n|\([ld]q|c[\w.]+\n[\w.]+\n)")
+_ZIP, _NAME_IN_ZIP = b"PK\x03\x04", 30
+_TAR, _TAR_PLACE = b"ustar", 257
+_ARCHIVES = {_ZIP: "zip", b"7z\xbc\xaf\x27\x1c": "7z", b"Rar!\x1a\x07": "rar"}
 
 
 def refuse_class(folder: Path) -> None:
@@ -99,3 +104,41 @@ def _folders_inside(folder: Path) -> list[str]:
     """Return the names of the folders inside a folder that look like those of tokenizers."""
     inside = sorted(islice((path for path in folder.iterdir() if path.is_dir()), _MAX_FOLDERS))
     return [path.name for path in inside if any(next(path.glob(name), None) for name in _TELLING)]
+
+
+def refuse_pickle(path: Path, head: bytes) -> None:
+    """Refuse a file that Python or PyTorch has pickled. Raises `ModelFormatError`.
+
+    Args:
+        path: the file.
+        head: its first bytes.
+    """
+    if (len(head) > 1 and head[0] == 0x80 and head[1] <= 5) or _TEXT_PICKLE.match(head):
+        found = "a Python pickle, which runs code when it is opened"
+    elif head.startswith(_ZIP) and _first_name(head).endswith(b".pkl"):
+        found = "a zip archive of PyTorch with a pickle, which runs code when it is opened"
+    else:
+        return
+    raise ModelFormatError(
+        path, "a tokenizer", found, hint="it was not opened; get the vocabulary as tokenizer.json"
+    )
+
+
+def refuse_archive(path: Path, head: bytes) -> None:
+    """Refuse a file of several files, which are not unpacked. Raises `ModelFormatError`; takes the same arguments."""
+    kinds = [kind for first, kind in _ARCHIVES.items() if head.startswith(first)]
+    if head[_TAR_PLACE : _TAR_PLACE + len(_TAR)] == _TAR:
+        kinds.append("tar")
+    if kinds:
+        raise ModelFormatError(
+            path,
+            "a tokenizer",
+            f"a {kinds[0]} archive",
+            hint="unpack it, and name the folder or the file in it that holds the tokenizer",
+        )
+
+
+def _first_name(head: bytes) -> bytes:
+    """Return the name of the first file of a zip archive."""
+    length = int.from_bytes(head[_NAME_IN_ZIP - 4 : _NAME_IN_ZIP - 2], "little")
+    return head[_NAME_IN_ZIP : _NAME_IN_ZIP + length]
