@@ -7,7 +7,7 @@ from time import perf_counter
 
 import pytest
 
-from tokbench.evaluation.lost_characters import CAUSES, edits, losses_of
+from tokbench.evaluation.lost_characters import CAUSES, losses_of
 from tokbench.metrics.robustness import edit_distance
 
 TEXT = (
@@ -45,8 +45,8 @@ def distance(text: str, other: str) -> int:
         ("if (a[0] < b[1])", "if (a[UNK]0[UNK] [UNK] b[UNK]1[UNK])", {"unknown": 5}),
         ("[漢]", "[[UNK]]", {"unknown": 1}),
         ("<UNK> a", "<unk> a", {"case": 3}),
-        ("[UNK] [", "[UNK] [UNK]", {"other": 4}),  # a text about unknown tokens
-        ("\ufffd [", "\ufffd [UNK]", {"other": 4}),
+        ("[UNK] [", "[UNK] [UNK]", {"unknown": 1}),  # a text about unknown tokens
+        ("\ufffd [", "\ufffd [UNK]", {"unknown": 1}),
         ("abc", "axc", {"other": 1}),
         ("abc", "", {"other": 3}),
         ("", "abc", {"other": 3}),
@@ -63,7 +63,7 @@ def test_losses_of_short_texts_equal_the_edit_distance() -> None:
     generator = random.Random(7)
     for _ in range(300):
         text, other = ("".join(generator.choices("abé ", k=generator.randint(0, 14))) for _ in range(2))
-        assert losses_of(text, other).total == len(edits(text, other)) == distance(text, other)
+        assert losses_of(text, other).total == distance(text, other)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -76,6 +76,34 @@ def test_losses_of_long_texts_are_near_the_edit_distance(seed: int) -> None:
     )
     least = distance(text, damaged)
     assert least <= losses_of(text, damaged).total <= 1.1 * least
+
+
+@pytest.mark.parametrize("mark", ["[UNK]", " ⁇ ", "<unk>", "\ufffd"])
+def test_unknown_tokens_count_as_one_character_of_the_edit_distance(mark: str) -> None:
+    """Known and unknown characters in any order, so that a single known one is between unknown ones, too."""
+    generator = random.Random(5)
+    for _ in range(100):
+        words = ["".join(generator.choices("漢字x ", k=generator.randint(1, 4))) for _ in range(60)]
+        is_known = [generator.random() < 0.4 for _ in words]
+        text = "".join(words)
+        decoded = "".join(word if is_kept else mark for word, is_kept in zip(words, is_known, strict=True))
+        assert losses_of(text, decoded).total == distance(text, decoded.replace(mark, "\U0010ffff"))
+
+
+@pytest.mark.parametrize("known", ["b", "bc", " ", "日"])
+def test_a_single_known_character_between_unknown_tokens_is_not_lost(known: str) -> None:
+    text = f"漢字文{known}" * 200
+    losses = losses_of(text, f"[UNK]{known}" * 200)
+    assert dict(zip(CAUSES, losses.by_cause, strict=True))["unknown"] == losses.total == 600
+
+
+def test_spaces_put_between_characters_count_beside_unknown_tokens_as_anywhere() -> None:
+    by_cause = dict(zip(CAUSES, losses_of("中国漢字中国", "中 国 [UNK] [UNK] 中 国").by_cause, strict=True))
+    assert {cause: number for cause, number in by_cause.items() if number} == {"white space": 5, "unknown": 2}
+
+
+def test_an_unknown_token_that_the_text_itself_spells_is_kept() -> None:
+    assert losses_of("the token <unk> of A", "the token <unk> of a").by_cause == (1, 0, 0, 0, 0)
 
 
 @pytest.mark.parametrize("mark", ["[UNK]", " ⁇ ", "<unk>", "\ufffd"])

@@ -1,0 +1,226 @@
+"""Alignment of two texts: the parts in which they differ, by a minimal number of edits."""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+WINDOW = 2048
+"""Maximum number of characters of both texts that are aligned at once."""
+_OVERLAP = 512
+"""Number of characters at the end of a window that are aligned again in the next one, if texts are longer."""
+_SHORT_WINDOW = 256
+_ANCHOR = 16
+"""Number of equal characters at which a search for the end of a long difference tries to align again."""
+_FAR = 4096
+"""Length of that search, in both texts."""
+_END_STRIDE = 8
+"""Step in which the end of the alignment of a window is looked for."""
+_STRIDE = 64
+
+
+class Difference(NamedTuple):
+    """Neighbouring edits: a part of a text, the part of the other text in its place, and their edits.
+
+    Attributes:
+        lost: the part of the text.
+        found: the part of the other text.
+        edits: (lost, found) characters, "" for none, in order; together they are `lost` and `found`.
+    """
+
+    lost: str
+    found: str
+    edits: tuple[tuple[str, str], ...]
+
+
+def alignment(text: str, other: str) -> Iterator[int | Difference]:
+    """Yield, in order, the parts in which two texts differ, and the numbers of equal characters between them.
+
+    The number of edits is minimal if, without their common prefix and suffix, neither text is longer than `WINDOW`
+    characters. Longer texts are aligned window by window: the edits turn one text into the other, but may be more
+    than necessary. This takes linear time.
+
+    >>> [part if isinstance(part, int) else (part.lost, part.found) for part in alignment("abcdef", "axcdefg")]
+    [1, ('b', 'x'), 4, ('', 'g')]
+    """
+    i = _common_prefix(text, 0, other, 0)
+    suffix = _common_suffix(text, other, most=min(len(text), len(other)) - i)
+    end, other_end = len(text) - suffix, len(other) - suffix
+    text, other = text[:end], other[:other_end]
+    j = equal = i
+    edits: list[tuple[str, str]] = []
+    while i < end or j < other_end:
+        for edit in _next_steps(text, i, other, j):
+            i, j = i + len(edit[0]), j + len(edit[1])
+            if edit[0] == edit[1]:
+                if edits:
+                    yield _difference(edits)
+                    edits = []
+                equal += 1
+            else:
+                if equal:
+                    yield equal
+                    equal = 0
+                edits.append(edit)
+        if agreeing := _common_prefix(text, i, other, j):
+            if edits:
+                yield _difference(edits)
+                edits = []
+            equal += agreeing
+        i, j = i + agreeing, j + agreeing
+    if edits:
+        yield _difference(edits)
+    if equal + suffix:
+        yield equal + suffix
+
+
+def _difference(edits: list[tuple[str, str]]) -> Difference:
+    lost, found = zip(*edits, strict=True)
+    return Difference("".join(lost), "".join(found), tuple(edits))
+
+
+def _next_steps(text: str, i: int, other: str, j: int) -> list[tuple[str, str]]:
+    """Return the first steps of an alignment from two positions on: pairs of characters, equal ones too."""
+    if i == len(text) or j == len(other):
+        return [(one, "") for one in text[i:]] + [("", two) for two in other[j:]]
+    if len(text) - i <= WINDOW and len(other) - j <= WINDOW:
+        return _Table(text[i:], other[j:]).steps()
+    short = _first_steps(text, i, other, j, _SHORT_WINDOW)
+    if _num_edits(short) * 2 <= len(short):
+        return short
+    steps = _first_steps(text, i, other, j, WINDOW)
+    if _num_edits(steps) * 2 > len(steps) and (gap := _long_gap(text, i, other, j)) is not None:
+        lost, found = gap
+        return _Table(text[i : i + lost], other[j : j + found]).steps()
+    return steps
+
+
+def _first_steps(text: str, i: int, other: str, j: int, window: int) -> list[tuple[str, str]]:
+    """Return the best alignment of a window of both texts, without its end, which depends on what follows."""
+    table = _Table(text[i : i + window], other[j : j + window])
+    steps = table.steps(*table.best_end(len(text) - i, len(other) - j))
+    return steps[: max(len(steps) * (WINDOW - _OVERLAP) // WINDOW, 1)]
+
+
+def _num_edits(steps: list[tuple[str, str]]) -> int:
+    return sum(one != two for one, two in steps)
+
+
+def _long_gap(text: str, i: int, other: str, j: int) -> tuple[int, int] | None:
+    """Return how many characters of both texts must be skipped for most of what follows to agree; None if none do."""
+    for lost in range(0, min(_FAR, len(text) - i - _ANCHOR), _ANCHOR):
+        position = other.find(text[i + lost : i + lost + _ANCHOR], j, j + _FAR)
+        if position >= 0:
+            following = _first_steps(text, i + lost, other, position, _SHORT_WINDOW)
+            return (lost, position - j) if _num_edits(following) * 4 <= len(following) else None
+    return None
+
+
+class _Table:
+    """The table of edit distances between the beginnings of two texts, as the bits of two integers per column.
+
+    A column is for a beginning of the other text. Its bits say where the distance rises by one, and where it falls by
+    one, from one beginning of the text to the next; the next column takes a few operations on them.
+
+    Source: Hyyrö 2003, "A Bit-Vector Algorithm for Computing Levenshtein and Damerau Edit Distances", after Myers 1999.
+    """
+
+    def __init__(self, text: str, other: str) -> None:
+        self._text, self._other = text, other
+        places: dict[str, int] = {}
+        for index, character in enumerate(text):
+            places[character] = places.get(character, 0) | 1 << index
+        every = (1 << len(text)) - 1
+        rises, falls = every, 0
+        self._columns = [(rises, falls, 0)]
+        for character in other:
+            equal = places.get(character, 0)
+            # `level`: where the diagonal adds nothing
+            level = ((((equal & rises) + rises) ^ rises) | equal | falls) & every if equal else falls
+            across = (
+                falls | ((level | rises) ^ every)
+            ) << 1 | 1  # rises to this column; the first row always does
+            rises, falls = (
+                (((rises & level) << 1) | ((level | across) & every ^ every)) & every,
+                across & level,
+            )
+            self._columns.append((rises, falls, level))
+
+    def best_end(self, length: int, other_length: int) -> tuple[int, int]:
+        """Return the beginnings, one of them a whole text, with the fewest edits, and then the longest of these.
+
+        The fewest edits of what follows, up to texts of the given lengths, are added: the difference in length.
+        """
+        rows, columns = len(self._text), len(self._other)
+        rises, falls, _ = self._columns[-1]
+        ends = []
+        for row in {*range(0, rows, _END_STRIDE), rows}:
+            above = (1 << row) - 1
+            ends.append((columns + (rises & above).bit_count() - (falls & above).bit_count(), row, columns))
+        for column in range(0, columns, _END_STRIDE):
+            rises, falls, _ = self._columns[column]
+            ends.append((column + rises.bit_count() - falls.bit_count(), rows, column))
+        _, row, column = min(
+            ends,
+            key=lambda end: (3 * end[0] + abs(length - end[1] - other_length + end[2]), -end[1] - end[2]),
+        )
+        return row, column
+
+    def steps(self, row: int | None = None, column: int | None = None) -> list[tuple[str, str]]:
+        """Return a minimal alignment of two beginnings, by default of the whole texts.
+
+        Of several, it is one that replaces characters by characters and white space by white space.
+        """
+        text, other, columns = self._text, self._other, self._columns
+        i = len(text) if row is None else row
+        j = len(other) if column is None else column
+        found: list[tuple[str, str]] = []
+        while i and j:
+            one, two, bit = text[i - 1], other[j - 1], i - 1
+            if one == two:
+                i, j = i - 1, j - 1
+                found.append((one, two))
+                continue
+            rises, _, level = columns[j]
+            rises_before, falls_before, _ = columns[j - 1]
+            can_replace = not level >> bit & 1
+            can_insert = not rises_before >> bit & 1 and can_replace ^ falls_before >> bit & 1
+            can_delete = rises >> bit & 1
+            if can_replace and one.isspace() == two.isspace():
+                i, j = i - 1, j - 1
+                found.append((one, two))
+            elif can_insert and (two.isspace() or not can_delete):
+                j -= 1
+                found.append(("", two))
+            elif can_delete:
+                i -= 1
+                found.append((one, ""))
+            else:
+                i, j = i - 1, j - 1
+                found.append((one, two))
+        found += [(text[index], "") for index in range(i - 1, -1, -1)]
+        found += [("", other[index]) for index in range(j - 1, -1, -1)]
+        found.reverse()
+        return found
+
+
+def _common_prefix(text: str, i: int, other: str, j: int) -> int:
+    """Return the length of the common prefix from two positions on."""
+    start = i
+    while text[i : i + _STRIDE] == other[j : j + _STRIDE] and i + _STRIDE <= len(text):
+        i, j = i + _STRIDE, j + _STRIDE
+    for one, two in zip(islice(text[i : i + _STRIDE], _STRIDE), other[j : j + _STRIDE], strict=False):
+        if one != two:
+            break
+        i += 1
+    return i - start
+
+
+def _common_suffix(text: str, other: str, *, most: int) -> int:
+    count = 0
+    while count < most and text[-1 - count] == other[-1 - count]:
+        count += 1
+    return count
