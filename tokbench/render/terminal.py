@@ -33,11 +33,15 @@ _PADDING = (0, BETWEEN_LABELS)
 _UNBROKEN = "\ue000"
 """Replaces a space at which a line must not break; private-use characters never occur in the output otherwise."""
 _LONGEST_UNBROKEN = 44
+_BREAKABLE = "\x1f"
+"""Put where a name may be broken: white space to Rich, without width; never part of the output."""
+_INSIDE_NAME = re.compile(r"(?<=[\w)\]}][/_.:-])(?=\w)")
+"""Where a name that is too long is broken: after a separator between words."""
 _IN_QUOTES = re.compile(r'"(?:[^"\\]|\\.)*"')
 _BAR_WIDTH = 24
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
-_BREAKS = re.compile(" +|│")
+_BREAKS = re.compile(f" +|│|{_BREAKABLE}")
 _NARROWEST = 20
 """Minimum columns for wrapped lines."""
 _INDENT = 4
@@ -65,10 +69,10 @@ def write_table(table: Table, *, bar_width: int = _BAR_WIDTH, console: Console) 
         for column in (labels, *pane):
             folds = column.is_long or column is labels
             lines.add_column(column.title, justify=column.align, no_wrap=not folds, overflow="fold")
-        for number, row in enumerate(zip(*map(_texts, (labels, *pane)), strict=True)):
+        for number, (label, *row) in enumerate(zip(*map(_texts, (labels, *pane)), strict=True)):
             if number in table.sections:
                 lines.add_section()
-            lines.add_row(*row)
+            lines.add_row(_with_breaks(label), *row)
         print_table(lines, console=console)
 
 
@@ -143,7 +147,10 @@ def print_table(table: RichTable, *, console: Console) -> None:
         return
     options = console.options.update(width=max(console.width, needed))
     for segments in console.render_lines(table, options, pad=False):
-        parts = ((segment.text.replace(_UNBROKEN, " "), segment.style or "") for segment in segments)
+        parts = (
+            (segment.text.replace(_UNBROKEN, " ").replace(_BREAKABLE, ""), segment.style or "")
+            for segment in segments
+        )
         line = Text.assemble(*parts)
         line.rstrip()
         console.print(line, soft_wrap=True)
@@ -212,8 +219,14 @@ def _width(column: Column) -> int:
 def _with_folded_title(column: Column) -> Column:
     """Fold a title that is wider than the cells, such as the name of a tokenizer, into several rows."""
     widest = max((cell_len(text.plain) for text in _texts(column)), default=0)
-    rows = folded_to(Line(Text(column.title)), max(widest, _WIDEST_TITLE))
+    rows = folded_to(Line(_with_breaks(Text(column.title))), max(widest, _WIDEST_TITLE))
     return replace(column, title="\n".join(row.plain for row in rows))
+
+
+def _with_breaks(name: Text) -> Text:
+    """Let a name be broken after its separators, so that it is broken inside a word only if a word is too long."""
+    places = [match.start() for match in _INSIDE_NAME.finditer(name.plain)]
+    return Text(_BREAKABLE).join(name.divide(places)) if places else name
 
 
 def _texts(column: Column) -> Iterator[Text]:

@@ -87,6 +87,20 @@ def test_long_titles_and_names_are_folded(width: int) -> None:
     assert all(f"{n}" in text for n in range(4))
 
 
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_long_names_are_broken_after_separators(width: int) -> None:
+    name = "one-experiment_with.a/folder-and_another name-seventeen"
+    long_text = text_column(name, ["word " * 30], is_long=True)
+    columns = (text_column(name, [name]), count_column(name, [7]), long_text)
+    lines = printed(Table("", columns), width=width)
+    rows = [row.strip() for line in lines for row in line.split("  ")]
+    words = {row for row in rows if row and not row.startswith(("─", "word"))} - {"7"}
+    parts = ["one-", "experiment_", "with.", "a/", "folder-", "and_", "another ", "name-", "seventeen"]
+    whole = {"".join(parts[i:j]).strip() for i in range(len(parts)) for j in range(i + 1, len(parts) + 1)}
+    assert words <= whole
+    assert not any("\x1f" in line for line in lines)
+
+
 def test_grid_has_no_headers() -> None:
     lines = printed(TABLE, write_grid)
     assert len(lines) == 2
