@@ -12,6 +12,7 @@ from tokbench.cli.options import tokens_option
 from tokbench.errors import ConfigError
 from tokbench.evaluation.costs import Model
 from tokbench.metrics.catalogue import METRICS, metrics_named
+from tokbench.metrics.explanations import BESIDE
 
 if TYPE_CHECKING:
     from tokbench.cli.output_options import OutputChoices
@@ -48,7 +49,7 @@ ReferenceOption = Annotated[
 
 def tells_metrics(names: str | None, form: OutputChoices) -> bool:
     """Explain all metrics if `--metrics help` was given; return whether it was."""
-    if (names or "").strip() != _HELP:
+    if _HELP not in _named(names):
         return False
     from tokbench.render.listings import metric_help_forms, render_metric_help
 
@@ -58,8 +59,23 @@ def tells_metrics(names: str | None, form: OutputChoices) -> bool:
 
 def chosen_metrics(names: str | None) -> tuple[Metric, ...] | None:
     """Return the metrics of `--metrics`, or None. Raises `ConfigError` with the closest names."""
-    chosen = [name.strip() for name in (names or "").split(",") if name.strip()]
-    return tuple(METRICS.values()) if chosen == [_ALL] else metrics_named(chosen) or None
+    if names is None:
+        return None
+    chosen = _named(names)
+    if not chosen:
+        raise ConfigError("--metrics names no metric", hint=f"`--metrics {_HELP}` lists them")
+    for name in chosen:
+        if name in (figure.name for figure in BESIDE):
+            raise ConfigError(
+                f"{name} is not chosen by --metrics",
+                hint="it is shown beside the metrics wherever it applies",
+            )
+    found = metrics_named(name for name in chosen if name != _ALL)
+    return tuple(METRICS.values()) if _ALL in chosen else found
+
+
+def _named(names: str | None) -> list[str]:
+    return [name.strip() for name in (names or "").split(",") if name.strip()]
 
 
 @dataclass(frozen=True, slots=True)

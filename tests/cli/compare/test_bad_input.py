@@ -12,6 +12,9 @@ import pytest
     ("arguments", "parts"),
     [
         (["-t", "NAME", "--metrics", "byte_per_token"], ["no metric 'byte_per_token'", "bytes_per_token"]),
+        (["-t", "NAME", "--metrics", "all,unk_rat"], ["no metric 'unk_rat'", "did you mean unk_rate?"]),
+        (["-t", "NAME", "--metrics", ","], ["--metrics names no metric", "`--metrics help` lists them"]),
+        (["-t", "NAME", "--metrics", "gini"], ["gini is not chosen by --metrics", "wherever it applies"]),
         (["-t", "NAME", "--metrics", "§"], ["no metric '§'", "available: bytes_per_token"]),
         (["-t", "NAME", "--json", "--csv"], ["--json and --csv"]),
         (["-t", "NAME", "--baseline", "other"], ["no tokenizer 'other'", "available: mine"]),
@@ -93,7 +96,7 @@ def test_lossy_tokenizer_is_reported(run, texts, tmp_path):
     data = run("compare", texts, "-t", "vocab.txt", "--no-times", "--json").good().json
     lost = data["tokenizers"][0]["metrics"]["character_error_rate"]
     assert any(
-        f"loses {lost['value'] * 100:.1f} % of characters (unknown characters): 0.0 % of the documents"
+        f"loses {lost['value'] * 100:.1f} % of characters, mostly unknown characters: 0.0 % of the documents"
         in line
         for line in data["summary"]
     )
