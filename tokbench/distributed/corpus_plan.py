@@ -16,7 +16,7 @@ from tokbench.corpus.document import CorpusOptions
 from tokbench.corpus.file_spans import FileSpan
 from tokbench.corpus.files import CorpusFile, Kind, LeftOut
 from tokbench.corpus.groups import named_parts
-from tokbench.errors import CorpusError
+from tokbench.errors import ConfigError, CorpusError
 from tokbench.files.storage.open import place_of
 from tokbench.files.untrusted_json import load_strict_json
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 PART_BYTES = 1_000_000_000
 """The default size of a part."""
+MAX_PARTS = 100_000
+"""The maximum number of parts; each costs the files and the time of a task."""
 
 _MAX_PLAN_BYTES = 1 << 30
 _RESTORE = "the plan is damaged: delete the folder and start again"
@@ -233,7 +235,22 @@ def version_of(address: str) -> tuple[int, str]:
 
 
 def divided(sizes: Sequence[int], can_cut: Sequence[bool], part_bytes: int) -> Iterator[tuple[FilePart, ...]]:
-    """Yield parts of consecutive files: a part is filled before the next begins, and files are cut where possible."""
+    """Yield parts of consecutive files: a part is filled before the next begins, and files are cut where possible.
+
+    Raises `ConfigError` if these would be more than `MAX_PARTS`.
+    """
+    for number, part in enumerate(_divided(sizes, can_cut, part_bytes)):
+        if number == MAX_PARTS:
+            raise ConfigError(
+                f"--part-bytes {part_bytes} divides the corpus into more than {MAX_PARTS:,} parts",
+                hint=f"choose at least {-(-2 * sum(sizes) // MAX_PARTS)}",
+            )
+        yield part
+
+
+def _divided(
+    sizes: Sequence[int], can_cut: Sequence[bool], part_bytes: int
+) -> Iterator[tuple[FilePart, ...]]:
     part: list[FilePart] = []
     room = part_bytes
     for number, size in enumerate(sizes):

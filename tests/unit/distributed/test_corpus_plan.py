@@ -1,14 +1,13 @@
-"""The identity of a plan: it depends on everything in the plan, and is computed once."""
+"""The identity of a plan, which is computed once, and the division into parts."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from tokbench.distributed.corpus_plan import CorpusPlan, FilePart, PlannedFile
+import pytest
 
-if TYPE_CHECKING:
-    import pytest
+from tokbench.distributed.corpus_plan import MAX_PARTS, CorpusPlan, FilePart, PlannedFile, divided
+from tokbench.errors import ConfigError
 
 PLAN = CorpusPlan(
     schema="a/1",
@@ -43,3 +42,13 @@ def test_identity_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [plan.id for _ in plan.parts] == [PLAN.id] * 2
     assert dumped == [plan]
     assert dump(plan) == dump(PLAN)
+
+
+def test_a_part_size_that_makes_too_many_parts_is_refused() -> None:
+    sizes = [MAX_PARTS * 100, 7]
+    with pytest.raises(
+        ConfigError, match="--part-bytes 1 divides the corpus into more than 100,000"
+    ) as refused:
+        list(divided(sizes, [True, True], 1))
+    smallest = int((refused.value.hint or "").split()[-1])
+    assert 0 < len(list(divided(sizes, [True, True], smallest))) <= MAX_PARTS
