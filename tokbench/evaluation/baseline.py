@@ -71,7 +71,7 @@ def parse_policy(
     """Parse names of figures (METRIC, a comma-separated list, or GROUP:METRIC) and tolerances (SHARE or NAME=SHARE).
 
     Raises:
-        ConfigError: a metric is unknown, or a share is below 0.
+        ConfigError: a metric is unknown, or a share is below 0, or 1 and more without a percent sign.
 
     >>> held = parse_policy(only=["unk_rate"], tolerances=["1%", "de:unk_rate=5%"])
     >>> held.holds("unk_rate", "de"), held.holds("gini", None), held.of("unk_rate", "de"), held.of("unk_rate", "en")
@@ -85,6 +85,11 @@ def parse_policy(
         if allowed < 0:
             raise ConfigError(
                 f"a tolerance of {allowed:.2%} is below 0", hint="write 0, or a share such as 1%"
+            )
+        if allowed >= 1 and not share.strip().endswith("%"):
+            raise ConfigError(
+                f"a tolerance of {share.strip()} is {allowed:.0%} of the older figure, which hardly any figure exceeds",
+                hint=f"write {share.strip()}% if that is meant, or else {allowed * 100:g}%",
             )
         if equals:
             named[_normalized_name(name)] = allowed

@@ -139,7 +139,7 @@ def parse_threshold(text: str, *, bound: Bound) -> Threshold:
     """Parse a threshold: METRIC=NUMBER, or GROUP:METRIC=NUMBER; a number may be a percentage.
 
     Raises:
-        ConfigError: the syntax is wrong, or the metric is unknown.
+        ConfigError: the syntax is wrong, the metric is unknown, or the limit is out of its range.
 
     >>> parse_threshold("de:unk_rate=1%", bound="max").limit
     0.01
@@ -150,7 +150,14 @@ def parse_threshold(text: str, *, bound: Bound) -> Threshold:
     group, colon, metric = name.rpartition(":")
     metric = metric.strip()
     check_metric(metric, of_group=bool(colon))
-    return Threshold(metric=metric, group=group if colon else None, bound=bound, limit=parse_number(number))
+    limit = parse_number(number)
+    if (metric == GINI or (metric in METRICS and METRICS[metric].share)) and not 0 <= limit <= 1:
+        is_percentage = 1 < limit <= 100 and "%" not in number
+        raise ConfigError(
+            f"{metric} is between 0 and 1, so that the limit {number.strip()} says nothing",
+            hint=f"write {number.strip()}%" if is_percentage else "write 0.05, or 5%",
+        )
+    return Threshold(metric=metric, group=group if colon else None, bound=bound, limit=limit)
 
 
 def parse_number(text: str) -> float:

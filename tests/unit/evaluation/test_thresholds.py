@@ -73,6 +73,10 @@ def test_thresholds_are_parsed() -> None:
         ("bytes_per_tokens=1", "there is no metric 'bytes_per_tokens'", "bytes_per_token"),
         ("de:gini=1", "over all groups together", "gini without a group"),
         ("=1", "there is no metric ''", "bytes_per_token"),
+        ("unk_rate=5", "between 0 and 1, so that the limit 5 says nothing", "write 5%"),
+        ("de:roundtrip_rate=990%", "the limit 990% says nothing", "0.05, or 5%"),
+        ("unk_rate=-0.1", "the limit -0.1 says nothing", "0.05, or 5%"),
+        ("gini=2", "between 0 and 1", "write 2%"),
     ],
 )
 def test_malformed_threshold_is_refused_with_a_hint(text: str, message: str, hint: str) -> None:
@@ -283,6 +287,8 @@ def test_each_figure_can_have_a_tolerance() -> None:
         ({"tolerances": ["z:unk_rate=1%"]}, "has no figure 'z:unk_rate'"),
         ({"tolerances": ["unk_rate=-1%"]}, "below 0"),
         ({"tolerances": ["-1%"]}, "below 0"),
+        ({"tolerances": ["1"]}, "a tolerance of 1 is 100% of the older figure"),
+        ({"tolerances": ["unk_rate=5"]}, "a tolerance of 5 is 500% of the older figure"),
         ({"tolerances": ["unk_rate=much"]}, "not a number"),
     ],
 )
