@@ -77,7 +77,7 @@ def losses_of(text: str, decoded: str) -> Losses:
     if length <= _EXACT:
         return _compared_directly(text, decoded)
     losses = _compared_by_letters(text, decoded)
-    if not length * _FEW < losses.total < len(text):
+    if losses.total <= length * _FEW:
         return losses
     return min(losses, _compared_directly(text, decoded), key=lambda found: found.total)
 
