@@ -75,6 +75,24 @@ class EvaluatedTokenizer:
         total = self.evaluation.total
         return total["roundtrips"] == total["documents"]
 
+    def looks_cheaper(self, group: str | None = None) -> bool:
+        """Whether so much text, of a group or in all, is unknown or dropped that it looks cheaper than it is.
+
+        An unknown token stands for any number of characters, and dropped characters have no token at all, so with
+        more than 1 % of either the figures mean little.
+        """
+        tally = self.evaluation.total if group is None else self.evaluation.groups.get(group)
+        if tally is None:  # a language without text
+            return False
+        if not tally["tokens"]:
+            return tally["roundtrips"] < tally["documents"]
+        lost_bytes = (
+            tally["uncovered_bytes"] - tally["fallback_tokens"]
+        )  # a fallback token stands for one byte
+        return (
+            tally["unknown_tokens"] > _MOST_LOST * tally["tokens"] or lost_bytes > _MOST_LOST * tally["bytes"]
+        )
+
 
 def best_of(evaluated: Sequence[EvaluatedTokenizer], metric: Metric) -> str | None:
     """Return the name of the lossless tokenizer that is the best by a metric.
@@ -200,6 +218,7 @@ def count_candidates(
 
 
 _HEADLINE = "bytes_per_token"
+_MOST_LOST = 0.01
 _MOSTLY = 0.5
 _NAMED: dict[Cause, str] = {"unknown": "unknown characters", "other": "other changes"}
 
@@ -219,15 +238,23 @@ def _compression(evaluated: Sequence[EvaluatedTokenizer]) -> Iterator[str]:
     faithful = [tokenizer for tokenizer in ranked if tokenizer.keeps_text]
     if len(ranked) < 2:
         return
-    best, *others = faithful or ranked
+    candidates = faithful or [tokenizer for tokenizer in ranked if not tokenizer.looks_cheaper()]
+    if not candidates:
+        yield "all tokenizers lose more than 1 % of the text: their bytes per token cannot be compared"
+        return
+    best, *others = candidates
     if not others:
-        yield f"only {best.name} is lossless: {values[best.name]:.3f} bytes per token"
+        only = "is lossless" if faithful else "loses no more than 1 % as unknown or dropped"
+        yield f"only {best.name} {only}: {values[best.name]:.3f} bytes per token"
         return
     tied = [best.name, *(other.name for other in others if values[other.name] == values[best.name])]
     others = others[len(tied) - 1 :]
     compress = "compresses" if len(tied) == 1 else "compress"
     how = "best" if others else "equally"
-    who = f"{among(len(faithful), len(ranked))}{listed(tied)} {compress} {how}"
+    whom = among(len(faithful), len(ranked))
+    if not faithful and len(candidates) < len(ranked):
+        whom = "all tokenizers lose text; of those with at most 1 % unknown or dropped, "
+    who = f"{whom}{listed(tied)} {compress} {how}"
     sentence = f"{who}: {values[best.name]:.3f} bytes per token"
     if not others:
         yield sentence
@@ -305,10 +332,15 @@ def _loss(total: Tally) -> str:
     return f"loses {much}, {'mostly' if share > _MOSTLY else 'most often'} {named}"
 
 
+def _is_cheap_somewhere(tokenizer: EvaluatedTokenizer) -> bool:
+    """Whether a language looks cheaper than it is."""
+    return tokenizer.fairness is not None and any(map(tokenizer.looks_cheaper, tokenizer.fairness.premiums))
+
+
 def _languages(evaluated: Sequence[EvaluatedTokenizer]) -> Iterator[str]:
     # Unknown tokens are cheap: tokenizers that lose text are considered only if all do.
     lossless = [tokenizer for tokenizer in evaluated if tokenizer.keeps_text]
-    kept = lossless or evaluated
+    kept = lossless or [tokenizer for tokenizer in evaluated if not _is_cheap_somewhere(tokenizer)]
     known = [
         (tokenizer.name, tokenizer.fairness, tokenizer.fairness.gini)
         for tokenizer in kept

@@ -26,11 +26,9 @@ from tokbench.render.comparison_tables import (
     summary_table,
 )
 from tokbench.render.figures import (
-    LOSSY,
     MEANING_OF_LOSSY,
     cost_columns,
     figure_fields,
-    loses_text,
     shown_figure,
     shown_gini,
     shown_premium,
@@ -39,6 +37,7 @@ from tokbench.render.figures import (
 from tokbench.render.glyphs import visible
 from tokbench.render.table import (
     BEST,
+    LOSSY,
     Cell,
     Column,
     Table,
@@ -135,7 +134,7 @@ def _bars_title(comparison: Comparison) -> str:
 def _figure_cell(tokenizer: EvaluatedTokenizer, group: str, metric: Metric) -> Cell:
     """Format a figure of a group; one that is not a share is marked where lost text makes it look better than it is."""
     figure = tokenizer.groups[group][metric.name]
-    mark = LOSSY if not metric.share and loses_text(tokenizer, group) else ""
+    mark = LOSSY if not metric.share and tokenizer.looks_cheaper(group) else ""
     return _lossy_cell(shown_figure(figure, metric, mark=mark), figure.value)
 
 

@@ -8,6 +8,7 @@ from tokbench.evaluation.evaluated_tokenizer import best_of
 from tokbench.evaluation.figures import significant
 from tokbench.metrics.catalogue import metric_named
 from tokbench.render.figures import (
+    MEANING_OF_LOSSY,
     cost_columns,
     legend_of,
     model_of,
@@ -21,6 +22,7 @@ from tokbench.render.figures import (
 )
 from tokbench.render.glyphs import visible
 from tokbench.render.table import (
+    LOSSY,
     NONE,
     Cell,
     Column,
@@ -119,6 +121,8 @@ def legend_lines(comparison: Comparison, *, metrics: Sequence[Metric] | None, ma
         baseline = visible(comparison.baseline)
         names = f"tokens is relative_tokens, the total number relative to {baseline}; {names}"
     yield names
+    if any(looks_better(tokenizer, metric) for tokenizer in comparison.tokenizers for metric in chosen):
+        yield f"{LOSSY} {MEANING_OF_LOSSY}"
     model = model_of(comparison.model)
     if model is not None:
         yield model
@@ -156,22 +160,34 @@ def _metric_column(
     evaluated: Sequence[EvaluatedTokenizer], metric: Metric, *, with_intervals: bool
 ) -> Column:
     best = best_of(evaluated, metric)
-    figures = ((tokenizer.name, tokenizer.figures[metric.name]) for tokenizer in evaluated)
+    cells = []
+    for tokenizer in evaluated:
+        figure = tokenizer.figures[metric.name]
+        is_marked = figure.value is not None and looks_better(tokenizer, metric)
+        mark = LOSSY if is_marked else ""
+        cells.append(
+            Cell(
+                shown_figure(figure, metric, mark=mark)
+                if with_intervals
+                else f"{shown(figure.value, metric)}{mark}",
+                figure.value,
+                best=tokenizer.name == best,
+                style="dim" if is_marked else "",
+            )
+        )
     return Column(
         metric.title,
-        tuple(
-            Cell(
-                shown_figure(figure, metric) if with_intervals else shown(figure.value, metric),
-                figure.value,
-                best=name == best,
-            )
-            for name, figure in figures
-        ),
+        tuple(cells),
         name=metric.name,
         meaning=metric.meaning + _BETTER[metric.direction],
         first=initial_order(metric),
         has_best=True,
     )
+
+
+def looks_better(tokenizer: EvaluatedTokenizer, metric: Metric) -> bool:
+    """Whether a figure is a number per token or per word of a tokenizer that loses much of the text."""
+    return not metric.share and metric.direction != "neither" and tokenizer.looks_cheaper()
 
 
 def _difference_column(comparison: Comparison, metric: Metric) -> Column:

@@ -9,7 +9,7 @@ from tokbench.evaluation.figures import significant
 from tokbench.evaluation.sweep_point import described
 from tokbench.metrics.bootstrap import FEWEST_UNITS, change_digits
 from tokbench.render.glyphs import visible
-from tokbench.render.table import NONE, Column, known_columns, value_column
+from tokbench.render.table import LOSSY, NONE, Column, known_columns, value_column
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     from tokbench.metrics.bootstrap import Interval
     from tokbench.metrics.metric import Metric
 
-LOSSY = "?"
 MEANING_OF_LOSSY = "more than 1 % unknown or dropped, cheap because text is lost"
-_MOST_LOST = 0.01
 _GROUPS_NAMED = 3
 
 
@@ -71,13 +69,13 @@ def _percent(share: float) -> str:
 
 
 def shown_premium(tokenizer: EvaluatedTokenizer, language: str) -> str:
-    """Format the premium of a language, with a "?" if it is low because text is lost; see `loses_text`."""
+    """Format the premium of a language, with a "?" if it is low because text is lost."""
     premium = None if tokenizer.fairness is None else tokenizer.fairness.premiums.get(language)
     if tokenizer.fairness is not None and language in tokenizer.fairness.without_text:
         return "no text"
     if premium is None:
         return NONE
-    text = f"{premium:.3f}{LOSSY if loses_text(tokenizer, language) else ''}"
+    text = f"{premium:.3f}{LOSSY if tokenizer.looks_cheaper(language) else ''}"
     return with_interval(
         text, premium, None if tokenizer.fairness is None else tokenizer.fairness.premium_interval(language)
     )
@@ -87,7 +85,7 @@ def shown_gini(tokenizer: EvaluatedTokenizer) -> str:
     """Format the Gini coefficient of the premiums, with its interval, and a "?" if a language loses text."""
     if tokenizer.fairness is None or tokenizer.fairness.gini is None:
         return NONE
-    mark = LOSSY if any(loses_text(tokenizer, language) for language in tokenizer.fairness.premiums) else ""
+    mark = LOSSY if any(tokenizer.looks_cheaper(language) for language in tokenizer.fairness.premiums) else ""
     return with_interval(
         f"{tokenizer.fairness.gini:.3f}{mark}", tokenizer.fairness.gini, tokenizer.fairness.gini_interval
     )
@@ -109,7 +107,7 @@ def legend_of(comparison: Comparison, *, mark: str) -> str:
 def named_gaps(groups: Iterable[str]) -> str:
     """Return the end of a sentence that names groups without an interval; empty if all have one."""
     names = first_of([*map(visible, groups)], _GROUPS_NAMED)
-    return f"; no interval for {names}: drawn in fewer than {FEWEST_UNITS}" if names else ""
+    return f"; no interval for {names}: text in fewer than {FEWEST_UNITS} of these" if names else ""
 
 
 def drawn_from(units: Mapping[str, int]) -> str:
@@ -130,21 +128,6 @@ def names_of(metrics: Iterable[Metric]) -> str:
     """
     pairs = ", ".join(f"{metric.title} is {metric.name}" for metric in metrics)
     return f"{pairs}; --metrics help explains them"
-
-
-def loses_text(tokenizer: EvaluatedTokenizer, group: str) -> bool:
-    """Whether so much text of a group is unknown or dropped that it looks cheaper than it is.
-
-    An unknown token stands for any number of characters, and dropped characters have no token at all, so with more
-    than 1 % of either the figures mean little.
-    """
-    tally = tokenizer.evaluation.groups.get(group)
-    if tally is None:  # a language without text
-        return False
-    if not tally["tokens"]:
-        return tally["roundtrips"] < tally["documents"]
-    lost_bytes = tally["uncovered_bytes"] - tally["fallback_tokens"]  # a fallback token stands for one byte
-    return tally["unknown_tokens"] > _MOST_LOST * tally["tokens"] or lost_bytes > _MOST_LOST * tally["bytes"]
 
 
 def shown_change(figure: Figure, *, unit: str = "%") -> str:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 NONE = "–"
 BEST = "*"
+LOSSY = "?"
+"""Marks a figure that looks better than it is, because text is lost."""
 Order = Literal["ascending", "descending"]
 Value = float | str | None
 

@@ -13,7 +13,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from tokbench.render.glyphs import visible
-from tokbench.render.table import BEST, Cell, Column
+from tokbench.render.table import BEST, LOSSY, Cell, Column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -230,12 +230,13 @@ def _with_breaks(name: Text) -> Text:
 
 
 def _texts(column: Column) -> Iterator[Text]:
-    """Yield the cells of a column; if the best is marked, the other cells have a space instead of the mark."""
+    """Yield the cells of a column; if the best is marked, others have a space or a mark of their own."""
     for cell in column.cells:
         if column.has_best and cell.best:
             yield Text(f"{cell.text}{BEST}", style="bold green")
         else:
-            yield Text(f"{cell.text} " if column.has_best else cell.text, style=cell.style)
+            has_room = column.has_best and not cell.text.endswith(LOSSY)
+            yield Text(f"{cell.text} " if has_room else cell.text, style=cell.style)
 
 
 def _bars(values: Sequence[float | None], *, width: int, title: str = "") -> Column:

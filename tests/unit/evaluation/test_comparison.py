@@ -261,7 +261,7 @@ def test_summary_names_only_a_lossless_tokenizer_as_the_fairest() -> None:
     )
     assert three.summary[-1].startswith("of the lossless tokenizers, even serves the languages most evenly")
     lossy = compare(bad, Toy("a", name="worse"), documents=documents, alignment=aligned(documents))
-    assert lossy.summary[-1].startswith("all tokenizers lose text; ")
+    assert not any("languages" in line for line in lossy.summary)
 
 
 def test_equal_ginis_are_named_together() -> None:

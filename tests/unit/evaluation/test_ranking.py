@@ -84,11 +84,29 @@ def test_best_lossless_tokenizer_has_a_star_in_every_format(
     alone = compare(DROPPING, LETTERS, documents=documents, aggregation=aggregation)
     assert alone.summary[0] == f"only letters is lossless: {values['letters']:.3f} bytes per token"
     assert not any("best" in sentence for sentence in alone.summary)
-    unknown = Toy("a", "b", otherwise="nothing", name="unknown")
+    unknown = Toy("a", " ", otherwise="unknown", name="unknown")
     none = compare(DROPPING, unknown, documents=documents, aggregation=aggregation)
-    assert none.summary[0].startswith("all tokenizers lose text; dropping compresses best")
+    assert none.summary[0].startswith("all tokenizers lose more than 1 % of the text: ")
+    assert not any("best" in sentence for sentence in none.summary)
     [only] = compare(DROPPING, documents=documents, aggregation=aggregation).summary
     assert only.startswith("dropping loses ")
+
+
+def test_of_lossy_tokenizers_only_those_that_lose_little_are_called_the_best() -> None:
+    documents = documents_of(*("ab xy " * (100 + number) + "cd" for number in range(9)))
+    much = Toy("ab", " ", otherwise="unknown", name="much")
+    letters = Toy(*"abxy ", otherwise="unknown", name="letters")
+    pairs = Toy(*"abxy ", "ab", "xy", otherwise="unknown", name="pairs")
+    two = compare(much, letters, documents=documents)
+    assert two.summary[0].startswith("only letters loses no more than 1 % as unknown or dropped: ")
+    three = compare(much, letters, pairs, documents=documents)
+    assert three.summary[0].startswith(
+        "all tokenizers lose text; of those with at most 1 % unknown or dropped, pairs compresses best: "
+    )
+    much_row, _, pairs_row = printed(three).splitlines()[3:6]
+    assert much_row.split()[2].endswith("?")
+    assert not pairs_row.split()[2].endswith("?")
+    assert "? more than 1 % unknown or dropped" in printed(three)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from tokbench.metrics.catalogue import METRICS
 from tokbench.metrics.metric import length_histogram
 from tokbench.render.charts.layout import Frame, Spec, curves, dots, framed
 from tokbench.render.comparison_tables import baseline_of, by_premium, fair_tokenizers
-from tokbench.render.figures import loses_text
 from tokbench.render.glyphs import visible
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def compression_chart(
         for group in groups
         for tokenizer in comparison.tokenizers
         if (value := tokenizer.groups[group][metric.name].value) is not None
-        and (metric.share or not loses_text(tokenizer, group))
+        and (metric.share or not tokenizer.looks_cheaper(group))
     ]
     shown = f"the {len(groups)} largest groups" if len(groups) < len(sizes) else counted(len(groups), "group")
     return dots(
@@ -78,7 +77,7 @@ def premium_chart(comparison: Comparison, *, frame: Frame = _PLAIN) -> Spec | No
         _row(language, tokenizer, premium)
         for language in languages
         for tokenizer, fairness in fair
-        if (premium := fairness.premiums.get(language)) is not None and not loses_text(tokenizer, language)
+        if (premium := fairness.premiums.get(language)) is not None and not tokenizer.looks_cheaper(language)
     ]
     return dots(
         frame,
@@ -199,7 +198,7 @@ def _left_out(comparison: Comparison, groups: Sequence[str]) -> str:
     names = [
         visible(tokenizer.name)
         for tokenizer in comparison.tokenizers
-        if any(loses_text(tokenizer, group) for group in groups)
+        if any(tokenizer.looks_cheaper(group) for group in groups)
     ]
     return f"; {', '.join(names)}: no dot where more than 1 % is lost" if names else ""
 
