@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from tokbench.metrics.metric import Aggregation
 
 _WRITE_AGAIN = "write it again with `tokbench compare --json`"
+_EXCERPT = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +191,7 @@ def read_saved(saved: Any) -> SavedComparison:
         corpus = saved.get("corpus") or {}
         aggregation = saved.get("aggregation", "pooled")
         if aggregation not in AGGREGATIONS:
-            raise TypeError(aggregation)
+            raise _DamagedError(f"{_excerpt(aggregation)} is no way to aggregate")
         fairness = [tokenizer["fairness"] for tokenizer in saved["tokenizers"] if tokenizer.get("fairness")]
         return SavedComparison(
             aggregation=aggregation,
@@ -204,14 +206,31 @@ def read_saved(saved: Any) -> SavedComparison:
                 for tokenizer in saved["tokenizers"]
             },
         )
-    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
-        raise ConfigError(f"the baseline is damaged: {error!r}", hint=_WRITE_AGAIN) from None
+    except KeyError as error:
+        raise ConfigError(f"the baseline is damaged: {error} is missing", hint=_WRITE_AGAIN) from None
+    except _DamagedError as error:
+        raise ConfigError(f"the baseline is damaged: {error}", hint=_WRITE_AGAIN) from None
+    except (TypeError, AttributeError, ValueError, OverflowError):
+        raise ConfigError("the baseline is damaged: its parts have another form", hint=_WRITE_AGAIN) from None
+
+
+class _DamagedError(Exception):
+    """A value of a saved comparison is not of its type."""
+
+
+_KINDS = {str: "a text", int: "a whole number", dict: "an object"}
+
+
+def _excerpt(value: Any) -> str:
+    """Return the beginning of a value as JSON."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _EXCERPT else f"{text[:_EXCERPT]}…"
 
 
 def _of_type(value: Any, kind: type) -> Any:
-    """Return a value that is None or of a type. Raises `TypeError` for another type."""
+    """Return a value that is None or of a type. Raises `_DamagedError` for another type."""
     if value is not None and not isinstance(value, kind):
-        raise TypeError(value)
+        raise _DamagedError(f"{_excerpt(value)} is not {_KINDS[kind]}")
     return value
 
 
@@ -234,9 +253,9 @@ def _figures(one: Mapping[str, Any]) -> Iterator[tuple[str, str | None, bool, fl
 
 
 def _number(value: Any) -> float:
-    """Return a finite number. Raises `TypeError` for anything else."""
+    """Return a finite number. Raises `_DamagedError` for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < float("inf"):
-        raise TypeError(value)
+        raise _DamagedError(f"{_excerpt(value)} is not a number")
     return value
 
 

@@ -341,8 +341,10 @@ LETTERS_ONLY = {"name": "letters", "metrics": {}}
     ],
 )
 def test_foreign_baseline_document_is_refused(document: Any) -> None:
-    with pytest.raises(ConfigError, match="the baseline is"):
+    with pytest.raises(ConfigError, match="the baseline is") as refused:
         saved_thresholds(document, "letters")
+    assert "Error" not in str(refused.value)
+    assert "object has no" not in str(refused.value)
 
 
 # --- for other programs -----------------------------------------------------------------------
