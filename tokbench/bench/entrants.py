@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench.bench.runner import runner_of
@@ -12,7 +13,6 @@ from tokbench.errors import ConversionError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from tokbench.bench.peers import Peer
     from tokbench.bench.runner import Runner
@@ -120,11 +120,20 @@ def subjects_of(names: Sequence[str], **options: Any) -> list[Subject]:
 
 
 def _short(name: str) -> str:
-    """Return the last component of a path without its suffix, or the name itself.
+    """Return the last component of a path without its suffix, or the name itself; for a generic name, its folder's.
 
     >>> _short("vocab/cl100k_base.tiktoken"), _short("tokenizers/v1.2/"), _short("tiktoken:gpt2")
     ('cl100k_base', 'v1.2', 'tiktoken:gpt2')
+    >>> _short("vocab/gpt2/tokenizer.json")
+    'gpt2'
     """
+    from tokbench.opening.cached_models import cached_model_name
+    from tokbench.opening.recognition import GENERIC_NAMES  # imported here, for `tokbench bench --help`
+
+    path = Path(name)
+    if path.suffix in _ENDINGS and path.name.partition(".")[0] in GENERIC_NAMES:
+        folder = path.parent
+        return cached_model_name(folder) or folder.resolve().name or path.stem
     last = name.rstrip("/\\").replace("\\", "/").rpartition("/")[2] or name
     for ending in _ENDINGS:
         last = last.removesuffix(ending) or last

@@ -76,7 +76,7 @@ class Source:
     def name(self) -> str:
         """The tokenizer's name: that of its folder if the file has a generic name such as `tokenizer.json`."""
         main = self.files[0] if self.files else self.path
-        if self.path.is_dir() or main.name.partition(".")[0] in _GENERIC_NAMES:
+        if self.path.is_dir() or main.name.partition(".")[0] in GENERIC_NAMES:
             folder = self.path if self.path.is_dir() else main.parent
             return cached_model_name(folder) or folder.resolve().name or main.stem
         return self.path.name.partition(".")[0] or self.path.name
@@ -389,5 +389,5 @@ _FOLDER_PATTERNS = (
 _CONFIG = "tokenizer_config.json"
 _NOT_A_TOKENIZER = re.compile(rf"{re.escape(_CONFIG)}|vocab.*\.json|^mmproj|-(?!0*1-)[0-9]+-of-[0-9]+\.gguf")
 """Files that match the folder patterns but hold no tokenizer of their own, as GGUF files after the first of several."""
-_GENERIC_NAMES = {name.partition(".")[0] for name in (*_FOLDER_NAMES, *_VOCAB_NAMES, "tokenizer_config.json")}
+GENERIC_NAMES = {name.partition(".")[0] for name in (*_FOLDER_NAMES, *_VOCAB_NAMES, "tokenizer_config.json")}
 """Names up to the first dot, as there are also files such as tokenizer.model.v3."""

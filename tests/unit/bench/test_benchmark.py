@@ -119,6 +119,8 @@ def test_supported_numbers_of_threads_are_reported():
 def test_names_are_short_and_unique():
     names = [subject.name for subject in subjects_of(["a/b.json", "c/b/", "default"], engine="auto")]
     assert names == ["b", "b#2", "default"]
+    files = ["vocab/gpt2/tokenizer.json", "vocab/t5/spiece.model", "models--a--b/snapshots/0f/vocab.json"]
+    assert [subject.name for subject in subjects_of(files)] == ["gpt2", "t5", "b"]
 
 
 # --- whole benchmarks -------------------------------------------------------------------------
