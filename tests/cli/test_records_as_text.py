@@ -50,6 +50,24 @@ def test_other_files(run, tmp_path, name, data):
     assert READ_AS_TEXT not in run("corpus", name).stderr
 
 
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("a.csv", b'id,text\n1,"one"\n'),
+        ("a.TSV", b"id\ttext\n1\tone\n"),
+        ("b.csv.gz", gzip.compress(b"a;b\n1;x\n")),
+    ],
+    ids=["csv", "tsv", "csv.gz"],
+)
+def test_a_table_is_read_as_text(run, tmp_path, name, data):
+    (tmp_path / name).write_bytes(data)
+    (tmp_path / "no-table.csv").write_bytes(b"one line\nand another, with a comma\n")
+    note = run("corpus", name, "--text-field", "body").good().stderr
+    assert f"note: {name} is a table, and is read as text with all of its columns" in note
+    assert "only a .jsonl or .parquet file is read by its field 'body'" in note
+    assert run("corpus", "no-table.csv").good().stderr == ""
+
+
 def test_a_text_field_without_records(run, tmp_path):
     (tmp_path / "a.txt").write_bytes(b"text")
     (tmp_path / "b.jsonl").write_bytes(RECORDS)

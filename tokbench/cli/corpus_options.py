@@ -160,12 +160,23 @@ def tell_records(corpus: Corpus, text_field: Sequence[str] | None) -> None:
     from tokbench.corpus.records import records_as_text
 
     if found := records_as_text(corpus.files):
-        way = "jq -c '.[]' writes one" if found.is_list else "rename it, or link to it by such a name"
-        print(
-            f"note: {found.file.name} contains JSON records, and is read as text with the names of all fields; "
-            f"only a .jsonl file is read by its field {(text_field or TEXT_FIELD)[0]!r}: {way}",
-            file=sys.stderr,
-        )
+        name, field = found.file.name, (text_field or TEXT_FIELD)[0]
+        if found.form == "table":
+            note = (
+                f"{name} is a table, and is read as text with all of its columns and their titles; "
+                f"only a .jsonl or .parquet file is read by its field {field!r}: convert it to one"
+            )
+        else:
+            way = (
+                "jq -c '.[]' writes one"
+                if found.form == "list"
+                else "rename it, or link to it by such a name"
+            )
+            note = (
+                f"{name} contains JSON records, and is read as text with the names of all fields; "
+                f"only a .jsonl file is read by its field {field!r}: {way}"
+            )
+        print(f"note: {note}", file=sys.stderr)
     elif text_field and all(file.kind == "text" for file in corpus.files):
         print("note: --text-field has no effect: no file is .jsonl or .parquet", file=sys.stderr)
 

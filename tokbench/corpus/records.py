@@ -7,7 +7,8 @@ import re
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from tokbench.core.wording import first_of
 from tokbench.corpus.bytes import read_blocks
@@ -108,24 +109,34 @@ _MOST_FILES = 4
 _LIST = re.compile(rb"\s*\[\s*\{")
 
 
+_SEPARATORS = {".csv": (b",", b";"), ".tsv": (b"\t",)}
+
+
 class RecordsAsText(NamedTuple):
-    """A file of records that is read as text; `is_list` is false if each line is a record."""
+    """A file of records that is read as text: a list of them, one on each line, or a table with titles."""
 
     file: CorpusFile
-    is_list: bool
+    form: Literal["list", "lines", "table"]
 
 
 def records_as_text(files: Iterable[CorpusFile]) -> RecordsAsText | None:
-    """Return the first .json file that holds a list of records, or a record on each of its first two lines."""
-    named = (file for file in files if file.plain_name.lower().endswith(".json"))
+    """Return the first .json file with a list of records, or a record on each of its first two lines, or a table."""
+    named = (file for file in files if _ending(file) in {".json", *_SEPARATORS})
     for file in islice((file for file in named if not file.stream and file.url is None), _MOST_FILES):
         head = _head(file)
-        if _LIST.match(head):
-            return RecordsAsText(file, is_list=True)
         lines = head.split(b"\n", 2)
-        if len(lines) > 1 and lines[1].startswith(b"{") and _is_object(lines[0]):
-            return RecordsAsText(file, is_list=False)
+        if separators := _SEPARATORS.get(_ending(file)):
+            if len(lines) > 1 and any(separator in lines[0] for separator in separators):
+                return RecordsAsText(file, "table")
+        elif _LIST.match(head):
+            return RecordsAsText(file, "list")
+        elif len(lines) > 1 and lines[1].startswith(b"{") and _is_object(lines[0]):
+            return RecordsAsText(file, "lines")
     return None
+
+
+def _ending(file: CorpusFile) -> str:
+    return PurePath(file.plain_name.lower()).suffix
 
 
 def _head(file: CorpusFile) -> bytes:
