@@ -5,6 +5,9 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from tokbench.metrics.edit_table import FOUND, LOST
+from tokbench.metrics.kernel import current_kernel
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -17,8 +20,6 @@ _ANCHOR = 16
 """Number of equal characters at which a search for the end of a long difference tries to align again."""
 _FAR = 4096
 """Length of that search, in both texts."""
-_END_STRIDE = 8
-"""Step in which the end of the alignment of a window is looked for."""
 _STRIDE = 64
 
 
@@ -87,22 +88,28 @@ def _next_steps(text: str, i: int, other: str, j: int) -> list[tuple[str, str]]:
     if i == len(text) or j == len(other):
         return [(one, "") for one in text[i:]] + [("", two) for two in other[j:]]
     if len(text) - i <= WINDOW and len(other) - j <= WINDOW:
-        return _Table(text[i:], other[j:]).steps()
+        return _steps(text[i:], other[j:])
     short = _first_steps(text, i, other, j, _SHORT_WINDOW)
     if _num_edits(short) * 2 <= len(short):
         return short
     steps = _first_steps(text, i, other, j, WINDOW)
     if _num_edits(steps) * 2 > len(steps) and (gap := _long_gap(text, i, other, j)) is not None:
         lost, found = gap
-        return _Table(text[i : i + lost], other[j : j + found]).steps()
+        return _steps(text[i : i + lost], other[j : j + found])
     return steps
 
 
 def _first_steps(text: str, i: int, other: str, j: int, window: int) -> list[tuple[str, str]]:
     """Return the best alignment of a window of both texts, without its end, which depends on what follows."""
-    table = _Table(text[i : i + window], other[j : j + window])
-    steps = table.steps(*table.best_end(len(text) - i, len(other) - j))
+    steps = _steps(text[i : i + window], other[j : j + window], lengths=(len(text) - i, len(other) - j))
     return steps[: max(len(steps) * (WINDOW - _OVERLAP) // WINDOW, 1)]
+
+
+def _steps(text: str, other: str, *, lengths: tuple[int, int] | None = None) -> list[tuple[str, str]]:
+    """Return the steps of an alignment as pairs of characters, "" for none; `lengths` is as for `edit_steps`."""
+    steps = current_kernel().edit_steps(text, other, lengths)
+    one, two = iter(text), iter(other)
+    return [(next(one) if step != FOUND else "", next(two) if step != LOST else "") for step in steps]
 
 
 def _num_edits(steps: list[tuple[str, str]]) -> int:
@@ -117,94 +124,6 @@ def _long_gap(text: str, i: int, other: str, j: int) -> tuple[int, int] | None:
             following = _first_steps(text, i + lost, other, position, _SHORT_WINDOW)
             return (lost, position - j) if _num_edits(following) * 4 <= len(following) else None
     return None
-
-
-class _Table:
-    """The table of edit distances between the beginnings of two texts, as the bits of two integers per column.
-
-    A column is for a beginning of the other text. Its bits say where the distance rises by one, and where it falls by
-    one, from one beginning of the text to the next; the next column takes a few operations on them.
-
-    Source: Hyyrö 2003, "A Bit-Vector Algorithm for Computing Levenshtein and Damerau Edit Distances", after Myers 1999.
-    """
-
-    def __init__(self, text: str, other: str) -> None:
-        self._text, self._other = text, other
-        places: dict[str, int] = {}
-        for index, character in enumerate(text):
-            places[character] = places.get(character, 0) | 1 << index
-        every = (1 << len(text)) - 1
-        rises, falls = every, 0
-        self._columns = [(rises, falls, 0)]
-        for character in other:
-            equal = places.get(character, 0)
-            # `level`: where the diagonal adds nothing
-            level = ((((equal & rises) + rises) ^ rises) | equal | falls) & every if equal else falls
-            across = (
-                falls | ((level | rises) ^ every)
-            ) << 1 | 1  # rises to this column; the first row always does
-            rises, falls = (
-                (((rises & level) << 1) | ((level | across) & every ^ every)) & every,
-                across & level,
-            )
-            self._columns.append((rises, falls, level))
-
-    def best_end(self, length: int, other_length: int) -> tuple[int, int]:
-        """Return the beginnings, one of them a whole text, with the fewest edits, and then the longest of these.
-
-        The fewest edits of what follows, up to texts of the given lengths, are added: the difference in length.
-        """
-        rows, columns = len(self._text), len(self._other)
-        rises, falls, _ = self._columns[-1]
-        ends = []
-        for row in {*range(0, rows, _END_STRIDE), rows}:
-            above = (1 << row) - 1
-            ends.append((columns + (rises & above).bit_count() - (falls & above).bit_count(), row, columns))
-        for column in range(0, columns, _END_STRIDE):
-            rises, falls, _ = self._columns[column]
-            ends.append((column + rises.bit_count() - falls.bit_count(), rows, column))
-        _, row, column = min(
-            ends,
-            key=lambda end: (3 * end[0] + abs(length - end[1] - other_length + end[2]), -end[1] - end[2]),
-        )
-        return row, column
-
-    def steps(self, row: int | None = None, column: int | None = None) -> list[tuple[str, str]]:
-        """Return a minimal alignment of two beginnings, by default of the whole texts.
-
-        Of several, it is one that replaces characters by characters and white space by white space.
-        """
-        text, other, columns = self._text, self._other, self._columns
-        i = len(text) if row is None else row
-        j = len(other) if column is None else column
-        found: list[tuple[str, str]] = []
-        while i and j:
-            one, two, bit = text[i - 1], other[j - 1], i - 1
-            if one == two:
-                i, j = i - 1, j - 1
-                found.append((one, two))
-                continue
-            rises, _, level = columns[j]
-            rises_before, falls_before, _ = columns[j - 1]
-            can_replace = not level >> bit & 1
-            can_insert = not rises_before >> bit & 1 and can_replace ^ falls_before >> bit & 1
-            can_delete = rises >> bit & 1
-            if can_replace and one.isspace() == two.isspace():
-                i, j = i - 1, j - 1
-                found.append((one, two))
-            elif can_insert and (two.isspace() or not can_delete):
-                j -= 1
-                found.append(("", two))
-            elif can_delete:
-                i -= 1
-                found.append((one, ""))
-            else:
-                i, j = i - 1, j - 1
-                found.append((one, two))
-        found += [(text[index], "") for index in range(i - 1, -1, -1)]
-        found += [("", other[index]) for index in range(j - 1, -1, -1)]
-        found.reverse()
-        return found
 
 
 def _common_prefix(text: str, i: int, other: str, j: int) -> int:

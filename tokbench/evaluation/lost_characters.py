@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, get_args
 
 from tokbench.evaluation.alignment import Difference, alignment
+from tokbench.evaluation.anchors import parts_between_anchors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +25,9 @@ _EXACT = 1024
 """Maximum length, in characters, of two texts that are aligned as they are."""
 _FEW = 0.2
 """Share of edits above which longer texts are also aligned as they are, as little else may agree."""
+_LONG, _PART = 1 << 16, 1 << 14
+"""Length, in characters, from which on texts are aligned in parts, and the length of these: a run of unknown tokens may
+stand for more characters than an alignment looks ahead."""
 _SHORT = 16
 """Maximum total length, in characters, of a pair of texts whose edits are cached."""
 
@@ -73,6 +77,13 @@ def losses_of(text: str, decoded: str) -> Losses:
     {'case': 0, 'accents': 1, 'white space': 1, 'unknown': 0, 'other': 0}
     """
     text, decoded = _with_single_marks(text, decoded)
+    if len(text) <= _LONG:
+        return _losses_of_part(text, decoded)
+    parts = parts_between_anchors(text, decoded, size=_PART)
+    return Losses(tuple(map(sum, zip(*(_losses_of_part(*part).by_cause for part in parts), strict=True))))
+
+
+def _losses_of_part(text: str, decoded: str) -> Losses:
     length = max(len(text), len(decoded))
     if length <= _EXACT:
         return _compared_directly(text, decoded)

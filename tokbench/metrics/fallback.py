@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tokbench.core.tokens import Span, TokenKind
-from tokbench.metrics import reference
+from tokbench.metrics import edit_table, reference
 from tokbench.metrics.metric import COUNTS, LONGEST_NUMBER
 from tokbench.metrics.text_runs import NUM_CODE_POINTS, CharacterClass
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from numpy.typing import NDArray
+
+
+edit_steps = edit_table.edit_steps
 
 
 class _Occurrences(NamedTuple):

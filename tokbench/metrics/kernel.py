@@ -177,12 +177,14 @@ class Kernel:
         new_measurer: such tables and a number of groups → an empty measurer. ValueError for a negative number.
         count_ids: uint32[N] ids and int64[V] counts, to which it adds the occurrences of each id. ValueError for an
             id without a count.
+        edit_steps: see `tokbench.metrics.edit_table.edit_steps`.
     """
 
     name: str
     new_tables: Callable[[NDArray[np.uint8], bytes, NDArray[np.int64]], Any]
     new_measurer: Callable[[Any, int], Measurer]
     count_ids: Callable[[NDArray[np.uint32], NDArray[np.int64]], None]
+    edit_steps: Callable[[str, str, tuple[int, int] | None], bytes]
 
 
 def current_kernel() -> Kernel:
@@ -193,7 +195,7 @@ def current_kernel() -> Kernel:
         BackendUnavailableError: the native kernel is required and not installed.
     """
     name, module = chosen_module(compiled=_COMPILED, fallback="tokbench.metrics.fallback")
-    return Kernel(name, module.Tables, module.Measurer, module.count_ids)
+    return Kernel(name, module.Tables, module.Measurer, module.count_ids, module.edit_steps)
 
 
 def has_native_kernel() -> bool:

@@ -12,6 +12,7 @@ COUNTS: tuple[str, ...]
 OPERATORS: tuple[str, ...]
 
 def count_ids(ids: NDArray[np.uint32], counts: NDArray[np.int64]) -> None: ...
+def edit_steps(text: str, other: str, lengths: tuple[int, int] | None = None) -> bytes: ...
 
 class Tables:
     def __init__(

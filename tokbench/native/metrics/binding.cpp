@@ -1,6 +1,8 @@
 // The Python module `_metrics`: counts for metrics. The interpreter's lock is released around everything that takes time; each
 // measurer has a lock of its own.
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 
 #include <memory>
 #include <mutex>
@@ -8,6 +10,7 @@
 #include "common/python_arrays.hpp"
 #include "common/python_texts.hpp"
 #include "common/random_seed.hpp"
+#include "edit_table.hpp"
 #include "measurer.hpp"
 
 namespace nb = nanobind;
@@ -205,6 +208,37 @@ nb::tuple to_tuple(const Names& names) {
   return nb::tuple(list);
 }
 
+constexpr std::size_t kMostCompared = std::size_t{1} << 26;  // characters of one text times those of the other
+
+// The characters of a string, and which of them are white space.
+struct Characters {
+  explicit Characters(nb::handle text) {
+    if (!PyUnicode_Check(text.ptr())) throw nb::type_error("a text is not a string");
+    const auto size = static_cast<std::size_t>(PyUnicode_GET_LENGTH(text.ptr()));
+    values.resize(size + 1);
+    if (PyUnicode_AsUCS4(text.ptr(), values.data(), static_cast<Py_ssize_t>(size + 1), 1) == nullptr) throw nb::python_error();
+    values.pop_back();
+    for (const Py_UCS4 value : values) are_spaces.push_back(Py_UNICODE_ISSPACE(value) ? 1 : 0);
+  }
+  EditTable::Text view() const { return {values, are_spaces}; }
+  std::vector<std::uint32_t> values;
+  std::vector<std::uint8_t> are_spaces;
+};
+
+nb::bytes edit_steps(nb::handle text, nb::handle other, const std::optional<std::pair<std::size_t, std::size_t>>& lengths) {
+  const Characters one(text), two(other);
+  const std::size_t rows = one.values.size(), columns = two.values.size();
+  require(columns == 0 || rows <= kMostCompared / columns, "the texts are too long");
+  require(!lengths || (lengths->first >= rows && lengths->second >= columns), "a text is longer than the whole one");
+  std::vector<EditStep> steps;
+  {
+    const nb::gil_scoped_release unlocked;
+    const EditTable table(one.view(), two.view());
+    steps = table.steps(lengths ? table.best_end(lengths->first, lengths->second) : EditTable::End{rows, columns});
+  }
+  return nb::bytes(reinterpret_cast<const char*>(steps.data()), steps.size());
+}
+
 }  // namespace
 
 NB_MODULE(_metrics, module) {
@@ -213,6 +247,8 @@ NB_MODULE(_metrics, module) {
   module.attr("OPERATORS") = to_tuple(kAllOperators);
 
   module.def("count_ids", &count_ids, "ids"_a.noconvert(), "counts"_a.noconvert(), "Adds to counts[id] how often it is among ids.");
+  module.def("edit_steps", &edit_steps, "text"_a, "other"_a, "lengths"_a = nb::none(),
+             "The steps of a minimal alignment: a byte 0 for a character of both, 1 of the text alone, 2 of the other alone.");
 
   nb::class_<Tables>(module, "Tables")
       .def("__init__", &construct_tables, "classes"_a.noconvert(), "pieces"_a, "piece_offsets"_a.noconvert());
