@@ -9,6 +9,7 @@ from itertools import pairwise
 import pytest
 
 import tokbench
+from tokbench.backends.bpe.kernel import current_kernel
 from tokbench.files.bundled import bundled_files
 
 KEYS = ["schema", "source", "name", "backend", "vocab_size", "kernel", "ids", "tokens", "spans"]
@@ -83,7 +84,7 @@ def test_engine_can_be_requested(run, trained):
         run("encode", "-t", trained / "tokenizer.json", "--engine", engine, "--json", text).good().json
         for engine in ("native", "library")
     )
-    assert native["kernel"] == "native"
+    assert native["kernel"] == current_kernel().name
     assert library["kernel"].startswith("tokenizers ")
     assert native["ids"] == library["ids"] == tokbench.load(trained).encode(text)
 
