@@ -29,6 +29,7 @@ _MODULES = (
     "added_token_rules",
     "role_rules",
     "template_rules",
+    "class_rules",
     "file_rules",
     "other_tokenizer_rules",
     "reference_rules",

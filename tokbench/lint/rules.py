@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from tokbench.lint.findings import Finding, Found, Severity
+from tokbench.opening.recognition import Format
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -19,6 +20,13 @@ _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 class DoesNotApplyError(Exception):
     """Raised by a check that does not apply to a tokenizer; the message, shown after "skipped: ", says why."""
+
+
+def document_of(target: LintTarget) -> Mapping[str, Any]:
+    """Return the tokenizer.json of a target. Raises `DoesNotApplyError` if it was read from another file."""
+    if target.document is None or target.opened.source.format is not Format.TOKENIZER_JSON:
+        raise DoesNotApplyError("it was not read from a tokenizer.json")
+    return target.document
 
 
 @dataclass(frozen=True, slots=True)

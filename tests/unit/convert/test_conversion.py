@@ -18,7 +18,7 @@ from support.sentencepiece_models import variant
 
 import tokbench
 import tokbench.workbench.convert as conversion
-from tokbench.convert.conversion import TARGETS, Product, Source, Target, target_named
+from tokbench.convert.conversion import TARGETS, Product, Source, Target
 from tokbench.convert.proof import ProofError, peer_of, prove
 from tokbench.convert.roles import known_roles
 from tokbench.convert.targets.token_bytes import read_token_bytes
@@ -166,31 +166,6 @@ def test_ids_that_contradict_the_merge_order_are_refused() -> None:
     )
     with pytest.raises(ConversionError, match="listed in another order"):
         convert(backwards, to="tiktoken", out="never")
-
-
-def test_unknown_format_suggests_the_nearest_name() -> None:
-    with pytest.raises(ConfigError, match="no format 'tiktokn'") as refused:
-        target_named("tiktokn")
-    assert refused.value.hint == "did you mean 'tiktoken'?"
-    with pytest.raises(ConfigError) as refused:
-        target_named("xyz")
-    assert all(name in str(refused.value.hint) for name in TARGETS)
-
-
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        ("HF", "did you mean 'transformers'?"),
-        ("tokenizer.json", "did you mean 'tokenizers'?"),
-        ("spm", "did you mean 'sentencepiece'?"),
-        ("gguf", "llama.cpp's convert_hf_to_gguf.py makes one of a folder"),
-        ("llama.cpp", "llama.cpp's convert_hf_to_gguf.py makes one of a folder"),
-    ],
-)
-def test_other_names_of_a_format_are_understood_in_the_hint(name: str, hint: str) -> None:
-    with pytest.raises(ConfigError, match="no format") as refused:
-        target_named(name)
-    assert str(refused.value.hint).startswith(hint)
 
 
 @pytest.mark.parametrize(

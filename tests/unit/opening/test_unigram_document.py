@@ -233,16 +233,6 @@ def test_texts_with_added_tokens_run_on_the_kernel(flags: frozenset[str]) -> Non
     assert (ours._kernel_spans is not None) and ours._covers_places("text <a> 日本")
 
 
-@pytest.mark.parametrize("method", ["encode_batch", "count_batch", "encode_spans"])
-def test_all_texts_of_a_long_batch_run_on_the_kernel(method: str) -> None:
-    ours = UnigramDocument(json.dumps(document()).encode(), name="mine")
-    getattr(ours, method)(["ab 日本"] * 10)
-    assert "encoder" not in vars(ours)
-    getattr(ours, method)(["ab 日本 " * 500] * 10)
-    assert "encoder" in vars(ours)
-    assert ours._missing == -3000  # built at the first text
-
-
 @pytest.mark.parametrize(
     ("shape", "content", "flags", "text"),
     [
