@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.convert.disagreement import Disagreement, failure_of, shrink
 from tokbench.convert.proof_inputs import InputCall, compare_inputs, input_texts
 from tokbench.convert.proof_texts import DOMAIN, corpus_texts, generated_texts, special_texts
+from tokbench.core.descriptions import DescribesItself, SentencePieceModel
 from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConversionError, UnknownIdError
@@ -183,7 +184,8 @@ def prove(
     comparison = _Comparison(source, peer, progress)
     if texts is None:
         # Short texts come first: a difference on a short text is quickly reduced.
-        differs = comparison.run(chain(generated_texts(special, seed=seed), corpus_texts()))
+        spelled = [*special, *_symbols_of(source)]
+        differs = comparison.run(chain(generated_texts(spelled, seed=seed), corpus_texts()))
         differs = differs or comparison.run(_readable(vocabulary), decoding=peer.token_bytes is None)
     else:
         differs = comparison.run(texts)
@@ -216,6 +218,16 @@ def prove(
         tolerated=comparison.tolerated,
         inputs=inputs,
     )
+
+
+def _symbols_of(tokenizer: Tokenizer) -> Iterable[str]:
+    """Return the user-defined symbols of a SentencePiece model, which texts contain like special tokens."""
+    description = tokenizer.description() if isinstance(tokenizer, DescribesItself) else None
+    if not isinstance(description, SentencePieceModel):
+        return ()
+    from tokbench.formats.sentencepiece.model import iter_user_defined, parse_model
+
+    return iter_user_defined(parse_model(description.proto))
 
 
 class _Comparison:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tokbench.errors import ConfigError, ConversionError
+from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.formats.sentencepiece.unigram_scores import (
     caused_by_rounding,
     exact_sums,
@@ -65,9 +66,15 @@ def rounding_of(pieces: Sequence[ModelPiece], source: Source) -> Rounding:
         ConversionError: sums may be rounded, and that is not accepted.
     """
     scores = normal_scores(pieces)
-    if (sums := exact_sums(scores)) is not None:
+    symbol = next((piece.text for piece in pieces if piece.type is PieceType.USER_DEFINED), None)
+    if symbol is None and (sums := exact_sums(scores)) is not None:
         return Rounding(limit=sums.sentence)
-    why = f"{_DIFFERENT}, and {why_inexact(scores)}"
+    inexact = (
+        why_inexact(scores)
+        if symbol is None
+        else f"the score of the user-defined symbol {symbol!r} has no exact form"
+    )
+    why = f"{_DIFFERENT}, and {inexact}"
     if not source.accept_rounding:
         raise ConversionError(
             f"{why}, so equal ids on the tested texts do not prove that they are equal on others", hint=_HINT

@@ -112,7 +112,7 @@ REFUSED = [
     ("char", "vocab.txt", "the backend 'char' does not describe its tokenizers"),
     ("char", "llama2c", "the backend 'char' does not describe its tokenizers"),
     ("char", "tiktoken", "the backend 'char' does not describe its tokenizers"),
-    ("bpe with symbols", "tokenizers", "a user-defined symbol"),
+    ("unigram with symbols", "tokenizers", "the score of the user-defined symbol '<sep>' has no exact form"),
     ("bpe, spaces after", "tokenizers", "spaces at the end of words"),
     ("bpe folded", "llama2c", "normalizes text, and llama2.c does not"),
     ("bpe without prefix", "llama2c", "puts a space before every text"),

@@ -144,11 +144,10 @@ def _excluded(source: Source) -> str:
     """Return the characters that serve as placeholders in the target's normalizer."""
     if not isinstance(source.description, SentencePieceModel):
         return ""
-    from tokbench.formats.sentencepiece.charsmap import normalization_of
     from tokbench.formats.sentencepiece.model import parse_model
+    from tokbench.formats.sentencepiece.tokenizer_json import normalization_in
 
-    charsmap = parse_model(source.description.proto).normalizer["precompiled_charsmap"]
-    return normalization_of(charsmap).excluded if charsmap else ""
+    return normalization_in(parse_model(source.description.proto)).excluded
 
 
 def opened(path: Path) -> Peer:

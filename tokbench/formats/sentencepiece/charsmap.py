@@ -82,15 +82,20 @@ def rules_of(charsmap: bytes) -> Mapping[str, str]:
 
 
 @lru_cache(maxsize=8)
-def normalization_of(charsmap: bytes) -> Normalization:
+def normalization_of(charsmap: bytes, symbols: tuple[str, ...] = ()) -> Normalization:
     """Return normalizers that are equivalent to a table.
+
+    Args:
+        charsmap: the table.
+        symbols: texts that remain as they are, wherever they begin outside of a key, the longest at each position.
 
     Raises:
         ConversionError: there are no such normalizers.
     """
     rules = rules_of(charsmap)
-    plan = _plan(rules)
+    plan = _plan(rules, symbols)
     steps = plan.steps(charsmap)
+    _check_kept(symbols, steps, rules)
     composed = [character for character in plan.composed if character not in rules]
     failing = _failing(steps, rules, [*rules, *composed])
     patched = {key: rules[key] for key in failing if len(key) > 1 and rules[key] not in rules}
@@ -188,7 +193,15 @@ def _entries(array: bytes) -> Iterator[tuple[bytes, list[int]]]:
         keys = np.concatenate([np.repeat(keys, counts, axis=0), labels_of_nodes[:, None]], axis=1)
 
 
-def _plan(rules: Mapping[str, str]) -> _Plan:
+def _check_kept(symbols: Sequence[str], steps: Sequence[Mapping[str, Any]], rules: Mapping[str, str]) -> None:
+    """Check that the library keeps symbols as they are. Raises `ConversionError`."""
+    if changed := _failing(steps, {**rules, **{symbol: symbol for symbol in symbols}}, symbols):
+        raise ConversionError(
+            f"its normalization table would change the user-defined symbol {changed[0]!r}, which SentencePiece keeps"
+        )
+
+
+def _plan(rules: Mapping[str, str], symbols: Sequence[str]) -> _Plan:
     joined = [key for key in rules if len(key) > 1]
     in_keys = {character for key in joined for character in key}
     if " " in rules or "\n" in in_keys or " " in in_keys:
@@ -202,7 +215,7 @@ def _plan(rules: Mapping[str, str]) -> _Plan:
     if len(kept) > len(dropped) or in_keys.intersection([*kept, separator]) or rules.get(separator):
         raise ConversionError(_UNSUPPORTED)
     stand_ins = dict(zip(kept, dropped, strict=False))
-    return _Plan(rules, joined, separator, composed, stand_ins, units=_units(joined))
+    return _Plan(rules, joined, separator, composed, stand_ins, units=_units(joined, symbols))
 
 
 def _replacements(values: Mapping[str, str]) -> Iterator[dict[str, Any]]:
@@ -266,17 +279,20 @@ def _common_characters(failing: Sequence[str]) -> list[str]:
 # --- the regular expression of units ----------------------------------------------------------
 
 
-def _units(joined: Sequence[str]) -> str:
-    r"""Match the ends of units (a key of several characters, or a character); between ASCII characters none is needed.
+def _units(joined: Sequence[str], symbols: Sequence[str] = ()) -> str:
+    r"""Match the ends of units: a symbol, a key of several characters, or a character; not between ASCII characters.
 
     >>> print(_units(["e\u0301"]).partition("|")[0])
     (?>(?=[\x{0}-\x{10FFFF}]\x{301})\x{65}\x{301}
+    >>> print(_units([], ["<a>"]).partition("|")[0])
+    (?>\x{3C}\x{61}\x{3E}
     """
-    others = r"[^\x{0}-\x{7F}]|\r|[\x{0}-\x{7F}](?=[^\x{0}-\x{7F}])"
-    if not joined:
-        return rf"(?>{others})\K"
-    seconds = _character_class({key[1] for key in joined})
-    return rf"(?>(?=[\x{{0}}-\x{{10FFFF}}]{seconds}){_Trie(joined).expression()}|{others})\K"
+    units = [_Trie(symbols).expression()] if symbols else []
+    if joined:
+        seconds = _character_class({key[1] for key in joined})
+        units.append(rf"(?=[\x{{0}}-\x{{10FFFF}}]{seconds}){_Trie(joined).expression()}")
+    units.append(r"[^\x{0}-\x{7F}]|\r|[\x{0}-\x{7F}](?=[^\x{0}-\x{7F}])")
+    return rf"(?>{'|'.join(units)})\K"
 
 
 _END: dict[str, Any] = {}

@@ -2,10 +2,11 @@
 
 What is expressed differently:
 
-- the dummy prefix, the removal of spaces and ▁ are normalizers, and there is no pre-tokenizer;
+- the dummy prefix, the removal of spaces and ▁ are normalizers, and there is no pre-tokenizer for words;
 - a BPE with scores becomes a list of merges (see `formats.merges`);
 - `tokenizers` matches every piece of a Unigram vocabulary in a text, even control symbols: texts that spell one are
   split inside it, at a position that no piece crosses;
+- user-defined symbols are isolated by the pre-tokenizer (see `symbols`);
 - a normalization table becomes several normalizers, as the library applies it differently (see `charsmap`).
 
 A difference that remains: the library adds scores in double precision, SentencePiece in single precision. Unless
@@ -22,14 +23,22 @@ from tokbench.core.post_processing import NOTHING
 from tokbench.errors import ConversionError
 from tokbench.formats.merges import last_pair
 from tokbench.formats.post_processors import dump_post_processing
-from tokbench.formats.sentencepiece.charsmap import normalization_of, replaced
-from tokbench.formats.sentencepiece.model import SPACE, ModelType
+from tokbench.formats.sentencepiece.charsmap import Normalization, normalization_of, replaced
+from tokbench.formats.sentencepiece.model import SPACE, ModelType, iter_user_defined
 from tokbench.formats.sentencepiece.pieces import PieceType
+from tokbench.formats.sentencepiece.symbols import (
+    check_whole_pieces,
+    isolated_symbols,
+    overlap,
+    pattern_of,
+    protected_symbols,
+)
+from tokbench.formats.sentencepiece.unigram_scores import symbol_score
 from tokbench.formats.tokenizer_config.fields import AddedToken
 from tokbench.formats.tokenizer_json import dump_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tokbench.core.descriptions import PostProcessing
     from tokbench.formats.sentencepiece.model import SentencePieceFile
@@ -76,7 +85,14 @@ def dump_sentencepiece(
 def preparation_of(model: SentencePieceFile) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
     """Return the normalizers and the pre-tokenizer of that `tokenizer.json`. Raises as `dump_sentencepiece`."""
     _check(model)
-    return _normalizers(model), _split_step(model)
+    symbols = isolated_symbols(model)
+    return _normalizers(model, symbols), _split_step(model, symbols)
+
+
+def normalization_in(model: SentencePieceFile) -> Normalization:
+    """Return what normalizes texts there as the model's table does. Raises `ConversionError`."""
+    charsmap, symbols = model.normalizer["precompiled_charsmap"], protected_symbols(model)
+    return normalization_of(charsmap, symbols) if charsmap else Normalization((), excluded="")
 
 
 def merge_order(model: SentencePieceFile) -> list[tuple[str, str]]:
@@ -109,9 +125,10 @@ def merge_order(model: SentencePieceFile) -> list[tuple[str, str]]:
 def check_characters(model: SentencePieceFile) -> None:
     """Reject a model whose pieces contain characters that are not pieces themselves. Raises `ConversionError`."""
     normal = {piece.text for piece in model.pieces if piece.type is PieceType.NORMAL}
+    known = normal.union(iter_user_defined(model))
     for text in normal:
         for character in text:
-            if character not in normal:
+            if character not in known:
                 raise ConversionError(f"{character!r} in the piece {text!r} is not a piece itself")
 
 
@@ -127,11 +144,6 @@ def _check(model: SentencePieceFile) -> None:
     if model.trainer["pretokenization_delimiter"]:
         raise ConversionError("the model splits text at a custom delimiter")
     for piece in model.pieces:
-        if piece.type is PieceType.USER_DEFINED:
-            raise ConversionError(
-                f"{piece.text!r} is a user-defined symbol, which SentencePiece finds before it normalizes; "
-                "tokenizers would normalize the text on each side of it separately"
-            )
         if piece.type is PieceType.UNUSED and model.model_type is ModelType.BPE:
             raise ConversionError(
                 f"{piece.text!r} is an unused piece, which SentencePiece splits into its parts again"
@@ -140,14 +152,13 @@ def _check(model: SentencePieceFile) -> None:
             raise ConversionError(f"{piece.text!r} is a {piece.type.name.lower()} piece of one character")
 
 
-def _normalizers(model: SentencePieceFile) -> list[dict[str, Any]]:
+def _normalizers(model: SentencePieceFile, symbols: Sequence[str]) -> list[dict[str, Any]]:
     options = model.normalizer
     steps: list[dict[str, Any]] = []
     if options["add_dummy_prefix"] and not options["remove_extra_whitespaces"]:
         # First, so that a text that normalizes to nothing has its prefix, too. The table may change ▁, but not a space.
         steps.append({"type": "Prepend", "prepend": " " if options["precompiled_charsmap"] else SPACE})
-    if options["precompiled_charsmap"]:
-        steps += normalization_of(options["precompiled_charsmap"]).steps
+    steps += normalization_in(model).steps
     if options["remove_extra_whitespaces"]:
         # SentencePiece removes trailing spaces after it has written them as ▁, and so removes a ▁ of the text, too.
         steps.append(replaced({"Regex": r"\A +"}, ""))
@@ -155,7 +166,7 @@ def _normalizers(model: SentencePieceFile) -> list[dict[str, Any]]:
         steps.append(replaced({"Regex": " {2,}"}, " "))
         if options["add_dummy_prefix"]:
             steps.append({"type": "Prepend", "prepend": SPACE})
-    return [*steps, replaced({"String": " "}, SPACE), *_disguises(model)]
+    return [*steps, replaced({"String": " "}, SPACE), *_disguises(model, symbols)]
 
 
 def _decoders(model: SentencePieceFile) -> list[dict[str, Any]]:
@@ -172,17 +183,24 @@ def _unigram(model: SentencePieceFile) -> dict[str, Any]:
     # The lowest score determines the cost of an unknown character; in SentencePiece only normal pieces count for it.
     # No text is segmented into the other pieces, so a score that is not lower is harmless.
     other = max((0.0, *(piece.score for piece in model.pieces if piece.type is PieceType.NORMAL)))
+    scores = [other] * len(model.pieces)
+    for id, piece in enumerate(model.pieces):
+        if piece.type is PieceType.NORMAL:
+            scores[id] = piece.score
+        elif piece.type is PieceType.USER_DEFINED:
+            scores[id] = symbol_score(piece.text)
     return {
         "type": "Unigram",
         "unk_id": model.unknown_id,
-        "vocab": [
-            [piece.text, piece.score if piece.type is PieceType.NORMAL else other] for piece in model.pieces
-        ],
+        "vocab": [[piece.text, score] for piece, score in zip(model.pieces, scores, strict=True)],
         "byte_fallback": bool(model.trainer["byte_fallback"]),
     }
 
 
 def _bpe(model: SentencePieceFile) -> dict[str, Any]:
+    merges, symbols = merge_order(model), isolated_symbols(model)
+    if symbols:
+        check_whole_pieces(model, {left + right for left, right in merges}, symbols)
     return {
         "type": "BPE",
         "dropout": None,
@@ -191,20 +209,26 @@ def _bpe(model: SentencePieceFile) -> dict[str, Any]:
         "end_of_word_suffix": None,
         "fuse_unk": True,
         "byte_fallback": bool(model.trainer["byte_fallback"]),
-        "ignore_merges": False,
+        "ignore_merges": bool(symbols),
         "vocab": {piece.text: id for id, piece in enumerate(model.pieces)},
-        "merges": merge_order(model),
+        "merges": merges,
     }
 
 
-def _unreachable_pieces(model: SentencePieceFile) -> list[str]:
-    """Return the pieces that no text becomes, but that `tokenizers` would match in texts that spell them."""
-    if model.model_type is not ModelType.UNIGRAM:
+def _unreachable_pieces(model: SentencePieceFile, symbols: Sequence[str]) -> list[str]:
+    """Return the pieces that no text becomes, but that `tokenizers` would match in texts that spell them.
+
+    A BPE matches only a whole pre-token, so that those between symbols count.
+    """
+    if model.model_type is ModelType.BPE and not symbols:
         return []
-    return [piece.text for piece in model.pieces if piece.type is not PieceType.NORMAL]
+    texts = [
+        piece.text for piece in model.pieces if piece.type not in (PieceType.NORMAL, PieceType.USER_DEFINED)
+    ]
+    return [text for text in texts if not any(symbol in text for symbol in symbols)]
 
 
-def _disguises(model: SentencePieceFile) -> list[dict[str, Any]]:
+def _disguises(model: SentencePieceFile, symbols: Sequence[str]) -> list[dict[str, Any]]:
     """Replace texts that spell such a piece only in unknown characters by another unknown character.
 
     Without byte fallback, adjacent unknown characters are one unknown piece, whichever they are.
@@ -212,27 +236,31 @@ def _disguises(model: SentencePieceFile) -> list[dict[str, Any]]:
     known = set(_characters(model))
     if model.trainer["byte_fallback"]:
         return []
-    return [
-        replaced({"String": text}, _UNKNOWN_CHARACTER)
-        for text in _unreachable_pieces(model)
-        if known.isdisjoint(text)
-    ]
+    disguised = [text for text in _unreachable_pieces(model, symbols) if known.isdisjoint(text)]
+    for text in disguised:
+        for symbol in symbols:
+            if overlap(text, symbol) or overlap(symbol, text):
+                raise ConversionError(
+                    f"the user-defined symbol {symbol!r} overlaps with the text of {text!r}"
+                )
+    return [replaced({"String": text}, _UNKNOWN_CHARACTER) for text in disguised]
 
 
-def _split_step(model: SentencePieceFile) -> dict[str, Any] | None:
-    """Split texts inside the spelling of such a piece, between two characters that no piece joins."""
+def _split_step(model: SentencePieceFile, symbols: Sequence[str]) -> dict[str, Any] | None:
+    """Isolate symbols, and split texts inside the spelling of such a piece, between characters that no piece joins."""
     normal = [piece.text for piece in model.pieces if piece.type is PieceType.NORMAL]
     joined = {text[index : index + 2] for text in normal for index in range(len(text) - 1)}
     known = set(_characters(model))
     places: dict[str, None] = {}
-    for text in _unreachable_pieces(model):
+    for text in _unreachable_pieces(model, symbols):
         if model.trainer["byte_fallback"]:
             places[_pair_to_split(text, joined=joined, known=set(text))] = None
         elif not known.isdisjoint(text):
             places[_pair_to_split(text, joined=joined, known=known)] = None
-    if not places:
+    between = [f"(?<={re.escape(place[0])})(?={re.escape(place[1])})" for place in places]
+    if not symbols and not between:
         return None
-    pattern = "|".join(f"(?<={re.escape(place[0])})(?={re.escape(place[1])})" for place in places)
+    pattern = "|".join([pattern_of(symbols), *between] if symbols else between)
     return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
 
 

@@ -30,6 +30,7 @@ UNKNOWN_PENALTY = 10.0
 """The distance of an unknown character's score below the lowest score, in both libraries."""
 
 SINGLE_PRECISION_BITS = 24
+_SYMBOL_BONUS = 0.1
 _RESET = 100_000.0
 _SMALLEST_SCORE = 2.0**-100
 
@@ -93,6 +94,17 @@ def normal_scores(pieces: Iterable[ModelPiece]) -> dict[str, float]:
     return {piece.text: piece.score for piece in pieces if piece.type is PieceType.NORMAL}
 
 
+def symbol_score(symbol: str, *, sampled: bool = False) -> float:
+    """Return the score of a user-defined symbol, which depends on its length only.
+
+    The library takes its length in bytes where it encodes, and in characters where it samples or lists the n best.
+
+    >>> symbol_score("ä"), symbol_score("ä", sampled=True)
+    (0.1, 0.0)
+    """
+    return _SYMBOL_BONUS * (len(symbol if sampled else symbol.encode()) - 1)
+
+
 def rounded(score: float) -> float:
     """Return the nearest multiple of `STEP`; ties go to the even one.
 
@@ -121,8 +133,7 @@ def caused_by_rounding(first: Sequence[int], second: Sequence[int], pieces: Sequ
         second: the ids of the other segmentation.
         pieces: the model's pieces by id.
     """
-    lowest = min((piece.score for piece in pieces if piece.type is PieceType.NORMAL), default=0.0)
-    costs = [piece.score if piece.type is PieceType.NORMAL else lowest - UNKNOWN_PENALTY for piece in pieces]
+    costs = _costs(pieces)
     largest = min(_RESET + 2 * max(map(abs, costs)), max(_size(first, costs), _size(second, costs)))
     error = largest * 2.0**-SINGLE_PRECISION_BITS
     left = right = 0
@@ -159,6 +170,18 @@ def _common_end(
         if not (first_text.startswith(second_text) or second_text.startswith(first_text)):
             return None
     return left, right
+
+
+def _costs(pieces: Sequence[ModelPiece]) -> list[float]:
+    """Return the score of each piece; that of an unknown character for pieces that no text contains."""
+    lowest = min((piece.score for piece in pieces if piece.type is PieceType.NORMAL), default=0.0)
+    costs = [lowest - UNKNOWN_PENALTY] * len(pieces)
+    for id, piece in enumerate(pieces):
+        if piece.type is PieceType.NORMAL:
+            costs[id] = piece.score
+        elif piece.type is PieceType.USER_DEFINED:
+            costs[id] = symbol_score(piece.text)
+    return costs
 
 
 def _size(ids: Sequence[int], costs: Sequence[float]) -> float:

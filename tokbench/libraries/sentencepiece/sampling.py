@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from tokbench.core.merging import merge_symbols
 from tokbench.formats.sentencepiece.model import iter_user_defined
 from tokbench.formats.sentencepiece.pieces import BYTE_PIECES, PieceType
-from tokbench.formats.sentencepiece.unigram_scores import UNKNOWN_PENALTY
+from tokbench.formats.sentencepiece.unigram_scores import UNKNOWN_PENALTY, symbol_score
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -58,8 +58,7 @@ class Lexicon:
         scores: dict[str, float] = {}
         for piece in model.pieces:
             if piece.type is PieceType.USER_DEFINED:
-                # As in the library: better than any segmentation of the symbol into other pieces.
-                scores[piece.text] = len(piece.text.encode()) * max(normal) - 0.1
+                scores[piece.text] = symbol_score(piece.text, sampled=True)
             elif piece.type in (PieceType.NORMAL, PieceType.UNUSED):
                 scores[piece.text] = piece.score
         ids = {piece.text: id for id, piece in enumerate(model.pieces)}

@@ -9,6 +9,7 @@ import numpy as np
 
 from tokbench.formats.sentencepiece.model import byte_of, iter_user_defined
 from tokbench.formats.sentencepiece.pieces import PieceType
+from tokbench.formats.sentencepiece.unigram_scores import symbol_score
 from tokbench.native.kernel_choice import chosen_module
 
 if TYPE_CHECKING:
@@ -27,8 +28,6 @@ _FOUND_IN_TEXT = (PieceType.NORMAL, PieceType.USER_DEFINED)
 _UNKNOWN_PENALTY = np.float32(10)
 RESET = 100_000.0
 """The absolute value beyond which the running sum of scores restarts at 0."""
-_SYMBOL_BONUS = 0.1
-"""The score of a user-defined symbol for each of its bytes except one."""
 _LARGEST_SCORE = 1e6
 _MOST_PIECES = 1 << 23
 _DEFINED_BY = (0, 2, 3)
@@ -88,7 +87,7 @@ def score_in_text(piece: ModelPiece) -> float:
     """Return the score of a piece that a text can contain."""
     if piece.type is PieceType.NORMAL:
         return piece.score
-    return _SYMBOL_BONUS * (len(piece.text.encode()) - 1)
+    return symbol_score(piece.text)
 
 
 def scores_in_text(pieces: Collection[ModelPiece]) -> NDArray[np.float32]:

@@ -16,8 +16,10 @@ from tokbench.core.capabilities import SupportsSampling
 from tokbench.core.descriptions import DescribesItself, SentencePieceModel
 from tokbench.core.tokens import Span, SpecialPolicy, TokenKind
 from tokbench.errors import ConfigError, ModelFormatError, SpecialTokenError, TextError, UnknownIdError
+from tokbench.formats.sentencepiece.model import parse_model
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.libraries.sentencepiece.models import SentencePieceBpeTokenizer, UnigramTokenizer, open_model
+from tokbench.libraries.sentencepiece.sampling import Lexicon
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -289,6 +291,20 @@ def test_unigram_samples_follow_their_probabilities(alpha: float, nbest_size: in
     for pieces, chance in expected.items():
         deviation = math.sqrt(draws * chance * (1 - chance))
         assert abs(drawn[pieces] - draws * chance) < 4.5 * deviation
+
+
+def test_user_defined_symbols_have_the_scores_of_the_library_in_samples() -> None:
+    symbols = [ModelPiece(text, 0.0, PieceType.USER_DEFINED) for text in ("ab", "ä", "yab")]
+    pieces = [unknown(), *symbols, *scored({"▁": -1.0, "a": -1.0, "b": -2.0, "y": -1.0})]
+    proto = written(pieces, trainer={"model_type": 1})
+    lexicon = Lexicon.of(parse_model(proto))
+    library = sentencepiece.SentencePieceProcessor(model_proto=proto)
+    found = library.nbest_encode_as_proto("yabä", 4).nbests
+    assert len(found) == 3
+    for candidate in found:
+        assert candidate.score == pytest.approx(
+            sum(lexicon.scores[piece.piece] for piece in candidate.pieces)
+        )
 
 
 def test_bpe_dropout_drops_merges_with_the_given_probability() -> None:
