@@ -26,9 +26,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ConversionError
+from tokbench.formats.sentencepiece.unit_pattern import character_class, unit_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 _HAS_LEAF, _LABEL, _VALUE = 1 << 8, 0xFF, 0x7FFF_FFFF
 _ROOT = 0
@@ -215,7 +216,7 @@ def _plan(rules: Mapping[str, str], symbols: Sequence[str]) -> _Plan:
     if len(kept) > len(dropped) or in_keys.intersection([*kept, separator]) or rules.get(separator):
         raise ConversionError(_UNSUPPORTED)
     stand_ins = dict(zip(kept, dropped, strict=False))
-    return _Plan(rules, joined, separator, composed, stand_ins, units=_units(joined, symbols))
+    return _Plan(rules, joined, separator, composed, stand_ins, units=unit_pattern(joined, symbols))
 
 
 def _replacements(values: Mapping[str, str]) -> Iterator[dict[str, Any]]:
@@ -223,7 +224,7 @@ def _replacements(values: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     by_value: dict[str, list[str]] = {}
     for character in sorted(values):
         by_value.setdefault(values[character], []).append(character)
-    return (replaced({"Regex": _character_class(group)}, value) for value, group in by_value.items())
+    return (replaced({"Regex": character_class(group)}, value) for value, group in by_value.items())
 
 
 @cache
@@ -274,95 +275,6 @@ def _common_characters(failing: Sequence[str]) -> list[str]:
         chosen.append(max(counts, key=lambda character: (counts[character], character)))
         left = [key for key in left if chosen[-1] not in key]
     return chosen
-
-
-# --- the regular expression of units ----------------------------------------------------------
-
-
-def _units(joined: Sequence[str], symbols: Sequence[str] = ()) -> str:
-    r"""Match the ends of units: a symbol, a key of several characters, or a character; not between ASCII characters.
-
-    >>> print(_units(["e\u0301"]).partition("|")[0])
-    (?>(?=[\x{0}-\x{10FFFF}]\x{301})\x{65}\x{301}
-    >>> print(_units([], ["<a>"]).partition("|")[0])
-    (?>\x{3C}\x{61}\x{3E}
-    """
-    units = [_Trie(symbols).expression()] if symbols else []
-    if joined:
-        seconds = _character_class({key[1] for key in joined})
-        units.append(rf"(?=[\x{{0}}-\x{{10FFFF}}]{seconds}){_Trie(joined).expression()}")
-    units.append(r"[^\x{0}-\x{7F}]|\r|[\x{0}-\x{7F}](?=[^\x{0}-\x{7F}])")
-    return rf"(?>{'|'.join(units)})\K"
-
-
-_END: dict[str, Any] = {}
-_LEAF = {"": _END}
-
-
-class _Trie:
-    """The minimal automaton of the keys: nodes with equal continuations are merged."""
-
-    def __init__(self, keys: Iterable[str]) -> None:
-        root: dict[str, Any] = {}
-        for key in keys:
-            node = root
-            for character in key[:-1]:
-                child = node.get(character, _LEAF)
-                if child is _LEAF:
-                    child = node[character] = dict(_LEAF) if character in node else {}
-                node = child
-            if node.setdefault(key[-1], _LEAF) is not _LEAF:
-                node[key[-1]][""] = _END
-        self._numbers: dict[tuple[bool, tuple[tuple[int, str], ...]], int] = {}
-        self._root = self._number(root)
-        self._nodes = {number: node for node, number in self._numbers.items()}
-        self._expressions: dict[int, str] = {}
-
-    def expression(self) -> str:
-        """Return a regular expression that matches the longest key."""
-        return self._expression(self._root)
-
-    def _number(self, node: Mapping[str, Any]) -> int:
-        groups: dict[int, list[str]] = {}
-        leaf = None
-        for character in sorted(node):
-            if character:
-                child = node[character]
-                if child is _LEAF:  # the case of nearly all nodes
-                    leaf = self._numbered((True, ())) if leaf is None else leaf
-                    groups.setdefault(leaf, []).append(character)
-                else:
-                    groups.setdefault(self._number(child), []).append(character)
-        return self._numbered(
-            ("" in node, tuple((child, "".join(group)) for child, group in sorted(groups.items())))
-        )
-
-    def _numbered(self, node: tuple[bool, tuple[tuple[int, str], ...]]) -> int:
-        return self._numbers.setdefault(node, len(self._numbers))
-
-    def _expression(self, number: int) -> str:
-        if number not in self._expressions:
-            may_end, groups = self._nodes[number]
-            parts = [_character_class(characters) + self._expression(child) for child, characters in groups]
-            several = f"(?:{'|'.join(parts)})" if len(parts) > 1 or (parts and may_end) else "".join(parts)
-            self._expressions[number] = several + ("?" if may_end and parts else "")
-        return self._expressions[number]
-
-
-def _character_class(characters: Iterable[str]) -> str:
-    r"""Return a class of characters, with ranges.
-
-    >>> _character_class("cab"), _character_class("a")
-    ('[\\x{61}-\\x{63}]', '\\x{61}')
-    """
-    codes = sorted(map(ord, characters))
-    starts = [code for place, code in enumerate(codes) if not place or codes[place - 1] != code - 1]
-    stops = [code for place, code in enumerate(codes) if codes[place + 1 : place + 2] != [code + 1]]
-    ranges = [
-        rf"\x{{{start:X}}}" + (rf"-\x{{{stop:X}}}" if stop > start else "")
-        for start, stop in zip(starts, stops, strict=True)
-    ]
-    return ranges[0] if len(codes) == 1 else f"[{''.join(ranges)}]"
 
 
 def replaced(pattern: Mapping[str, str], content: str) -> dict[str, Any]:
