@@ -38,7 +38,9 @@ def models(draw: st.DrawFn) -> bytes:
         scores = [-float(rank) for rank in range(len(normal))]
     else:
         scores = [-draw(st.integers(1, 40)) / 4 for _ in normal]
-    controls = [ModelPiece(text, 0.0, PieceType.CONTROL) for text in ("<a>", "xx") if text not in symbols]
+    controls = [
+        ModelPiece(text, 0.0, PieceType.CONTROL) for text in ("<a>", "xx") if text not in (*symbols, *normal)
+    ]
     pieces = [
         unknown(),
         *controls,

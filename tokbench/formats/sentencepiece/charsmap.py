@@ -26,6 +26,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from tokbench.errors import ConversionError
+from tokbench.formats.sentencepiece.symbols import overlap
 from tokbench.formats.sentencepiece.unit_pattern import character_class, unit_pattern
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ SEPARATOR = "\U000e0001"
 """The separator if the table drops no control character: the language tag, a control character long out of use."""
 
 _CONTROLS = [chr(code) for code in (*range(1, 9), 11, *range(14, 32), 127)]
+_PLACEHOLDERS = [chr(code) for code in range(0xFDD1, 0xFDF0)]
+"""Noncharacters, which occur in no text."""
 _MOST_STEPS = 200
 _MOST_EXCLUDED = 3
 _AT_ONCE = 500
@@ -96,7 +99,7 @@ def normalization_of(charsmap: bytes, symbols: tuple[str, ...] = ()) -> Normaliz
     rules = rules_of(charsmap)
     plan = _plan(rules, symbols)
     steps = plan.steps(charsmap)
-    _check_kept(symbols, steps, rules)
+    hidden = _hidden(symbols, steps, rules)
     composed = [character for character in plan.composed if character not in rules]
     failing = _failing(steps, rules, [*rules, *composed])
     patched = {key: rules[key] for key in failing if len(key) > 1 and rules[key] not in rules}
@@ -108,6 +111,12 @@ def normalization_of(charsmap: bytes, symbols: tuple[str, ...] = ()) -> Normaliz
         ]
     excluded = "" if plan.drops else plan.separator
     excluded += "".join(_common_characters(failing))
+    excluded += "".join(hidden.values())
+    steps = [
+        *(replaced({"String": symbol}, placeholder) for symbol, placeholder in hidden.items()),
+        *steps,
+        *(replaced({"String": placeholder}, symbol) for symbol, placeholder in hidden.items()),
+    ]
     if len(steps) > _MOST_STEPS:
         raise ConversionError(_UNSUPPORTED)
     return Normalization(tuple(steps), excluded=excluded)
@@ -194,12 +203,27 @@ def _entries(array: bytes) -> Iterator[tuple[bytes, list[int]]]:
         keys = np.concatenate([np.repeat(keys, counts, axis=0), labels_of_nodes[:, None]], axis=1)
 
 
-def _check_kept(symbols: Sequence[str], steps: Sequence[Mapping[str, Any]], rules: Mapping[str, str]) -> None:
-    """Check that the library keeps symbols as they are. Raises `ConversionError`."""
-    if changed := _failing(steps, {**rules, **{symbol: symbol for symbol in symbols}}, symbols):
-        raise ConversionError(
-            f"its normalization table would change the user-defined symbol {changed[0]!r}, which SentencePiece keeps"
-        )
+def _hidden(
+    symbols: Sequence[str], steps: Sequence[Mapping[str, Any]], rules: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the symbols that the steps would change, each with a placeholder for the time that they take.
+
+    Raises:
+        ConversionError: there are too many, or one may begin inside of a key or of another symbol.
+    """
+    changed = _failing(steps, {**rules, **{symbol: symbol for symbol in symbols}}, symbols)
+    later = {character for key in rules for character in key[1:]}
+    for symbol in changed:
+        others = [other for other in symbols if other != symbol]
+        overlaps = any(overlap(other, symbol) or overlap(symbol, other) for other in others)
+        if overlaps or symbol[0] in later or len(changed) > len(_PLACEHOLDERS):
+            raise ConversionError(
+                f"its normalization table would change the user-defined symbol {symbol!r}, which SentencePiece keeps"
+            )
+    hidden = dict(zip(sorted(changed), _PLACEHOLDERS, strict=False))
+    if _failing(steps, rules, list(hidden.values())):
+        raise ConversionError(_UNSUPPORTED)
+    return hidden
 
 
 def _plan(rules: Mapping[str, str], symbols: Sequence[str]) -> _Plan:

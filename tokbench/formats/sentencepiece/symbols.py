@@ -18,7 +18,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from tokbench.errors import ConversionError
-from tokbench.formats.sentencepiece.model import ModelType, iter_user_defined
+from tokbench.formats.sentencepiece.model import SPACE, ModelType, iter_user_defined
 from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.formats.sentencepiece.unigram_scores import UNKNOWN_PENALTY, normal_scores, symbol_score
 
@@ -55,10 +55,15 @@ def protected_symbols(model: SentencePieceFile) -> tuple[str, ...]:
     """Return the texts that SentencePiece keeps from being normalized.
 
     Raises:
-        ConversionError: one contains spaces that it would remove elsewhere.
+        ConversionError: one contains spaces that it would remove elsewhere, or in decoding.
     """
     symbols = tuple(iter_user_defined(model))
     for symbol in symbols if model.normalizer["remove_extra_whitespaces"] else ():
+        if symbol.startswith(SPACE * 2):
+            raise ConversionError(
+                f"at the beginning of a text, the user-defined symbol {symbol!r} is decoded without its first space "
+                "only, and tokenizers removes all"
+            )
         if symbol != re.sub(" +", " ", symbol.strip(" ")):
             raise ConversionError(f"the user-defined symbol {symbol!r} keeps its spaces from being removed")
     return symbols

@@ -57,10 +57,19 @@ def test_symbols_are_kept_from_the_table_and_normalized_texts_contain_them() -> 
     assert found == expected
 
 
-def test_symbol_that_the_table_changes_is_refused() -> None:
-    proto = model_with(["\n"], SCORES, precompiled_charsmap=charsmap("nmt_nfkc"))
-    with pytest.raises(ConversionError, match=r"would change the user-defined symbol '\\n'"):
-        dump_sentencepiece(parse_model(proto))
+def test_symbols_that_the_table_changes_are_kept() -> None:
+    proto = model_with(["\n", "ﬁ", "\t\t"], SCORES, precompiled_charsmap=charsmap("nmt_nfkc"))
+    expected, found = both(proto, "a\nﬁ \n\n aﬁa\t\t\ta")
+    assert expected == ["▁a", "\n", "ﬁ", "▁", "\n", "\n", "▁a", "ﬁ", "a", "\t\t", "▁a"]
+    assert found == expected
+
+
+def test_symbol_that_the_table_changes_and_a_key_may_contain_is_refused() -> None:
+    # The table makes ά of α and U+0301, and a space and U+0301 of ´.
+    for symbols in (["\u0301\u00b4"], ["ﬁ", "ﬁx"], ["xﬁ", "yx"]):
+        proto = model_with(symbols, SCORES, precompiled_charsmap=charsmap("nmt_nfkc"))
+        with pytest.raises(ConversionError, match="would change the user-defined symbol"):
+            dump_sentencepiece(parse_model(proto))
 
 
 def test_symbols_with_a_space_are_in_no_normalized_text() -> None:
@@ -78,6 +87,16 @@ def test_symbol_that_keeps_its_spaces_is_refused_where_others_are_removed() -> N
                 protected_symbols(model)
         else:
             assert protected_symbols(model) == (symbol,)
+
+
+def test_symbol_of_spaces_is_refused_where_decoding_removes_some() -> None:
+    proto = model_with(["▁▁"], SCORES, remove_extra_whitespaces=True)
+    library = sentencepiece.SentencePieceProcessor(model_proto=proto)
+    symbol, space, letter = map(library.piece_to_id, ("▁▁", "▁", "a"))
+    assert library.decode([symbol, letter]) == " a"
+    assert library.decode([space, space, letter]) == "a"
+    with pytest.raises(ConversionError, match="without its first space"):
+        protected_symbols(parse_model(proto))
 
 
 def test_more_nested_symbols_than_the_library_tries_are_refused() -> None:
