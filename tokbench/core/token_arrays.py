@@ -29,6 +29,9 @@ KIND_NUMBERS = {kind: number for number, kind in enumerate(TokenKind)}
 """The number of each kind in `EncodedSpans.kinds`."""
 
 _BLOCK = 1 << 16
+_FEW = 4
+"""How many times as long all texts of a batch are, at least, as the few that a library encodes."""
+_MOVED_AT_ONCE = 1 << 16
 
 
 def encode_spans(tokenizer: Tokenizer, texts: Sequence[str], *, threads: int | None = None) -> EncodedSpans:
@@ -140,7 +143,17 @@ def changed_ids(
         return then(ours)
     theirs = [text for text, made in zip(texts, changed, strict=True) if made is None]
     chosen = np.fromiter((made is not None for made in changed), np.bool_, len(texts))
-    return _merge(then(ours), otherwise(theirs), chosen=chosen)[0]
+    if _FEW * sum(map(len, theirs)) > sum(map(len, ours)):
+        return _merge(then(ours), otherwise(theirs), chosen=chosen)[0]
+    other = otherwise(theirs)
+    # Their texts make room for their ids in the array, so that it need not be copied: at a first pass, new memory takes
+    # longer than moving ids.
+    with_room = then([*ours, *theirs])
+    one = Encoded(with_room.ids, with_room.offsets[: len(ours) + 1])
+    return (
+        _inserted(one, other, chosen=chosen)
+        or _merge(Encoded(one.ids[: one.offsets[-1]], one.offsets), other, chosen=chosen)[0]
+    )
 
 
 def _partition(
@@ -169,6 +182,36 @@ def _merge(
     lengths = np.diff(offsets[[*firsts, len(chosen)]]).tolist()
     runs = [(bool(chosen[first]), length) for first, length in zip(firsts, lengths, strict=True)]
     return Encoded(ids=_interleaved(one.ids, other.ids, runs=runs), offsets=offsets), runs
+
+
+def _inserted(one: Encoded, other: Encoded, *, chosen: NDArray[np.bool_]) -> Encoded | None:
+    """Join as `_merge` does, in the array of the first set if its ids are followed by enough room; else return None.
+
+    From the last run to the first, each moves to its place: no run is overwritten before it has moved.
+    """
+    counts = np.zeros(len(chosen), np.int64)
+    counts[chosen] = np.diff(one.offsets)
+    counts[~chosen] = np.diff(other.offsets)
+    offsets = offsets_of(counts)
+    total, ids = int(offsets[-1]), one.ids
+    if total > len(ids):
+        return None
+    taken, moved = len(other.ids), int(one.offsets[-1])
+    for place in np.flatnonzero(~chosen)[::-1].tolist():
+        start, stop = int(offsets[place]), int(offsets[place + 1])
+        first = stop - taken  # where the ids that follow this text are now
+        _move(ids, first, moved, by=taken)
+        taken, moved = taken - (stop - start), first
+        ids[start:stop] = other.ids[taken : taken + stop - start]
+    return Encoded(ids=ids[:total], offsets=offsets)
+
+
+def _move(values: NDArray[_Scalar], start: int, stop: int, *, by: int) -> None:
+    """Move a part of an array to the right, over itself if need be, without copying it as a whole."""
+    while stop > start:
+        first = max(start, stop - _MOVED_AT_ONCE)
+        values[first + by : stop + by] = values[first:stop].copy()
+        stop = first
 
 
 def _interleaved(

@@ -21,8 +21,15 @@ from tokbench.convert.targets.tokbin import make
 from tokbench.core.base import BaseTokenizer
 from tokbench.core.capabilities import SupportsSpans
 from tokbench.core.interfaces import TokenizerInfo
-from tokbench.core.token_arrays import KIND_NUMBERS, character_offsets, divided, encode_spans, segmented
-from tokbench.core.tokens import Segmentation, Span, Token, TokenKind
+from tokbench.core.token_arrays import (
+    KIND_NUMBERS,
+    changed_ids,
+    character_offsets,
+    divided,
+    encode_spans,
+    segmented,
+)
+from tokbench.core.tokens import Encoded, Segmentation, Span, Token, TokenKind
 from tokbench.errors import TextError
 from tokbench.formats.sentencepiece.model import ModelType
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
@@ -42,6 +49,46 @@ if TYPE_CHECKING:
 
 AWKWARD = " ▁a\u0301é한ﬁ½…\t\nthe <sep>ab</s>⁇€\u200b\u3000\0"
 awkward_texts = st.text(st.sampled_from(AWKWARD) | characters, max_size=20)
+
+
+def of_lengths(texts: Sequence[str], *, factor: int = 1) -> Encoded:
+    """Encode each character `factor` times, as its code point."""
+    ids = [ord(character) for text in texts for character in text for _ in range(factor)]
+    return Encoded(np.array(ids, np.uint32), np.cumsum([0, *(factor * len(text) for text in texts)]))
+
+
+@pytest.mark.parametrize("factor", [0, 1, 2])
+@given(some=st.lists(st.tuples(st.text(st.sampled_from("abc"), max_size=5), st.booleans()), max_size=12))
+def test_ids_of_a_library_are_inserted_in_the_order_of_texts(
+    factor: int, some: list[tuple[str, bool]]
+) -> None:
+    """Whether its texts have fewer ids than expected, as many, or more than there is room for."""
+    texts = [text for text, _ in some] + ["x" * 80]
+    theirs = [place for place, (_, is_theirs) in enumerate(some) if is_theirs]
+    found = changed_ids(
+        [f"{place}:{text}" for place, text in enumerate(texts)],
+        change=lambda text: None if int(text.split(":")[0]) in theirs else text.split(":")[1],
+        then=of_lengths,
+        otherwise=lambda others: of_lengths([text.split(":")[1].upper() for text in others], factor=factor),
+    )
+    expected = [text.upper() * factor if place in theirs else text for place, text in enumerate(texts)]
+    if factor == 2:
+        expected = [
+            "".join(2 * letter for letter in text.upper()) if place in theirs else text
+            for place, text in enumerate(texts)
+        ]
+    assert found.offsets.tolist() == np.cumsum([0, *map(len, expected)]).tolist()
+    assert found.ids.tolist() == list(map(ord, "".join(expected)))
+
+
+@pytest.mark.parametrize("length", [1, 70_000, 200_000])
+def test_many_ids_move_over_themselves(length: int) -> None:
+    texts = ["abc" * length, "-" * 50, "d" * length, "-", "e"]
+    found = changed_ids(
+        texts, change=lambda text: None if "-" in text else text, then=of_lengths, otherwise=of_lengths
+    )
+    assert found.offsets.tolist() == np.cumsum([0, *map(len, texts)]).tolist()
+    assert found.ids.tobytes() == of_lengths(texts).ids.tobytes()
 
 
 class Letters(BaseTokenizer):
