@@ -104,3 +104,23 @@ def test_tokenizer_is_saved_under_such_a_name(run, named):
     data = run("train", f"{NAME}.txt", "--name", NAME, "--json").good().json
     assert data["name"] == r"caf\xe9"
     assert run("encode", "-t", f"tokenizers/{NAME}", "words", "--json").good().json["name"] == r"caf\xe9"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "encode words --out=~/made.jsonl",
+        "convert -t FOLDER --to tokenizers --out=~/made",
+        "count-words TEXT --out=~/made",
+        "shards write TEXT -t FOLDER --out=~/made",
+        "viz words --html=~/made",
+    ],
+)
+def test_home_folder_is_meant_where_a_shell_leaves_its_sign(run, named, monkeypatch, command):
+    (home := named / "home").mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    for word, place in {"TEXT": f"{NAME}.txt", "FOLDER": NAME}.items():
+        command = command.replace(word, place)
+    run(*command.split()).good()
+    assert [path.name.partition(".")[0] for path in home.iterdir()] == ["made"]
+    assert not (named / "~").exists()

@@ -105,6 +105,9 @@ class PlainFirst:
         if value is None:
             return () if is_list else None
         annotation = param.type_descriptor.annotation
+        writes = annotation is Path or param.name == "out"
+        if writes and isinstance(value, str) and value.startswith("~/"):
+            value = os.path.expanduser(value)  # noqa: PTH111 -- shells leave it in --out=~/x
         if annotation == list[str] and isinstance(value, list | tuple) and {*map(type, value)} <= {str}:
             return list(value)
         try:
