@@ -136,7 +136,7 @@ def count_all(
             if not resume:
                 raise _exists_error(folder)
             return _finished(folder, plan, min_count=min_count), None
-        begin(plan, folder, option="--out", resume=resume)
+        begin(plan, folder, option="--out", resume=resume, is_alone=True)
         known = (
             {part: _finished_part(plan, folder, part) for part in range(len(plan.parts))} if resume else {}
         )

@@ -51,27 +51,39 @@ def parse_share(text: str) -> Share:
 
 
 def begin(
-    plan: CorpusPlan, folder: Place, *, option: str, resume: bool, again: str = "--force starts again"
+    plan: CorpusPlan,
+    folder: Place,
+    *,
+    option: str,
+    resume: bool,
+    is_alone: bool = False,
+    again: str = "--force starts again",
 ) -> None:
     """Write the plan into an empty folder, or compare it with the plan in the folder.
+
+    A plan of which no part was finished, as after an error in the first one, is replaced if nobody works on it.
 
     Args:
         plan: the plan of the work.
         folder: the folder.
         option: the option that names the folder, for messages.
         resume: whether to continue an earlier run.
+        is_alone: whether no other process can be at work in the folder.
         again: how to start over, for messages.
 
     Raises:
         StoreError: the folder contains something else.
     """
     place = folder / PLAN_NAME
+    others = [file for file in folder.files() if file.place.name != PLAN_NAME]
     if not place.exists():
-        if strangers := [file for file in folder.files() if not file.place.name.startswith(".")]:
+        if strangers := [file for file in others if not file.place.name.startswith(".")]:
             raise StoreError(
                 f"{folder} contains {strangers[0].place.name}, which does not belong to a run",
                 hint=f"{option} names a new folder",
             )
+        place.write(plan.dump())
+    elif is_alone and not others:
         place.write(plan.dump())
     elif not resume:
         raise StoreError(

@@ -128,7 +128,14 @@ def evaluating(
         part_bytes=work.part_bytes,
     )
     with work.place() as folder:
-        begin(plan, folder, option="--parts", resume=work.resume or work.share is not None, again=_AGAIN)
+        begin(
+            plan,
+            folder,
+            option="--parts",
+            resume=work.resume or work.share is not None,
+            is_alone=work.share is None,
+            again=_AGAIN,
+        )
         parted = PartedCorpus(corpus, plan, folder, work)
         # Aligned lines must be known for all parts before one is counted; without them everything is read only once.
         if groups_first or plan.settings["parallel"]:

@@ -88,6 +88,17 @@ def test_failed_part_is_named_and_the_others_are_kept(texts: list[Path], tmp_pat
     assert files_of(tmp_path / "words") == files_of(whole)
 
 
+def test_plan_without_a_finished_part_is_replaced(texts: list[Path], tmp_path: Path) -> None:
+    whole = tmp_path / "whole"
+    counted(texts, whole)
+    (tmp_path / "bad.txt").write_bytes(b"a \xff")
+    with pytest.raises(DistributedError, match="UTF-8"):
+        counted([tmp_path / "bad.txt"], tmp_path / "words")
+    assert [path.name for path in (tmp_path / "words").iterdir()] == ["plan.json"]
+    counted(texts, tmp_path / "words")
+    assert files_of(tmp_path / "words") == files_of(whole)
+
+
 def test_finished_parts_are_not_counted_again(
     texts: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
