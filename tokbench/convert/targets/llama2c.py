@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tokbench.convert.conversion import Product, Source, kind_of, undescribed
 from tokbench.convert.post_processing import lost, post_processing_of
 from tokbench.convert.proof import Peer
-from tokbench.convert.targets.sentencepiece import proto_of
+from tokbench.convert.targets.sentencepiece import bpe_model_of
 from tokbench.core.descriptions import HuggingFaceModel, SentencePieceModel
 from tokbench.errors import ConversionError
 from tokbench.formats.llama2c import DOMAIN, EXCLUDED, Llama2cTokenizer, dump_llama2c
@@ -27,7 +27,7 @@ def make(source: Source) -> Product:
         raise ConversionError(
             f"llama2.c reads the scores of a SentencePiece BPE model, and this is {kind_of(source.description)}"
         )
-    data = dump_llama2c(parse_model(proto_of(source)))
+    data = dump_llama2c(parse_model(bpe_model_of(source).proto))
 
     def opened(path: Path) -> Peer:
         encoder = Llama2cTokenizer(path.read_bytes(), path=path)

@@ -11,6 +11,7 @@ from tokbench.convert.score_rounding import no_rounding, rounding_of
 from tokbench.core.descriptions import ByteLevelBpe, HuggingFaceModel, SentencePieceModel
 from tokbench.errors import ConversionError
 from tokbench.formats.protobuf import length_field
+from tokbench.formats.sentencepiece.bpe import BpeModel, model_of_bpe
 from tokbench.formats.sentencepiece.model import parse_model
 
 if TYPE_CHECKING:
@@ -26,12 +27,17 @@ _JOINING = (
     "tokenizers normalizes whole grapheme clusters, and SentencePiece the longest key of its table"
 )
 
+_SPELLED = (
+    "texts without U+2581: tokenizers finds added tokens that contain it before it writes spaces as U+2581"
+)
+
 
 def make(source: Source) -> Product:
     """Convert a source to a `.model` file. Raises `ConversionError`, `ConfigError`."""
     unigram = _unigram(source)
     rounding = rounding_of(unigram.pieces, source) if unigram else no_rounding(source)
-    proto = unigram.proto if unigram else proto_of(source)
+    made = unigram or bpe_model_of(source)
+    proto = made.proto
     if rounding.accepted:
         proto += length_field(_REMARK, rounding.accepted.encode())
     unknown = frozenset([parse_model(proto).unknown_id])
@@ -45,8 +51,8 @@ def make(source: Source) -> Product:
             encode=lambda text: processor.encode(text, out_type=int),
             decode=lambda ids: processor.decode(list(ids)),
             undecoded=unknown,
-            excluded=unigram.excluded if unigram else "",
-            domain=_JOINING if unigram and unigram.excluded else None,
+            excluded=made.excluded,
+            domain=None if not made.excluded else _JOINING if unigram else _SPELLED,
         )
         return rounding.tolerant(peer)
 
@@ -70,13 +76,13 @@ def _unigram(source: Source) -> UnigramModel | None:
     return model_of_unigram(document) if model_type(document) == "Unigram" else None
 
 
-def proto_of(source: Source) -> bytes:
-    """Return the serialized `ModelProto` of a description, or of a BPE `tokenizer.json`. Raises `ConversionError`."""
+def bpe_model_of(source: Source) -> BpeModel:
+    """Return the model of a description, or of a BPE `tokenizer.json`. Raises `ConversionError`."""
     match source.description:
         case SentencePieceModel(proto=proto):
-            return proto
+            return BpeModel(proto, excluded="")
         case HuggingFaceModel(document=data):
-            return _proto_of_document(data, name=source.tokenizer.info.name)
+            return _model_of_document(data, name=source.tokenizer.info.name)
         case ByteLevelBpe():
             raise ConversionError(
                 "SentencePiece merges characters and has no split pattern; a byte-level BPE merges bytes, "
@@ -86,8 +92,7 @@ def proto_of(source: Source) -> bytes:
             raise undescribed(source)
 
 
-def _proto_of_document(data: bytes, *, name: str) -> bytes:
-    from tokbench.formats.sentencepiece.bpe import model_of_bpe
+def _model_of_document(data: bytes, *, name: str) -> BpeModel:
     from tokbench.libraries.huggingface.tokenizer_json import model_type, parse_tokenizer_json
     from tokbench.opening.native_bpe import merge_pairs
 

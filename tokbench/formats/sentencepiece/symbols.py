@@ -1,11 +1,12 @@
-"""User-defined symbols of a SentencePiece model in a `tokenizer.json`: a pre-tokenizer that isolates them.
+"""User-defined symbols of a SentencePiece model in a `tokenizer.json`: as added tokens, or isolated by a pre-tokenizer.
 
 SentencePiece matches these symbols before it normalizes, so that they remain as they are, and again in the normalized
 text, the longest at each position. A BPE never merges them with anything. A Unigram only gives them a high score: they
 are isolated if no segmentation without them can be better.
 
-An added token cannot express this: `tokenizers` normalizes the text on each side of one separately, so that a text that
-begins with a symbol would lose its dummy prefix.
+Added tokens are found in the normalized text, too. But `tokenizers` normalizes their own texts to find them: it would
+prepend the dummy prefix to each, or remove their spaces. Then a pre-tokenizer isolates the symbols, and a BPE finds
+them as whole pre-tokens.
 
 Source: `PrefixMatcher` in SentencePiece's normalizer.cc, `SampleEncode` in bpe_model.cc, `EncodeOptimized` in
 unigram_model.cc.
@@ -41,14 +42,20 @@ def isolated_symbols(model: SentencePieceFile) -> tuple[str, ...]:
     Complexity: linear in the vocabulary, cubic in the length of a symbol of a Unigram.
     """
     symbols = tuple(symbol for symbol in iter_user_defined(model) if " " not in symbol)
+    known = set(symbols)
     for symbol in symbols:
-        if sum(symbol.startswith(other) for other in symbols) > _MOST_NESTED:
+        if sum(symbol[:size] in known for size in range(1, len(symbol) + 1)) > _MOST_NESTED:
             raise ConversionError(
                 f"more than {_MOST_NESTED} user-defined symbols begin {symbol!r}, and SentencePiece finds only some"
             )
     if symbols and model.model_type is ModelType.UNIGRAM:
         _check_scores(symbols, normal_scores(model.pieces))
     return symbols
+
+
+def are_added_tokens(model: SentencePieceFile) -> bool:
+    """Whether symbols can be added tokens: no dummy prefix and no removal of spaces would change their own texts."""
+    return not (model.normalizer["add_dummy_prefix"] or model.normalizer["remove_extra_whitespaces"])
 
 
 def protected_symbols(model: SentencePieceFile) -> tuple[str, ...]:

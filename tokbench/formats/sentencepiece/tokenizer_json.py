@@ -6,7 +6,7 @@ What is expressed differently:
 - a BPE with scores becomes a list of merges (see `formats.merges`);
 - `tokenizers` matches every piece of a Unigram vocabulary in a text, even control symbols: texts that spell one are
   split inside it, at a position that no piece crosses;
-- user-defined symbols are isolated by the pre-tokenizer (see `symbols`);
+- user-defined symbols are added tokens, or isolated by the pre-tokenizer (see `symbols`);
 - a normalization table becomes several normalizers, as the library applies it differently (see `charsmap`).
 
 A difference that remains: the library adds scores in double precision, SentencePiece in single precision. Unless
@@ -27,6 +27,7 @@ from tokbench.formats.sentencepiece.charsmap import Normalization, normalization
 from tokbench.formats.sentencepiece.model import SPACE, ModelType, iter_user_defined
 from tokbench.formats.sentencepiece.pieces import PieceType
 from tokbench.formats.sentencepiece.symbols import (
+    are_added_tokens,
     check_whole_pieces,
     isolated_symbols,
     overlap,
@@ -38,7 +39,7 @@ from tokbench.formats.tokenizer_config.fields import AddedToken
 from tokbench.formats.tokenizer_json import dump_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from tokbench.core.descriptions import PostProcessing
     from tokbench.formats.sentencepiece.model import SentencePieceFile
@@ -66,11 +67,7 @@ def dump_sentencepiece(
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": [
-            AddedToken(id=id, content=piece.text).listed()
-            for id, piece in enumerate(model.pieces)
-            if piece.type is PieceType.CONTROL
-        ],
+        "added_tokens": [token.listed() for token in _added_tokens(model)],
         "normalizer": {"type": "Sequence"}
         | ({"rounding": rounding} if rounding else {})
         | {"normalizers": normalizers},
@@ -85,14 +82,23 @@ def dump_sentencepiece(
 def preparation_of(model: SentencePieceFile) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
     """Return the normalizers and the pre-tokenizer of that `tokenizer.json`. Raises as `dump_sentencepiece`."""
     _check(model)
-    symbols = isolated_symbols(model)
-    return _normalizers(model, symbols), _split_step(model, symbols)
+    return _normalizers(model), _split_step(model)
 
 
 def normalization_in(model: SentencePieceFile) -> Normalization:
     """Return what normalizes texts there as the model's table does. Raises `ConversionError`."""
     charsmap, symbols = model.normalizer["precompiled_charsmap"], protected_symbols(model)
     return normalization_of(charsmap, symbols) if charsmap else Normalization((), excluded="")
+
+
+def _added_tokens(model: SentencePieceFile) -> Iterator[AddedToken]:
+    """Yield control symbols, and user-defined ones that are found in the normalized text."""
+    symbols = set(isolated_symbols(model)) if are_added_tokens(model) else ()
+    for id, piece in enumerate(model.pieces):
+        if piece.type is PieceType.CONTROL:
+            yield AddedToken(id=id, content=piece.text)
+        elif piece.text in symbols:
+            yield AddedToken(id=id, content=piece.text, special=False, normalized=True)
 
 
 def merge_order(model: SentencePieceFile) -> list[tuple[str, str]]:
@@ -152,7 +158,7 @@ def _check(model: SentencePieceFile) -> None:
             raise ConversionError(f"{piece.text!r} is a {piece.type.name.lower()} piece of one character")
 
 
-def _normalizers(model: SentencePieceFile, symbols: Sequence[str]) -> list[dict[str, Any]]:
+def _normalizers(model: SentencePieceFile) -> list[dict[str, Any]]:
     options = model.normalizer
     steps: list[dict[str, Any]] = []
     if options["add_dummy_prefix"] and not options["remove_extra_whitespaces"]:
@@ -166,7 +172,7 @@ def _normalizers(model: SentencePieceFile, symbols: Sequence[str]) -> list[dict[
         steps.append(replaced({"Regex": " {2,}"}, " "))
         if options["add_dummy_prefix"]:
             steps.append({"type": "Prepend", "prepend": SPACE})
-    return [*steps, replaced({"String": " "}, SPACE), *_disguises(model, symbols)]
+    return [*steps, replaced({"String": " "}, SPACE), *_disguises(model)]
 
 
 def _decoders(model: SentencePieceFile) -> list[dict[str, Any]]:
@@ -198,9 +204,9 @@ def _unigram(model: SentencePieceFile) -> dict[str, Any]:
 
 
 def _bpe(model: SentencePieceFile) -> dict[str, Any]:
-    merges, symbols = merge_order(model), isolated_symbols(model)
-    if symbols:
-        check_whole_pieces(model, {left + right for left, right in merges}, symbols)
+    merges, split = merge_order(model), _split_symbols(model)
+    if split:
+        check_whole_pieces(model, {left + right for left, right in merges}, split)
     return {
         "type": "BPE",
         "dropout": None,
@@ -209,26 +215,30 @@ def _bpe(model: SentencePieceFile) -> dict[str, Any]:
         "end_of_word_suffix": None,
         "fuse_unk": True,
         "byte_fallback": bool(model.trainer["byte_fallback"]),
-        "ignore_merges": bool(symbols),
+        "ignore_merges": bool(split),
         "vocab": {piece.text: id for id, piece in enumerate(model.pieces)},
         "merges": merges,
     }
 
 
-def _unreachable_pieces(model: SentencePieceFile, symbols: Sequence[str]) -> list[str]:
+def _split_symbols(model: SentencePieceFile) -> tuple[str, ...]:
+    """Return the symbols that the pre-tokenizer isolates."""
+    return () if are_added_tokens(model) else isolated_symbols(model)
+
+
+def _unreachable_pieces(model: SentencePieceFile) -> list[str]:
     """Return the pieces that no text becomes, but that `tokenizers` would match in texts that spell them.
 
-    A BPE matches only a whole pre-token, so that those between symbols count.
+    A BPE matches only whole pre-tokens, which are parts of a text where the pre-tokenizer isolates symbols.
     """
-    if model.model_type is ModelType.BPE and not symbols:
+    if model.model_type is ModelType.BPE and not _split_symbols(model):
         return []
-    texts = [
-        piece.text for piece in model.pieces if piece.type not in (PieceType.NORMAL, PieceType.USER_DEFINED)
-    ]
+    symbols, reachable = isolated_symbols(model), (PieceType.NORMAL, PieceType.USER_DEFINED)
+    texts = [piece.text for piece in model.pieces if piece.type not in reachable]
     return [text for text in texts if not any(symbol in text for symbol in symbols)]
 
 
-def _disguises(model: SentencePieceFile, symbols: Sequence[str]) -> list[dict[str, Any]]:
+def _disguises(model: SentencePieceFile) -> list[dict[str, Any]]:
     """Replace texts that spell such a piece only in unknown characters by another unknown character.
 
     Without byte fallback, adjacent unknown characters are one unknown piece, whichever they are.
@@ -236,9 +246,9 @@ def _disguises(model: SentencePieceFile, symbols: Sequence[str]) -> list[dict[st
     known = set(_characters(model))
     if model.trainer["byte_fallback"]:
         return []
-    disguised = [text for text in _unreachable_pieces(model, symbols) if known.isdisjoint(text)]
+    disguised = [text for text in _unreachable_pieces(model) if known.isdisjoint(text)]
     for text in disguised:
-        for symbol in symbols:
+        for symbol in isolated_symbols(model):
             if overlap(text, symbol) or overlap(symbol, text):
                 raise ConversionError(
                     f"the user-defined symbol {symbol!r} overlaps with the text of {text!r}"
@@ -246,22 +256,23 @@ def _disguises(model: SentencePieceFile, symbols: Sequence[str]) -> list[dict[st
     return [replaced({"String": text}, _UNKNOWN_CHARACTER) for text in disguised]
 
 
-def _split_step(model: SentencePieceFile, symbols: Sequence[str]) -> dict[str, Any] | None:
+def _split_step(model: SentencePieceFile) -> dict[str, Any] | None:
     """Isolate symbols, and split texts inside the spelling of such a piece, between characters that no piece joins."""
     normal = [piece.text for piece in model.pieces if piece.type is PieceType.NORMAL]
     joined = {text[index : index + 2] for text in normal for index in range(len(text) - 1)}
     known = set(_characters(model))
     places: dict[str, None] = {}
-    for text in _unreachable_pieces(model, symbols):
+    for text in _unreachable_pieces(model):
         if model.trainer["byte_fallback"]:
             places[_pair_to_split(text, joined=joined, known=set(text))] = None
         elif not known.isdisjoint(text):
             places[_pair_to_split(text, joined=joined, known=known)] = None
-    between = [f"(?<={re.escape(place[0])})(?={re.escape(place[1])})" for place in places]
-    if not symbols and not between:
+    symbols = _split_symbols(model)
+    parts = [pattern_of(symbols)] if symbols else []
+    parts += [f"(?<={re.escape(place[0])})(?={re.escape(place[1])})" for place in places]
+    if not parts:
         return None
-    pattern = "|".join([pattern_of(symbols), *between] if symbols else between)
-    return {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+    return {"type": "Split", "pattern": {"Regex": "|".join(parts)}, "behavior": "Isolated", "invert": False}
 
 
 def _pair_to_split(text: str, *, joined: set[str], known: set[str]) -> str:

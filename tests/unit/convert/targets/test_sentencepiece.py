@@ -79,7 +79,7 @@ def tokenizer_json_of(proto: bytes) -> dict[str, Any]:
 
 
 def model_of_document(document: dict[str, Any]) -> bytes:
-    return model_of_bpe(document, merges=merge_pairs(document["model"], path="mine"))
+    return model_of_bpe(document, merges=merge_pairs(document["model"], path="mine")).proto
 
 
 @cache
@@ -149,7 +149,6 @@ def merges(*pairs: str) -> dict[str, Any]:
         ({"added_tokens": [huggingface.added("<x>", 999)]}, "have a gap"),
         ({"model": merges("a b")}, "'▁ab' would be merged differently"),
         ({"model": merges("a b", "▁a b")}, "'▁ab' would be merged differently"),
-        ({"model": merges("a b", "▁ ab", "a b")}, "the merges that make 'ab' have different ranks"),
         ({"added_tokens": [*SPECIALS, huggingface.added("ab", 263)]}, "a merge makes 'ab', which is no"),
     ],
 )
