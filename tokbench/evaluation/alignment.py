@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokbench.metrics.edit_table import FOUND, LOST
+from tokbench.metrics.edit_table import FOUND, LOST, SAME
 from tokbench.metrics.kernel import current_kernel
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ _ANCHOR = 16
 _FAR = 4096
 """Length of that search, in both texts."""
 _STRIDE = 64
+_RUNS = re.compile(rb"\0+|[^\0]+")
+"""Steps that agree, or do not."""
 
 
 class Difference(NamedTuple):
@@ -54,18 +57,20 @@ def alignment(text: str, other: str) -> Iterator[int | Difference]:
     j = equal = i
     edits: list[tuple[str, str]] = []
     while i < end or j < other_end:
-        for edit in _next_steps(text, i, other, j):
-            i, j = i + len(edit[0]), j + len(edit[1])
-            if edit[0] == edit[1]:
+        for run in _RUNS.finditer(_next_steps(text, i, other, j)):
+            steps = run[0]
+            if steps[0] == SAME:
                 if edits:
                     yield _difference(edits)
                     edits = []
-                equal += 1
-            else:
-                if equal:
-                    yield equal
-                    equal = 0
-                edits.append(edit)
+                i, j, equal = i + len(steps), j + len(steps), equal + len(steps)
+                continue
+            if equal:
+                yield equal
+                equal = 0
+            for step in steps:
+                edits.append(("" if step == FOUND else text[i], "" if step == LOST else other[j]))
+                i, j = i + (step != FOUND), j + (step != LOST)
         if agreeing := _common_prefix(text, i, other, j):
             if edits:
                 yield _difference(edits)
@@ -83,37 +88,31 @@ def _difference(edits: list[tuple[str, str]]) -> Difference:
     return Difference("".join(lost), "".join(found), tuple(edits))
 
 
-def _next_steps(text: str, i: int, other: str, j: int) -> list[tuple[str, str]]:
-    """Return the first steps of an alignment from two positions on: pairs of characters, equal ones too."""
+def _next_steps(text: str, i: int, other: str, j: int) -> bytes:
+    """Return the first steps of an alignment from two positions on."""
     if i == len(text) or j == len(other):
-        return [(one, "") for one in text[i:]] + [("", two) for two in other[j:]]
+        return bytes([LOST]) * (len(text) - i) + bytes([FOUND]) * (len(other) - j)
     if len(text) - i <= WINDOW and len(other) - j <= WINDOW:
-        return _steps(text[i:], other[j:])
+        return current_kernel().edit_steps(text[i:], other[j:], None)
     short = _first_steps(text, i, other, j, _SHORT_WINDOW)
     if _num_edits(short) * 2 <= len(short):
         return short
     steps = _first_steps(text, i, other, j, WINDOW)
     if _num_edits(steps) * 2 > len(steps) and (gap := _long_gap(text, i, other, j)) is not None:
         lost, found = gap
-        return _steps(text[i : i + lost], other[j : j + found])
+        return current_kernel().edit_steps(text[i : i + lost], other[j : j + found], None)
     return steps
 
 
-def _first_steps(text: str, i: int, other: str, j: int, window: int) -> list[tuple[str, str]]:
+def _first_steps(text: str, i: int, other: str, j: int, window: int) -> bytes:
     """Return the best alignment of a window of both texts, without its end, which depends on what follows."""
-    steps = _steps(text[i : i + window], other[j : j + window], lengths=(len(text) - i, len(other) - j))
+    lengths = len(text) - i, len(other) - j
+    steps = current_kernel().edit_steps(text[i : i + window], other[j : j + window], lengths)
     return steps[: max(len(steps) * (WINDOW - _OVERLAP) // WINDOW, 1)]
 
 
-def _steps(text: str, other: str, *, lengths: tuple[int, int] | None = None) -> list[tuple[str, str]]:
-    """Return the steps of an alignment as pairs of characters, "" for none; `lengths` is as for `edit_steps`."""
-    steps = current_kernel().edit_steps(text, other, lengths)
-    one, two = iter(text), iter(other)
-    return [(next(one) if step != FOUND else "", next(two) if step != LOST else "") for step in steps]
-
-
-def _num_edits(steps: list[tuple[str, str]]) -> int:
-    return sum(one != two for one, two in steps)
+def _num_edits(steps: bytes) -> int:
+    return len(steps) - steps.count(SAME)
 
 
 def _long_gap(text: str, i: int, other: str, j: int) -> tuple[int, int] | None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import unicodedata
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal, get_args
 
 from tokbench.evaluation.alignment import Difference, alignment
@@ -12,6 +13,9 @@ from tokbench.evaluation.anchors import parts_between_anchors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
 
 Cause = Literal["case", "accents", "white space", "unknown", "other"]
 CAUSES: tuple[Cause, ...] = get_args(Cause)
@@ -28,6 +32,8 @@ _FEW = 0.2
 _LONG, _PART = 1 << 16, 1 << 14
 """Length, in characters, from which on texts are aligned in parts, and the length of these: a run of unknown tokens may
 stand for more characters than an alignment looks ahead."""
+_AT_ONCE = 16
+"""Number of significant characters that are compared at once."""
 _SHORT = 16
 """Maximum total length, in characters, of a pair of texts whose edits are cached."""
 
@@ -139,9 +145,29 @@ def _with_single_marks(text: str, decoded: str) -> tuple[str, str]:
 
 def _count(counts: dict[Cause, int], lost: str, found: str) -> None:
     """Add the edits between two corresponding parts of the texts."""
+    if (replaced := _replaced_by_mark(lost, found)) is not None:
+        spaces = min(sum(map(str.isspace, replaced)), max(len(replaced) - 1, 0))
+        counts["white space"] += spaces
+        counts["unknown"] += max(len(replaced), 1) - spaces
+        return
     is_short = len(lost) + len(found) <= _SHORT
     for cause in (_cached_causes if is_short else _causes)(lost, found):
         counts[cause] += 1
+
+
+def _replaced_by_mark(lost: str, found: str) -> str | None:
+    """Return what a single unknown token stands for, if the parts differ in nothing else; a text is full of these.
+
+    >>> _replaced_by_mark("(日本)", f"({_UNKNOWN})"), _replaced_by_mark("日", "x")
+    ('日本', None)
+    """
+    before, mark, after = found.partition(_UNKNOWN)
+    is_all = (
+        mark and len(before) + len(after) <= len(lost) and lost.startswith(before) and lost.endswith(after)
+    )
+    if not is_all or _UNKNOWN in after or _UNKNOWN in lost:
+        return None
+    return lost[len(before) : len(lost) - len(after)]
 
 
 def _causes(lost: str, found: str) -> list[Cause]:
@@ -187,9 +213,11 @@ class _SignificantCharacters:
     @classmethod
     def of(cls, text: str) -> _SignificantCharacters:
         """Find the significant characters of a text."""
-        fold = _FOLDED
-        positions = [position for position, character in enumerate(text) if fold[character]]
-        return cls(text, positions, "".join([fold[text[position]] for position in positions]))
+        import numpy as np
+
+        folded = _FOLDED.codes_of(text)[np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<u4")]
+        positions = np.flatnonzero(folded)
+        return cls(text, positions.tolist(), folded[positions].tobytes().decode("utf-32-le", "surrogatepass"))
 
     def end(self, number: int) -> int:
         """Return the position after the first `number` significant characters."""
@@ -207,11 +235,18 @@ class _SignificantCharacters:
         """Yield the differing parts of two ranges whose significant characters agree except for case and accents."""
         mine, theirs = self.positions[i : i + agreeing], other.positions[j : j + agreeing]
         last, other_last = (mine[0] - 1, theirs[0] - 1) if agreeing else (0, 0)
-        for position, other_position in zip(mine, theirs, strict=True):
-            lost, found = self.text[last + 1 : position + 1], other.text[other_last + 1 : other_position + 1]
-            if lost != found:
-                yield lost, found
-            last, other_last = position, other_position
+        for start in range(0, agreeing, _AT_ONCE):
+            block, other_block = mine[start : start + _AT_ONCE], theirs[start : start + _AT_ONCE]
+            stop, other_stop = block[-1], other_block[-1]
+            # Where both are the same, so are all parts of them.
+            if self.text[last + 1 : stop + 1] != other.text[other_last + 1 : other_stop + 1]:
+                for position, other_position in zip(block, other_block, strict=True):
+                    lost = self.text[last + 1 : position + 1]
+                    found = other.text[other_last + 1 : other_position + 1]
+                    if lost != found:
+                        yield lost, found
+                    last, other_last = position, other_position
+            last, other_last = stop, other_stop
 
 
 @lru_cache(maxsize=1 << 14)
@@ -230,14 +265,27 @@ def cause_of(lost: str, found: str) -> Cause:
     return "other"
 
 
-class _Folded(dict[str, str]):
-    """A lazily filled map from each character to its form without case and accents; "" for white space and marks."""
+class _Folded:
+    """A lazily filled map from each character to its form without case and accents; none for white space and marks."""
 
-    def __missing__(self, character: str) -> str:
-        # A syllable of Hangul stays one character: its parts are not accents.
-        folded = unicodedata.normalize("NFC", _without_accents_and_case(character))
-        sign = self[character] = folded[:1].strip()
-        return sign
+    def __init__(self) -> None:
+        self._known: set[str] = set()
+
+    @cached_property
+    def _codes(self) -> NDArray[np.uint32]:
+        import numpy as np
+
+        return np.zeros(sys.maxunicode + 1, np.uint32)
+
+    def codes_of(self, text: str) -> NDArray[np.uint32]:
+        """Return code point → code point of its form, 0 for none; filled for the characters of the text."""
+        for character in set(text) - self._known:
+            # A syllable of Hangul stays one character: its parts are not accents.
+            folded = unicodedata.normalize("NFC", _without_accents_and_case(character))
+            if sign := folded[:1].strip():
+                self._codes[ord(character)] = ord(sign)
+            self._known.add(character)
+        return self._codes
 
 
 _FOLDED = _Folded()

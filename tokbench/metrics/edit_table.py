@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-BOTH, LOST, FOUND = range(3)
-"""Steps of an alignment: a character of both texts, of the text alone, of the other text alone."""
+SAME, LOST, FOUND, CHANGED = range(4)
+"""Steps of an alignment: a character of both texts, of the text alone, of the other text alone, or different ones of
+both."""
 _END_STRIDE = 8
 """Step in which the end of an alignment is looked for."""
 _MOST_COMPARED = 1 << 26
@@ -12,8 +13,6 @@ _MOST_COMPARED = 1 << 26
 
 def edit_steps(text: str, other: str, lengths: tuple[int, int] | None = None) -> bytes:
     """Return the steps of an alignment of two texts with the fewest edits, each a byte.
-
-    A step of both texts is an edit if the characters differ.
 
     Args:
         text: a text.
@@ -25,7 +24,7 @@ def edit_steps(text: str, other: str, lengths: tuple[int, int] | None = None) ->
         ValueError: the texts are too long, or longer than `lengths`.
 
     >>> list(edit_steps("ab c", "aXc"))
-    [0, 0, 1, 0]
+    [0, 3, 1, 0]
     """
     if len(text) * len(other) > _MOST_COMPARED:
         raise ValueError("the texts are too long")
@@ -104,12 +103,14 @@ class _Table:
             can_replace = not level >> bit & 1
             can_insert = not rises_before >> bit & 1 and can_replace ^ falls_before >> bit & 1
             can_delete = rises >> bit & 1
-            if one == two or (can_replace and one.isspace() == two.isspace()):
-                step = BOTH
+            if one == two:
+                step = SAME
+            elif can_replace and one.isspace() == two.isspace():
+                step = CHANGED
             elif can_insert and (two.isspace() or not can_delete):
                 step = FOUND
             else:
-                step = LOST if can_delete else BOTH
+                step = LOST if can_delete else CHANGED
             i -= step != FOUND
             j -= step != LOST
             found.append(step)

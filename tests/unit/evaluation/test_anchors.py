@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 from itertools import combinations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tokbench.evaluation import anchors
 from tokbench.evaluation.anchors import _rising, parts_between_anchors
 from tokbench.evaluation.lost_characters import losses_of
 
@@ -32,6 +34,17 @@ def test_parts_make_up_both_texts(seed: int, gaps: list[tuple[int, int]]) -> Non
     assert "".join(two for _, two in parts) == other
     assert all(len(one) >= 500 for one, _ in parts[:-1])
     assert all(one[:24] == two[:24] for one, two in parts[1:])
+
+
+@pytest.mark.parametrize("length", [0, 23, 24, 127, 128, 129, 700])
+def test_no_anchor_is_overlooked_between_blocks(monkeypatch: pytest.MonkeyPatch, length: int) -> None:
+    monkeypatch.setattr(anchors, "_BLOCK", 128)
+    other = prose(1, 200)[:length] + "\udfff"
+    text = "日" + other + other
+    starts = {other[place : place + 24] for place in range(0, len(other) - 23, 64)}
+    expected = {place for place in range(len(text)) if text[place : place + 24] in starts}
+    assert expected <= set(anchors._candidates(text, other))
+    assert bool(expected) == (length >= 23)
 
 
 @given(st.lists(st.integers(0, 99), unique=True, max_size=9))

@@ -20,8 +20,8 @@
 
 namespace tokbench::metrics {
 
-// A step takes a character of both texts, of the text alone, or of the other one alone.
-enum class EditStep : std::uint8_t { Both, Lost, Found };
+// A step takes a character of both texts, of the text alone, of the other one alone, or different ones of both.
+enum class EditStep : std::uint8_t { Same, Lost, Found, Changed };
 
 class EditTable {
  public:
@@ -87,7 +87,7 @@ class EditTable {
         found.push_back(EditStep::Lost);
       } else {
         --i, --j;
-        found.push_back(EditStep::Both);
+        found.push_back(is_equal ? EditStep::Same : EditStep::Changed);
       }
     }
     found.insert(found.end(), i, EditStep::Lost);
