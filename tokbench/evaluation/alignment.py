@@ -84,6 +84,8 @@ def alignment(text: str, other: str) -> Iterator[int | Difference]:
 
 
 def _difference(edits: list[tuple[str, str]]) -> Difference:
+    if len(edits) == 1:
+        return Difference(*edits[0], tuple(edits))
     lost, found = zip(*edits, strict=True)
     return Difference("".join(lost), "".join(found), tuple(edits))
 

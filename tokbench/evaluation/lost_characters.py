@@ -172,8 +172,15 @@ def _replaced_by_mark(lost: str, found: str) -> str | None:
 
 def _causes(lost: str, found: str) -> list[Cause]:
     """Return the cause of each edit between two texts."""
-    parts = (part for part in alignment(lost, found) if isinstance(part, Difference))
-    return [cause for part in parts for cause in _causes_of(part)]
+    causes: list[Cause] = []
+    for part in alignment(lost, found):
+        if isinstance(part, int):
+            continue
+        if len(part.edits) > 1:
+            causes += _causes_of(part)
+        else:
+            causes.append("unknown" if part.found == _UNKNOWN else cause_of(part.lost, part.found))
+    return causes
 
 
 _cached_causes = lru_cache(maxsize=1 << 14)(_causes)
