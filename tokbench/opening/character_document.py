@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+from weakref import proxy
 
 from tokbench.core.kernel_or_library import KernelOrLibrary, KernelUse, NormalizedFirst
 from tokbench.core.kernel_spans import KernelSpans
 from tokbench.core.tokens import Encoded, Span, SpecialPolicy
+from tokbench.core.weak_methods import weakly
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.opening.character_origins import original_spans
 from tokbench.opening.document_encoder import DocumentEncoder
@@ -53,8 +55,10 @@ class CharacterDocument(KernelOrLibrary, HuggingFaceTokenizer):
     def _use_of(self, encoder: _LazyEncoder) -> KernelUse:
         first = None
         if self._description.spaces.normalization.is_normal_form:
-            first = NormalizedFirst(partial(self._normal_if_covered, encoder), encoder.encode_normalized)
-        return KernelUse(self._covers, encoder, self._covers_all, normalized_first=first)
+            first = NormalizedFirst(
+                partial(weakly(self._normal_if_covered), encoder), encoder.encode_normalized
+            )
+        return KernelUse(weakly(self._covers), encoder, weakly(self._covers_all), normalized_first=first)
 
     def _normal_if_covered(self, encoder: _LazyEncoder, text: str) -> str | None:
         """Return the normalized text if the kernel covers a text in which no added token is found before."""
@@ -170,7 +174,7 @@ class _LazyEncoder:
     """The encoder of a tokenizer, built when it is first used."""
 
     def __init__(self, tokenizer: CharacterDocument, *, specials: bool) -> None:
-        self._tokenizer = tokenizer
+        self._tokenizer = cast("CharacterDocument", proxy(tokenizer))  # it holds this encoder
         self._specials = specials
 
     @cached_property

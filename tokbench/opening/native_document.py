@@ -15,6 +15,7 @@ from tokbench.core.kernel_or_library import KernelOrLibrary, KernelUse, Normaliz
 from tokbench.core.kernel_spans import KernelSpans, preferring, spans_by_places
 from tokbench.core.token_arrays import TiledSpans
 from tokbench.core.tokens import Encoded, Span, SpecialPolicy, Token
+from tokbench.core.weak_methods import weakly
 from tokbench.files.garbage_collection import paused_garbage_collection
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.opening.document_encoder import ChangingDocumentEncoder, DocumentEncoder
@@ -58,7 +59,7 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
             kernel=self.info.kernel,
             nfc=plan.normalization.is_normal_form,
             becomes=_becomes(plan.normalization),
-            further=self._disputed,
+            further=weakly(self._disputed),
         )
 
     def make_ready(self) -> None:
@@ -81,16 +82,19 @@ class NativeDocument(KernelOrLibrary, HuggingFaceTokenizer):
             or not encoder.takes_texts_as_they_are
         ):
             return KernelUse(
-                self._covers, encoder, self._covers_all, normalized_first=self._normalized_first(encoder)
+                weakly(self._covers),
+                encoder,
+                weakly(self._covers_all),
+                normalized_first=self._normalized_first(encoder),
             )
         encode_marked = partial(on_kernel.encode_marked_batch, specials=finds_specials)
         encode_covered = partial(self._agreement.encoded, encode_marked)
-        return KernelUse(self._covers, encoder, self._covers_all, encode_covered)
+        return KernelUse(weakly(self._covers), encoder, weakly(self._covers_all), encode_covered)
 
     def _normalized_first(self, encoder: DocumentEncoder) -> NormalizedFirst | None:
         if not encoder.normalizes_in_python:
             return None
-        return NormalizedFirst(partial(self._normal_if_covered, encoder), encoder.encode_normalized)
+        return NormalizedFirst(partial(weakly(self._normal_if_covered), encoder), encoder.encode_normalized)
 
     def _normal_if_covered(self, encoder: DocumentEncoder, text: str) -> str | None:
         """Return the normalized text if the kernel covers a text in which no added token is found before."""

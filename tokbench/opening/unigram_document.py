@@ -9,7 +9,8 @@ import os
 import re
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+from weakref import proxy
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from tokbench.core.kernel_or_library import KernelOrLibrary, KernelUse, Normaliz
 from tokbench.core.kernel_spans import KernelSpans, preferring, spans_by_places
 from tokbench.core.special_tokens import WHITE_SPACE
 from tokbench.core.tokens import SpecialPolicy
+from tokbench.core.weak_methods import weakly
 from tokbench.files.garbage_collection import paused_garbage_collection
 from tokbench.formats.sentencepiece.model import SPACE
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
@@ -99,17 +101,20 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
         encoder = self._finds_no_specials
         if special is SpecialPolicy.RAISE:
             return KernelUse(self._covers_without_specials, encoder)
-        return KernelUse(self._covers, encoder, normalized_first=self._normalized_first(specials=False))
+        return KernelUse(
+            weakly(self._covers), encoder, normalized_first=self._normalized_first(specials=False)
+        )
 
     def _normalized_first(self, *, specials: bool) -> NormalizedFirst | None:
         normalization = self._described.normalization
         encoder = self._finds_specials if specials else self._finds_no_specials
         if not normalization:
             return None
+        normal_if_covered = weakly(self._normal_if_covered)
 
         def normalized(text: str) -> str | None:
             # An added token in an unchanged text is found before, which `encode_normalized` does not do.
-            return None if normalization.leaves(text) else self._normal_if_covered(text, specials=specials)
+            return None if normalization.leaves(text) else normal_if_covered(text, specials=specials)
 
         return NormalizedFirst(normalized, encoder.encode_normalized)
 
@@ -149,7 +154,7 @@ class UnigramDocument(KernelOrLibrary, HuggingFaceTokenizer):
         return UnigramPlaces(
             self.compiled_encoder(specials=False),
             self._described.normalization,
-            without_last_spaces=self.without_last_spaces,
+            without_last_spaces=weakly(self.without_last_spaces),
             ids_of_last_space=self.ids_of_last_space,
         )
 
@@ -354,7 +359,7 @@ class _LazyEncoder:
     """The encoders of a document, built when the first text is covered; trailing spaces are encoded here."""
 
     def __init__(self, document: UnigramDocument) -> None:
-        self._document = document
+        self._document = cast("UnigramDocument", proxy(document))  # it holds this encoder
 
     def added_places(self, text: bytes, *, specials: bool) -> list[tuple[int, int, int]]:
         return self._document.compiled_encoder(specials=specials).added_places(text)
