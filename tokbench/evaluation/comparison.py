@@ -16,6 +16,7 @@ from tokbench.corpus.fingerprint import line_overlap, overlap
 from tokbench.errors import ConfigError
 from tokbench.evaluation.corpus_scan import CorpusScan
 from tokbench.evaluation.costs import Model, cost_of
+from tokbench.evaluation.counting_pass import with_equal_sets
 from tokbench.evaluation.evaluated_tokenizer import (
     EvaluatedTokenizer,
     count_candidates,
@@ -206,6 +207,7 @@ def compare_candidates(
         all_counted = count_candidates(
             names, candidates, scan, alignment, means=means, threads=threads, progress=progress
         )
+    all_counted = _paired(all_counted)
     base = all_counted[position]
     aggregates = [
         Aggregate(result.evaluation, lines=result.by_line, seed=seed, aggregation=aggregation)
@@ -259,6 +261,16 @@ def compare_candidates(
         mix=mix,
         mix_summary=() if mix is None else tuple(_mix_summary(mix, evaluated, price=described.price)),
     )
+
+
+def _paired(all_counted: Sequence[CountedCandidate]) -> list[CountedCandidate]:
+    """Return the counts of all candidates with frequencies in the same sets of units."""
+    evaluations = with_equal_sets([result.evaluation for result in all_counted])
+    lines = iter(with_equal_sets([result.by_line for result in all_counted if result.by_line is not None]))
+    return [
+        replace(result, evaluation=evaluation, by_line=None if result.by_line is None else next(lines))
+        for result, evaluation in zip(all_counted, evaluations, strict=True)
+    ]
 
 
 def _fairness(

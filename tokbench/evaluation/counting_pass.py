@@ -29,7 +29,9 @@ from tokbench.metrics.unit_counts import (
     GroupFrequencies,
     SetFrequencies,
     UnitSums,
+    in_fewer_sets,
     mean_columns,
+    most_sets,
 )
 from tokbench.metrics.vocabulary import vocabulary_of
 
@@ -65,6 +67,7 @@ class Evaluation:
         frequencies: int64[V], occurrences of each id on all text.
         set_frequencies: int64[S, V], occurrences of each id in each unit; more than 64 units (fewer for a very large
             vocabulary) are distributed over that many sets by their keys.
+        set_keys: uint64[S], the keys of these units or sets, ascending.
         num_bytes: UTF-8 bytes of all documents.
         group_units: group → the counts of its resampling units; the columns are `DOCUMENT_COUNTS`, followed by
             `mean_columns` if requested. A document without tokens contributes only to the counts of decoding.
@@ -79,6 +82,7 @@ class Evaluation:
     groups: Mapping[str, Tally]
     frequencies: NDArray[np.int64]
     set_frequencies: NDArray[np.int64]
+    set_keys: NDArray[np.uint64]
     num_bytes: int
     group_units: Mapping[str, UnitCounts]
     units: Mapping[str, int]
@@ -90,6 +94,27 @@ class Evaluation:
     def total(self) -> Tally:
         """The sums over all groups."""
         return replace(pooled(self.groups.values()), frequencies=self.frequencies)
+
+
+def with_equal_sets(evaluations: Sequence[Evaluation]) -> list[Evaluation]:
+    """Return evaluations of the same documents with frequencies in the same sets of units, which pairs their figures.
+
+    A very large vocabulary is counted in fewer sets than the others; these then get as few. One that is too large for
+    any set stays without.
+    """
+    limits = [most_sets(evaluation.info.vocab_size) for evaluation in evaluations]
+    keys = {
+        evaluation.set_keys.tobytes() for evaluation, limit in zip(evaluations, limits, strict=True) if limit
+    }
+    return [
+        _in_fewer_sets(evaluation, min(filter(None, limits))) if limit and len(keys) > 1 else evaluation
+        for evaluation, limit in zip(evaluations, limits, strict=True)
+    ]
+
+
+def _in_fewer_sets(evaluation: Evaluation, num_sets: int) -> Evaluation:
+    keys, frequencies = in_fewer_sets(evaluation.set_keys, evaluation.set_frequencies, num_sets)
+    return replace(evaluation, set_keys=keys, set_frequencies=frequencies)
 
 
 def evaluate(
@@ -315,12 +340,14 @@ class Counting:
     def finish(self) -> Evaluation:
         """Return the counts, groups sorted by name; nothing can be counted afterwards."""
         groups = self._groups()
+        set_keys, set_frequencies, _ = self._sets.parts()
         return Evaluation(
             info=self._tokenizer.info,
             vocabulary=self._vocabulary,
             groups={name: group.tally(self._frequencies.of(name)) for name, group in groups.items()},
             frequencies=self._frequencies.total,
-            set_frequencies=self._sets.parts()[1],
+            set_frequencies=set_frequencies,
+            set_keys=set_keys,
             num_bytes=self.num_bytes,
             group_units={name: self._units[name].counts() for name in groups},
             units=self._keys.units,

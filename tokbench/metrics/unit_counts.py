@@ -260,11 +260,45 @@ class GroupFrequencies:
         self._all, self._groups = self.total, None
 
 
+def most_sets(vocab_size: int) -> int:
+    """Return the maximum number of sets: a power of two, so that sets of a smaller number consist of whole ones.
+
+    >>> [most_sets(vocab_size) for vocab_size in (50_257, 1 << 18, 262_145, 1 << 20, 1 << 25)]
+    [64, 64, 32, 16, 0]
+    """
+    fitting = _MOST_IN_SETS // max(vocab_size, 1)
+    return min(_SETS, 1 << fitting.bit_length() - 1) if fitting else 0
+
+
+def in_fewer_sets(
+    keys: NDArray[np.uint64], counts: NDArray[np.int64], num_sets: int
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    """Distribute sets of units over at most this many larger sets, by their keys.
+
+    Args:
+        keys: uint64[S], the keys of units, or of sets whose number was a multiple of `num_sets`.
+        counts: int64[S, V].
+        num_sets: a power of two.
+
+    Returns:
+        The keys and the counts of the larger sets.
+
+    >>> keys, counts = in_fewer_sets(np.array([1, 6, 9], np.uint64), np.array([[1], [10], [100]]), 4)
+    >>> keys.tolist(), counts.tolist()
+    ([1, 2], [[101], [10]])
+    """
+    larger = _add_up(keys % np.uint64(num_sets), counts, are_buckets=True)
+    return larger.keys, larger.counts
+
+
 class SetFrequencies:
-    """Frequencies of ids in each set of units: one set per unit up to 64; more units are distributed by their keys."""
+    """Frequencies of ids in each set of units: one set per unit up to 64; more units are distributed by their keys.
+
+    A very large vocabulary has fewer sets (`most_sets`).
+    """
 
     def __init__(self, vocab_size: int) -> None:
-        self._most = min(_SETS, _MOST_IN_SETS // max(vocab_size, 1))
+        self._most = most_sets(vocab_size)
         self._counts = np.zeros((self._most, vocab_size), dtype=np.int64)
         self._rows: dict[int, int] = {}
         self._are_buckets = False
