@@ -79,7 +79,7 @@ def test_words_and_special_tokens_are_added_without_a_text(
     done = run(
         "extend", tokenizer, "--words", "words.txt", "--special-token", "<tool>", "--out", "new"
     ).good()
-    assert any(line.startswith("to       265 ids: 5 words, 1 special") for line in done.lines)
+    assert any(line.startswith("to       265 ids: 5 for words, 1 special") for line in done.lines)
     new = tokbench.load(tmp_path / "new")
     assert len(new.encode("thee there")) == 2
     assert new.info.special_tokens == {"<eos>": 258, "<tool>": 264}
@@ -112,6 +112,38 @@ def test_word_with_an_unreachable_token_is_reported(run: Callable[..., Done], tm
     (tmp_path / "words.txt").write_text("abc\nbb\n")
     done = run("extend", "tokenizer.json", "--words", "words.txt", "--out", "new").good()
     assert said.removeprefix("hint:  ") in " ".join(done.lines)
+
+
+def test_words_that_are_tokens_already_are_counted(
+    run: Callable[..., Done], tokenizer: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "words.txt").write_text("th\nthee\nt\nth\n")
+    done = run("extend", tokenizer, "--words", "words.txt", "--out", "new").good()
+    assert "note: of 3 words, 2 are tokens already" in done.stdout
+
+
+def test_all_words_that_are_split_are_named_at_once(
+    run: Callable[..., Done], tokenizer: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "words.txt").write_text(
+        "two words\nthee\na.b\na.b\n" + "".join(f"a {n}\n" for n in range(30))
+    )
+    run("extend", tokenizer, "--words", "words.txt", "--out", "new").refused(
+        2,
+        "the word 'two words' is not one pre-token: it is split into 'two', ' words'",
+        "; nor can 31 other words be one token: 'a.b', 'a 0', 'a 1'",
+        "'a 18' and 11 more",
+        "hint:  leave them out, or give their parts",
+    )
+
+
+def test_word_that_is_an_added_token_is_refused_as_one(
+    run: Callable[..., Done], tokenizer: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "words.txt").write_text("<eos>\n")
+    run("extend", tokenizer, "--words", "words.txt", "--out", "new").refused(
+        2, "the word '<eos>' is an added token, which is taken out of text before words are found"
+    )
 
 
 def test_a_special_token_with_an_id_is_one_of_the_old_tokenizer(

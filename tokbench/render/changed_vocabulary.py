@@ -84,7 +84,7 @@ def _extension_rows(result: ExtendResult) -> Iterator[tuple[str, Text]]:
     special = change.new.vocab_size - change.old.vocab_size - result.words - result.learned
     came = [
         f"{number:,} {what}"
-        for number, what in ((result.words, "words"), (result.learned, "learned"), (special, "special"))
+        for number, what in ((result.words, "for words"), (result.learned, "learned"), (special, "special"))
         if number
     ]
     yield old_row(change)

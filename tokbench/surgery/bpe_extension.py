@@ -10,7 +10,7 @@ from tokbench.errors import ConfigError
 from tokbench.formats.tokenizer_json import check_no_pretoken, to_byte_level
 from tokbench.surgery.bpe_document import read_bpe
 from tokbench.surgery.documents import added_outside, extended_document
-from tokbench.surgery.extended_tokenizer import Extension
+from tokbench.surgery.extended_tokenizer import Extension, added_token_error, note_on_known_words
 from tokbench.surgery.growth import (
     CountedPretokens,
     Vocabulary,
@@ -52,12 +52,12 @@ class BpeExtension(Extension):
 
     def take_words(self, words: Sequence[str], *, threads: int | None) -> list[str]:
         """Make each word one token by the merges that it needs; return notes about words that stay several tokens."""
-        pretokens = CountedPretokens.once(map(self._pretoken, words))
+        pretokens = CountedPretokens.once(self.words_of(words))
+        known = self._num_tokens(pretokens.words, threads=threads).count(1)
         most = sum(len(pretoken_bytes(word)) for word in pretokens.words)
         self._grow(pretokens, most, min_frequency=1, max_token_length=None, threads=threads)
-        cut = self._grown.cut(pretokens.words, threads=threads)
-        sizes = (cut.offsets[1:] - cut.offsets[:-1]).tolist()
-        return [
+        sizes = self._num_tokens(pretokens.words, threads=threads)
+        return note_on_known_words(known, len(sizes)) + [
             f"{word!r} stays {size} tokens: it is a token already, made by other merges"
             for word, size in zip(pretokens.words, sizes, strict=True)
             if size > 1
@@ -128,13 +128,19 @@ class BpeExtension(Extension):
     def _missing(self) -> bytes:
         return self._vocabulary.missing_bytes
 
-    def _pretoken(self, word: str) -> str:
-        """Return a word as a pre-token. Raises `ConfigError` if it is split or contains a byte without a token."""
-        pretokens = self._split(word)
+    def _num_tokens(self, words: list[str], *, threads: int | None) -> list[int]:
+        offsets = self._grown.cut(words, threads=threads).offsets
+        return list((offsets[1:] - offsets[:-1]).tolist())
+
+    def word_of(self, text: str) -> str:
+        """Return a text as one pre-token. Raises `ConfigError` if it is split or contains a byte without a token."""
+        pretokens = self._split(text)
+        if not pretokens and text in self.added_texts:
+            raise added_token_error(text)
         if len(pretokens) != 1:
             parts = ", ".join(repr(part).replace(r"\udc", r"\x") for part in pretokens) or "nothing"
             raise ConfigError(
-                f"the word {word!r} is not one pre-token: it is split into {parts}, and merges do not "
+                f"the word {text!r} is not one pre-token: it is split into {parts}, and merges do not "
                 f"cross pre-tokens",
                 hint="leave it out, or give its parts",
             )
@@ -142,7 +148,7 @@ class BpeExtension(Extension):
         missing = set(self._missing).intersection(pretoken_bytes(pretoken))
         if missing:
             raise ConfigError(
-                f"the word {word!r} has the byte {min(missing)}, for which there is no token",
+                f"the word {text!r} has the byte {min(missing)}, for which there is no token",
                 hint="leave it out",
             )
         return str(pretoken)

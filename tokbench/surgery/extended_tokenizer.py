@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from tokbench.core.wording import counted, first_of
+from tokbench.errors import ConfigError
 from tokbench.surgery.contents import Contents
 from tokbench.surgery.id_map import IdMap, InitialRows
 from tokbench.surgery.library_proofs import LibraryProofs, prove_in_libraries, reopened
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from tokbench.opening.request import Opened
     from tokbench.surgery.contents import Algorithm, Content
     from tokbench.surgery.proofs import Rule, SegmentationProof
+
+_REFUSED_SHOWN = 20
+"""Number of words shown that cannot be one token, besides the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +75,26 @@ class ExtendedTokenizer:
     notes: tuple[str, ...]
 
 
+def note_on_known_words(num_known: int, num_words: int) -> list[str]:
+    """Say how many of some words are tokens already, unless it is all or none.
+
+    >>> note_on_known_words(1, 4), note_on_known_words(4, 4)
+    (['of 4 words, 1 is a token already'], [])
+    """
+    if num_known in (0, num_words):
+        return []
+    are = "1 is a token" if num_known == 1 else f"{num_known:,} are tokens"
+    return [f"of {counted(num_words, 'word')}, {are} already"]
+
+
+def added_token_error(text: str) -> ConfigError:
+    """Return the error for a text that cannot be a word because it is an added token."""
+    return ConfigError(
+        f"the word {text!r} is an added token, which is taken out of text before words are found",
+        hint="leave it out",
+    )
+
+
 @dataclass
 class Extension(ABC):
     """A tokenizer to extend: first with given words as tokens, then with learned tokens.
@@ -104,6 +129,37 @@ class Extension(ABC):
     def notes(self) -> tuple[str, ...]:
         """Remarks for the user about the algorithm, one sentence each."""
         return ()
+
+    @abstractmethod
+    def word_of(self, text: str) -> str:
+        """Return a text as a single word. Raises `ConfigError` if it is none."""
+
+    def words_of(self, texts: Sequence[str]) -> list[str]:
+        """Return distinct texts as single words. Raises `ConfigError`, which names all texts that are none."""
+        words: dict[str, None] = {}
+        refused: dict[str, ConfigError] = {}
+        for text in dict.fromkeys(texts):
+            try:
+                words[self.word_of(text)] = None
+            except ConfigError as error:
+                refused[text] = error
+        if len(refused) > 1:
+            first, *others = refused
+            listed = first_of([repr(text) for text in others], _REFUSED_SHOWN)
+            raise ConfigError(
+                f"{refused[first].message}; nor can {counted(len(others), 'other word')} be one token: {listed}",
+                hint="leave them out, or give their parts",
+            )
+        if refused:
+            raise next(iter(refused.values()))
+        return list(words)
+
+    @property
+    def added_texts(self) -> frozenset[str]:
+        """The texts that are added tokens of a `tokenizer.json`."""
+        if isinstance(self.content, bytes):
+            return frozenset()
+        return frozenset(token["content"] for token in self.content.get("added_tokens") or ())
 
     @abstractmethod
     def take_words(self, words: Sequence[str], *, threads: int | None) -> list[str]:

@@ -12,7 +12,7 @@ from tokbench.errors import ConfigError
 from tokbench.formats.sentencepiece.model import SPACE, parse_model
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.surgery.documents import extended_model
-from tokbench.surgery.extended_tokenizer import Extension
+from tokbench.surgery.extended_tokenizer import Extension, added_token_error, note_on_known_words
 from tokbench.surgery.piece_learning import UNKNOWN, PieceLearner
 from tokbench.surgery.proofs import wrong
 
@@ -118,10 +118,11 @@ class PieceExtension(Extension, Generic[Pieces]):
     def take_words(self, words: Sequence[str], *, threads: int | None) -> list[str]:
         """Make each word one token; return notes about words that stay several tokens."""
         del threads
-        single = list(dict.fromkeys(map(self._word, words)))
+        single = self.words_of(words)
+        known = sum(len(self.pieces.cut(word)) == 1 and word in self.ids for word in single)
         self._new += self.take(single)
         cuts = {word: self.pieces.cut(word) for word in single}
-        return [
+        return note_on_known_words(known, len(single)) + [
             f"{word.replace(SPACE, ' ')!r} stays {len(parts)} tokens: it is a piece already, but text is "
             f"not cut into it"
             for word, parts in cuts.items()
@@ -195,14 +196,16 @@ class PieceExtension(Extension, Generic[Pieces]):
         found = model.get("unk_id", self.ids.get(model.get("unk_token") or ""))
         return None if found is None else int(found)
 
-    def _word(self, line: str) -> str:
-        """Return a line as one word. Raises `ConfigError` if it is split into several."""
-        words = self.words.of_line(line)
+    def word_of(self, text: str) -> str:
+        """Return a text as one word. Raises `ConfigError` if it is split into several."""
+        words = self.words.of_line(text)
         if len(words) == 1:
             return words[0]
+        if not words and text in self.added_texts:
+            raise added_token_error(text)
         parts = ", ".join(repr(word.replace(SPACE, " ")) for word in words) or "nothing"
         raise ConfigError(
-            f"{line!r} is not one word: it is split into {parts}, and pieces do not cross words",
+            f"{text!r} is not one word: it is split into {parts}, and pieces do not cross words",
             hint="leave it out, or give its parts",
         )
 

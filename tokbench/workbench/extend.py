@@ -86,7 +86,7 @@ class ExtendResult:
     Attributes:
         change: the tokenizer before and after, and what was written.
         algorithm: the algorithm, as `surgery.contents` names it.
-        words: number of tokens that the given words needed.
+        words: number of tokens that the given words needed, parts of words included.
         learned: number of tokens learned from text.
         last_learned: the bytes of the last of them.
         num_bytes: bytes of that text; None if they were not counted.
@@ -127,7 +127,7 @@ class Grown:
     Attributes:
         extended: the larger tokenizer, with its files and proofs.
         algorithm: its algorithm.
-        words: number of tokens that the given words needed.
+        words: number of tokens that the given words needed, parts of words included.
         learned: the bytes of the tokens that were learned from text.
         num_bytes: bytes of that text; None if they were not counted.
         notes: what users of the new tokenizer have to know, a sentence each.
