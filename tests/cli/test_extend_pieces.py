@@ -283,6 +283,23 @@ def test_budget_keeps_the_vocabulary_size(
     assert ids["old_to_new"].count(-1) == ids["new_to_old"].count(-1) == done.json["swapped"]
 
 
+def test_without_a_tokenizer_json_the_configuration_names_no_class(
+    run: Callable[..., Done], tmp_path: Path
+) -> None:
+    """The library's own scores are no multiples of a power of two, so tokenizers may add them up differently."""
+    pieces = [unknown(), *scored({"▁": -2.1, "a": -2.3, "b": -2.7, "▁a": -3.3})]
+    (tmp_path / "old").mkdir()
+    (tmp_path / "old" / "spiece.model").write_bytes(written(pieces, trainer={"model_type": 1}))
+    (tmp_path / "old" / "tokenizer_config.json").write_text('{"pad_token": "<pad>"}')
+    done = run("extend", "old", "--special-token", "<pad>", "--out", "new").good()
+    assert "note: tokenizer.json is left out: SentencePiece adds up" in done.stdout
+    config = json_of(tmp_path / "new" / "tokenizer_config.json")
+    assert "tokenizer_class" not in config
+    assert config["pad_token"] == "<pad>"
+    assert not (tmp_path / "new" / "tokenizer.json").exists()
+    assert tokbench.load(tmp_path / "new").info.special_tokens["<pad>"] == 5
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -21,7 +21,12 @@ from tokbench.convert.targets import wordpiece as word_lists
 from tokbench.errors import ConversionError, TokbenchError
 from tokbench.files.atomic import write_folder
 from tokbench.formats.tokenizer_config.fields import config_of
-from tokbench.formats.tokenizer_config.files import config_files, prefixes_space, with_special_tokens
+from tokbench.formats.tokenizer_config.files import (
+    config_files,
+    prefixes_space,
+    with_special_tokens,
+    without_class,
+)
 from tokbench.opening.open import open_path
 from tokbench.opening.recognition import Format
 from tokbench.opening.request import OpenRequest
@@ -111,7 +116,8 @@ class LibraryProofs:
 
     Attributes:
         encodings: the comparison with each library that opens one of the files.
-        files: name → content of the file in a further format, unless its library would give different ids.
+        files: name → content of the file in a further format, unless its library would give different ids. If that is
+            a `tokenizer.json`, the `tokenizer_config.json` without a class that opens one takes its place.
         notes: remarks for the user, one sentence each.
     """
 
@@ -161,7 +167,8 @@ def prove_in_libraries(
     except ConversionError as error:
         if name == RANKS_NAME and isinstance(error, ProofError):
             raise
-        return LibraryProofs((first,), notes=(f"{name} is left out: {error.reason}",))
+        alone = without_class(trial.files) if name == DOCUMENT_NAME else {}
+        return LibraryProofs((first,), alone, (f"{name} is left out: {error.reason}",))
     if name == WORD_LIST_NAME:
         second = replace(second, second=f"{second.second}, by {WORD_LIST_NAME},")
     return LibraryProofs((first, second), {name: product.files[""]}, product.notes)

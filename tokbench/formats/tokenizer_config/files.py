@@ -19,6 +19,8 @@ from tokbench.formats.tokenizer_json import dump_json
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+CONFIG_NAME = "tokenizer_config.json"
+
 _SIDES = ("padding_side", "truncation_side")
 _PLAIN_FIELDS = ("add_bos_token", "add_eos_token", "model_max_length", "split_special_tokens", *_SIDES)
 
@@ -87,12 +89,27 @@ def config_files(
     ['tokenizer_config.json', 'chat_template.jinja', 'generation_config.json']
     """
     written = dump_tokenizer_config(config, token_types=token_types, add_prefix_space=add_prefix_space)
-    files = {"tokenizer_config.json": written}
+    files = {CONFIG_NAME: written}
     if (template := template_file(config)) is not None:
         files["chat_template.jinja"] = template
     if config.generation_ids:
         files["generation_config.json"] = dump_json(_generation_document(config))
     return files
+
+
+def without_class(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the `tokenizer_config.json` of such files without a class, for a folder that has no `tokenizer.json`.
+
+    The class would make `transformers` look for that file, whichever model is beside it.
+
+    >>> without_class(config_files(TokenizerConfig()))["tokenizer_config.json"].count(b"tokenizer_class")
+    0
+    """
+    import orjson
+
+    document = orjson.loads(files[CONFIG_NAME])
+    del document["tokenizer_class"]
+    return {CONFIG_NAME: dump_json(document)}
 
 
 def _generation_document(config: TokenizerConfig) -> dict[str, Any]:
