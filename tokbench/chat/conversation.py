@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -66,6 +66,27 @@ class Renderer(Protocol):
 
         Raises:
             TemplateError: the template itself is invalid, or exceeds its limits.
+        """
+
+
+@runtime_checkable
+class RendersBeginnings(Protocol):
+    """A renderer that renders the first messages of a conversation faster than as a conversation of their own."""
+
+    def render_beginnings(
+        self, beginnings: Sequence[tuple[Conversation, int]], *, prompt: bool = False
+    ) -> list[str | None]:
+        """Render the first messages of conversations as text.
+
+        Args:
+            beginnings: conversations with a number of messages; those of one conversation follow each other.
+            prompt: whether each text ends with the generation prompt.
+
+        Returns:
+            For each beginning its text; None if the template refuses it.
+
+        Raises:
+            TemplateError: as `Renderer.render`.
         """
 
 

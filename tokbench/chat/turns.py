@@ -9,28 +9,20 @@ generation prompt's text, and ends with the first special token after the last c
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from bisect import bisect_left, bisect_right
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tokbench.chat.conversation import RendersBeginnings
 from tokbench.chat.rendered import TEMPLATE, Origin, Rendered, Run, Runs, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from tokbench.chat.conversation import Conversation, Renderer
-    from tokbench.errors import TemplateError
 
 SPOKEN = frozenset({"assistant", "model"})
 """The roles that follow the generation prompt."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Prefixes:
-    """Renderings of the messages before a turn, with and without prompt, and including the turn; None if refused."""
-
-    prompt: str | None
-    turn: str | None
-    plain: str | None
 
 
 def with_turns(
@@ -62,22 +54,59 @@ def with_turns(
         for message, said in enumerate(conversations[number].messages)
         if said.get("role") in SPOKEN
     ]
-    before = [replace(conversations[n], messages=conversations[n].messages[:m]) for n, m in spoken]
-    up_to = [replace(conversations[n], messages=conversations[n].messages[: m + 1]) for n, m in spoken]
-    prompts, turns = renderer.render(before, prompt=True), renderer.render(up_to)
-    plains = renderer.render(before)
-    prefixes = {
-        place: _Prefixes(_text(prompt), _text(turn), _text(plain))
-        for place, prompt, turn, plain in zip(spoken, prompts, turns, plains, strict=True)
+    prompts = dict(zip(spoken, _beginnings(renderer, conversations, spoken, prompt=True), strict=True))
+    following = [(number, message + 1) for number, message in spoken]
+    turns = dict(zip(spoken, _beginnings(renderer, conversations, following), strict=True))
+    contents = {number: _Contents(rendered[number]) for number in unmarked}
+    found = {
+        (n, message): _by_prefix(contents[n], prompts[n, message], turns[n, message]) for n, message in spoken
     }
+    others = [place for place in spoken if found[place] is None]
+    plains = dict(zip(others, _beginnings(renderer, conversations, others), strict=True))
     specials = _SpecialTokens(special_tokens)
     results = list(rendered)
     for number in unmarked:
-        roles = [str(message.get("role")) for message in conversations[number].messages]
-        own = {message: prefixes[n, message] for n, message in prefixes if n == number}
-        found = _turns(rendered[number], roles, own, specials)
-        results[number] = _with_owners(replace(rendered[number], turns=found), specials, bos=bos)
+        places = [
+            found.get((number, message))
+            or _by_origin(
+                contents[number],
+                message,
+                _header(prompts.get((number, message)), plains.get((number, message))),
+                specials,
+            )
+            for message in range(len(conversations[number].messages))
+        ]
+        with_places = replace(rendered[number], turns=_turns(places))
+        results[number] = _with_owners(with_places, specials, bos=bos)
     return results
+
+
+def _beginnings(
+    renderer: Renderer,
+    conversations: Sequence[Conversation],
+    places: Sequence[tuple[int, int]],
+    *,
+    prompt: bool = False,
+) -> list[str | None]:
+    """Return the text of the first messages of conversations, given the numbers of both; None if it is refused."""
+    if isinstance(renderer, RendersBeginnings):
+        return renderer.render_beginnings(
+            [(conversations[number], count) for number, count in places], prompt=prompt
+        )
+    parts = [
+        replace(conversations[number], messages=conversations[number].messages[:count])
+        for number, count in places
+    ]
+    return [
+        made.text if isinstance(made, Rendered) else None for made in renderer.render(parts, prompt=prompt)
+    ]
+
+
+def _header(prompt: str | None, plain: str | None) -> str:
+    """Return what a generation prompt adds to a text; empty if that is unknown."""
+    return (
+        prompt[len(plain) :] if prompt is not None and plain is not None and prompt.startswith(plain) else ""
+    )
 
 
 def _with_owners(rendered: Rendered, specials: _SpecialTokens, *, bos: str | None = None) -> Rendered:
@@ -159,16 +188,10 @@ def _times_written(rendered: Rendered, token: str) -> int:
     )
 
 
-def _turns(
-    rendered: Rendered,
-    roles: Sequence[str],
-    prefixes: dict[int, _Prefixes],
-    specials: _SpecialTokens,
-) -> tuple[Turn, ...]:
+def _turns(places: Sequence[tuple[int, int] | None]) -> tuple[Turn, ...]:
+    """Return the turns at the places of messages; none overlaps the one before it."""
     turns: list[Turn] = []
-    for message in range(len(roles)):
-        known = _by_prefix(rendered, prefixes[message]) if message in prefixes else None
-        place = known or _by_origin(rendered, message, prefixes.get(message), specials)
+    for message, place in enumerate(places):
         if place is not None:
             start = max(place[0], turns[-1].stop if turns else 0)
             if start < place[1]:
@@ -176,52 +199,66 @@ def _turns(
     return tuple(turns)
 
 
-def _by_prefix(rendered: Rendered, prefixes: _Prefixes) -> tuple[int, int] | None:
-    """Return start and stop of a turn if the text begins with the prefix and the turn, else None."""
-    prompt, turn = prefixes.prompt, prefixes.turn
-    if prompt is None or turn is None or not rendered.text.startswith(turn) or not turn.startswith(prompt):
+def _by_prefix(contents: _Contents, prompt: str | None, turn: str | None) -> tuple[int, int] | None:
+    """Return start and stop of a turn if the text begins with the prompt and the turn, else None."""
+    if prompt is None or turn is None or not contents.text.startswith(turn) or not turn.startswith(prompt):
         return None
-    return len(prompt), _without_white_space(rendered, len(prompt), len(turn))
-
-
-def _without_white_space(rendered: Rendered, start: int, stop: int) -> int:
-    """Return the end of a turn without the template's white space after it."""
-    content = [run.stop for run in rendered.runs if run.start < stop and run.origin.field is not None]
-    least = max([start, *(min(stop, end) for end in content)])
-    end = stop
-    while end > least and rendered.text[end - 1].isspace():
-        end -= 1
-    return end
+    return len(prompt), contents.without_white_space(len(prompt), len(turn))
 
 
 def _by_origin(
-    rendered: Rendered, message: int, prefixes: _Prefixes | None, specials: _SpecialTokens
+    contents: _Contents, message: int, header: str, specials: _SpecialTokens
 ) -> tuple[int, int] | None:
-    own = [run for run in rendered.runs if run.origin.message == message and run.origin.field is not None]
-    if not own:
+    if message not in contents.extents:
         return None
-    first, last = own[0].start, own[-1].stop
-    start = first
-    if prefixes is not None and prefixes.prompt is not None and prefixes.plain is not None:
-        header = (
-            prefixes.prompt.removeprefix(prefixes.plain) if prefixes.prompt.startswith(prefixes.plain) else ""
-        )
-        written = _stretch_before(rendered, first)
-        at = rendered.text.rfind(header, written, first) if header else -1
-        start = first if at < 0 else at + len(header)
-    following = next(
-        (run.start for run in rendered.runs if run.start >= last and run.origin.field is not None), None
-    )
-    limit = len(rendered.text) if following is None else following
-    end = specials.first_end(rendered.text[last:limit])
+    first, last = contents.extents[message]
+    at = contents.text.rfind(header, contents.stop_before(first), first) if header else -1
+    start = first if at < 0 else at + len(header)
+    end = specials.first_end(contents.text[last : contents.start_after(last)])
     return start, last if end is None else last + end
 
 
 def _stretch_before(rendered: Rendered, position: int) -> int:
     """Return where the template's text in front of a position begins."""
-    return max(
-        [0, *(run.stop for run in rendered.runs if run.stop <= position and run.origin.field is not None)]
-    )
+    return _Contents(rendered).stop_before(position)
+
+
+class _Contents:
+    """The parts of a rendered text that come from messages and other fields, in order.
+
+    Attributes:
+        text: the text.
+        extents: message → where its content begins and ends.
+    """
+
+    def __init__(self, rendered: Rendered) -> None:
+        self.text = rendered.text
+        runs = [run for run in rendered.runs if run.origin.field is not None]
+        self._starts, self._stops = [run.start for run in runs], [run.stop for run in runs]
+        self.extents: dict[int, tuple[int, int]] = {}
+        for run in runs:
+            if (message := run.origin.message) is not None:
+                first, _ = self.extents.get(message, (run.start, run.stop))
+                self.extents[message] = first, run.stop
+
+    def stop_before(self, position: int) -> int:
+        """Return the end of the last content that ends at a position or before it; 0 if there is none."""
+        place = bisect_right(self._stops, position)
+        return self._stops[place - 1] if place else 0
+
+    def start_after(self, position: int) -> int:
+        """Return the start of the first content from a position on; the end of the text if there is none."""
+        place = bisect_left(self._starts, position)
+        return self._starts[place] if place < len(self._starts) else len(self.text)
+
+    def without_white_space(self, start: int, stop: int) -> int:
+        """Return the end of a turn without the template's white space after it."""
+        place = bisect_left(self._starts, stop)
+        least = max(start, min(stop, self._stops[place - 1]) if place else 0)
+        end = stop
+        while end > least and self.text[end - 1].isspace():
+            end -= 1
+        return end
 
 
 class _SpecialTokens:
@@ -241,7 +278,3 @@ class _SpecialTokens:
     def at_end(self, text: str) -> str | None:
         """Return the longest special token that a text ends with."""
         return next((text[-size:] for size in self._lengths if text[-size:] in self._texts), None)
-
-
-def _text(rendered: Rendered | TemplateError) -> str | None:
-    return rendered.text if isinstance(rendered, Rendered) else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import traceback
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jinja2 import nodes
@@ -17,7 +18,7 @@ from tokbench.chat.jinja.values import Values, template_values
 from tokbench.errors import TemplateError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from datetime import datetime
 
 _MESSAGE = 2000
@@ -46,6 +47,18 @@ class Written(NamedTuple):
     runs: Runs
     generated: list[tuple[int, int]] | None
     dated: bool
+
+
+class Given(NamedTuple):
+    """What a template is given of a conversation: traced values, which no template can change.
+
+    Attributes:
+        values: the origins of the values.
+        variables: the variables by name, except for the generation prompt.
+    """
+
+    values: Values
+    variables: Mapping[str, Any]
 
 
 class Program:
@@ -89,8 +102,48 @@ class Program:
         Raises:
             TemplateError: the template refuses it, fails on it, or exceeds a limit.
         """
+        given = self.given(conversation)
+        with self._own_errors():
+            environment = self._environment
+            pieces = self._pieces(given, given.variables["messages"], prompt=prompt)
+            return Written(
+                "".join(pieces),
+                join(map(runs_of, pieces)),
+                environment.generated if environment.has_generation else None,
+                environment.asked_date,
+            )
+
+    def write_beginning(self, given: Given, num_messages: int, *, prompt: bool = False) -> str:
+        """Render the first messages of a conversation, without origins.
+
+        Raises:
+            TemplateError: as `write`.
+        """
+        with self._own_errors():
+            return "".join(self._pieces(given, given.variables["messages"][:num_messages], prompt=prompt))
+
+    def given(self, conversation: Mapping[str, Any]) -> Given:
+        """Return what a template is given of a conversation. Raises `TemplateError` if it cannot be a template's."""
+        with self._own_errors():
+            if taken := _GIVEN & conversation["variables"].keys():
+                raise TemplateError(
+                    f"a variable cannot be called {min(taken)!r}, which the conversation sets"
+                )
+            for name in ("messages", "tools", "documents"):
+                for number, item in enumerate(conversation[name]):
+                    if not isinstance(item, dict):
+                        raise TemplateError(f"{name}[{number}] is not a JSON object: {str(item)[:_SHOWN]!r}")
+            values = Values()
+            try:
+                return Given(values, {**self._special_tokens, **values.variables(conversation)})
+            except RecursionError:
+                raise TemplateError("the conversation is nested too deeply") from None
+
+    @contextmanager
+    def _own_errors(self) -> Iterator[None]:
+        """Turn everything that a template can raise into a `TemplateError`."""
         try:
-            return self._write(conversation, prompt=prompt)
+            yield
         except RefusalError as refusal:
             raise TemplateError(f"the template refuses it: {str(refusal.message)[:_MESSAGE]}") from None
         except LimitError as error:
@@ -107,35 +160,19 @@ class Program:
             message = _CLASS.sub("str", str(error))[:_MESSAGE]
             raise TemplateError(f"the template fails: {where}{type(error).__name__}: {message}") from None
 
-    def _write(self, conversation: Mapping[str, Any], *, prompt: bool) -> Written:
-        environment = self._environment
-        if taken := _GIVEN & conversation["variables"].keys():
-            raise TemplateError(f"a variable cannot be called {min(taken)!r}, which the conversation sets")
-        if not conversation["messages"]:
+    def _pieces(self, given: Given, messages: Sequence[Any], *, prompt: bool) -> list[str]:
+        if not messages:
             raise TemplateError("the conversation has no messages")
-        for name in ("messages", "tools", "documents"):
-            for number, item in enumerate(conversation[name]):
-                if not isinstance(item, dict):
-                    raise TemplateError(f"{name}[{number}] is not a JSON object: {str(item)[:_SHOWN]!r}")
-        values = Values()
-        try:
-            given = values.variables(conversation)
-        except RecursionError:
-            raise TemplateError("the conversation is nested too deeply") from None
-        variables = {**self._special_tokens, **given, "add_generation_prompt": prompt}
-        environment.begin(values)
+        environment = self._environment
+        variables = {**given.variables, "messages": messages, "add_generation_prompt": prompt}
+        environment.begin(given.values)
         pieces: list[str] = []
         for piece in self._template.root_render_func(self._template.new_context(variables)):
             environment.written += len(piece)
             if environment.written > CHARACTERS:
                 raise LimitError(f"it writes more than {CHARACTERS:,} characters")
             pieces.append(piece)
-        return Written(
-            "".join(pieces),
-            join(map(runs_of, pieces)),
-            environment.generated if environment.has_generation else None,
-            environment.asked_date,
-        )
+        return pieces
 
     def _line(self, error: Exception) -> int | None:
         """Return the line of the template at which it failed."""

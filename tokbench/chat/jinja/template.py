@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tokbench.chat.jinja.frames import encode
 from tokbench.chat.jinja.limits import SECONDS, SOURCE_CHARACTERS
@@ -16,14 +16,16 @@ from tokbench.errors import TemplateError
 from tokbench.formats.tokenizer_config.fields import config_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from tokbench.chat.conversation import Conversation
     from tokbench.core.interfaces import Tokenizer
 
+Result = TypeVar("Result")
+
 _CHUNK = 64
-"""Number of conversations that are sent at once."""
+"""Number of results that are requested at once."""
 
 _FAILURES = 3
 """Number of conversations on which a template may exceed its limits before rendering is aborted."""
@@ -102,7 +104,20 @@ class JinjaTemplate:
             TemplateError: the template does not compile, or exceeds its limits three times.
         """
         with self._lock:
-            return list(self._rendered(conversations, prompt=prompt))
+            requested = [(conversation, None) for conversation in conversations]
+            return list(self._rendered(requested, _rendered, prompt=prompt))
+
+    def render_beginnings(
+        self, beginnings: Sequence[tuple[Conversation, int]], *, prompt: bool = False
+    ) -> list[str | None]:
+        """Render the first messages of conversations; see `RendersBeginnings`.
+
+        Raises:
+            TemplateError: as `render`.
+        """
+        with self._lock:
+            made = list(self._rendered(beginnings, _text, prompt=prompt))
+        return [None if isinstance(text, TemplateError) else text for text in made]
 
     def close(self) -> None:
         """End the process; the next `render` starts a new one."""
@@ -111,19 +126,21 @@ class JinjaTemplate:
             self._worker = None
 
     def _rendered(
-        self, conversations: Sequence[Conversation], *, prompt: bool
-    ) -> Iterator[Rendered | TemplateError]:
+        self,
+        requested: Sequence[tuple[Conversation, int | None]],
+        read: Callable[[Mapping[str, Any], bool], Result],
+        *,
+        prompt: bool,
+    ) -> Iterator[Result | TemplateError]:
+        """Yield the result of each conversation, or of the given number of its first messages."""
         failures = 0
         start = 0
-        while start < len(conversations):
-            template = self._choice(conversations[start])
+        while start < len(requested):
+            template = self._choice(requested[start][0])
             stop = start + 1
-            while (
-                stop < min(len(conversations), start + _CHUNK)
-                and self._choice(conversations[stop]) == template
-            ):
+            while stop < min(len(requested), start + _CHUNK) and self._choice(requested[stop][0]) == template:
                 stop += 1
-            for result, exceeded in self._chunk(conversations[start:stop], template, prompt=prompt):
+            for result, exceeded in self._chunk(requested[start:stop], template, read, prompt=prompt):
                 start += 1
                 failures += exceeded
                 if isinstance(result, TemplateError) and failures >= _FAILURES:
@@ -131,17 +148,22 @@ class JinjaTemplate:
                 yield result
 
     def _chunk(
-        self, conversations: Sequence[Conversation], template: str, *, prompt: bool
-    ) -> Iterator[tuple[Rendered | TemplateError, bool]]:
-        """Yield the results of consecutive conversations, and whether each exceeded a limit.
+        self,
+        requested: Sequence[tuple[Conversation, int | None]],
+        template: str,
+        read: Callable[[Mapping[str, Any], bool], Result],
+        *,
+        prompt: bool,
+    ) -> Iterator[tuple[Result | TemplateError, bool]]:
+        """Yield the results of consecutive requests, and whether each exceeded a limit.
 
-        There are fewer results than conversations if the process died on the last one.
+        There are fewer results than requests if the process died on the last one.
         """
         compiled = False
         try:
+            request, conversations = _request(requested)
             frames = self._ensure_worker().render(
-                {"template": template, "prompt": prompt},
-                [_encoded(conversation) for conversation in conversations],
+                {"template": template, "prompt": prompt, **request}, conversations
             )
             head = next(frames)
             if "error" in head:
@@ -152,7 +174,7 @@ class JinjaTemplate:
                 if "error" in frame:
                     yield TemplateError(frame["error"]), frame["limit"]
                 else:
-                    yield _rendered(frame, ready=ready), False
+                    yield read(frame, ready), False
         except WorkerDiedError as death:
             self.close()
             if not death.killed:
@@ -181,6 +203,22 @@ class JinjaTemplate:
         return f"choose one by its name: {', '.join(sorted(self._templates))}"
 
 
+def _request(
+    requested: Sequence[tuple[Conversation, int | None]],
+) -> tuple[dict[str, Any], list[bytes]]:
+    """Return the further fields of a request, and the encoded conversations, each only once for all its beginnings."""
+    if requested[0][1] is None:
+        return {}, [_encoded(conversation) for conversation, _ in requested]
+    conversations: list[Conversation] = []
+    beginnings: list[list[int | None]] = []
+    for conversation, number in requested:
+        if not conversations or conversation is not conversations[-1]:
+            conversations.append(conversation)
+            beginnings.append([])
+        beginnings[-1].append(number)
+    return {"beginnings": beginnings}, [_encoded(conversation) for conversation in conversations]
+
+
 def _encoded(conversation: Conversation) -> bytes:
     """Encode a conversation for the process, or the reason why that is impossible."""
     try:
@@ -198,7 +236,11 @@ def _encoded(conversation: Conversation) -> bytes:
         return encode({"error": f"the conversation cannot be written as JSON: {error}"})
 
 
-def _rendered(frame: Mapping[str, Any], *, ready: bool) -> Rendered:
+def _text(frame: Mapping[str, Any], _ready: bool) -> str:  # noqa: FBT001
+    return str(frame["text"])
+
+
+def _rendered(frame: Mapping[str, Any], ready: bool) -> Rendered:  # noqa: FBT001
     origins = [Origin(*origin) for origin in frame["origins"]]
     *starts, stop = accumulate(frame["lengths"], initial=0)
     runs = Runs(starts, [origins[index] for index in frame["indices"]], stop)

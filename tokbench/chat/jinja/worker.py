@@ -3,7 +3,8 @@
 Standard input: frames (see `frames`). The first frame is the job: `templates` by name, `special_tokens`, `date`,
 `seconds`. Requests follow: a frame with the name of a `template`, `prompt`, and the number of `conversations`, then a
 frame per conversation. Standard output: for each request one frame about the template (`error`, or `asks_prompt`),
-then one per conversation (`error`, or the result of `_report`).
+then one per conversation (`error`, or the result of `_report`). A request can ask for `beginnings`: for each
+conversation numbers of messages, each of which is answered by one frame (`error`, or `text`).
 A template is an untrusted program: time and memory are limited for each conversation.
 """
 
@@ -22,9 +23,9 @@ from tokbench.core.time_and_memory import limit_memory, limit_time
 from tokbench.errors import TemplateError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from tokbench.chat.jinja.program import Program, Written
+    from tokbench.chat.jinja.program import Given, Program, Written
 
 _GRACE = 1
 """Seconds after which a template that does not react is killed, because it is inside a single operation."""
@@ -63,19 +64,45 @@ def _replies(
         return
     program = programs[name]
     yield encode({"asks_prompt": program.asks_prompt})
+    if "beginnings" in request:
+        for encoded, numbers in zip(conversations, request["beginnings"], strict=True):
+            yield from _beginnings(job, program, encoded, numbers, prompt=request["prompt"])
+        return
     for encoded in conversations:
-        try:
-            with _bounded_time(job["seconds"]):
-                conversation = _decoded(encoded)
-                reply = encode(_report(program.write(conversation, prompt=request["prompt"])))
-        except TemplateError as error:
-            limit = isinstance(error.__cause__, LimitError | MemoryError)
-            reply = encode({"error": error.message, "limit": limit})
-        except LimitError as error:
-            reply = encode({"error": f"the template exceeds a limit: {error}", "limit": True})
-        except MemoryError:
-            reply = encode({"error": "the template exceeds a limit: it takes too much memory", "limit": True})
-        yield reply
+        yield _reply(job, partial(_written, program, encoded, prompt=request["prompt"]))
+
+
+def _written(program: Program, encoded: bytes, *, prompt: bool) -> dict[str, Any]:
+    return _report(program.write(_decoded(encoded), prompt=prompt))
+
+
+def _beginnings(
+    job: Mapping[str, Any], program: Program, encoded: bytes, numbers: Sequence[int], *, prompt: bool
+) -> Iterator[bytes]:
+    """Yield a reply for each number of messages; the values of the messages are made only once."""
+    made: list[Given] = []
+
+    def beginning(number: int) -> dict[str, Any]:
+        if not made:
+            made.append(program.given(_decoded(encoded)))
+        return {"text": program.write_beginning(made[0], number, prompt=prompt)}
+
+    for number in numbers:
+        yield _reply(job, partial(beginning, number))
+
+
+def _reply(job: Mapping[str, Any], result: Callable[[], Mapping[str, Any]]) -> bytes:
+    """Return an encoded result, or the error with which it ends."""
+    try:
+        with _bounded_time(job["seconds"]):
+            return encode(result())
+    except TemplateError as error:
+        limit = isinstance(error.__cause__, LimitError | MemoryError)
+        return encode({"error": error.message, "limit": limit})
+    except LimitError as error:
+        return encode({"error": f"the template exceeds a limit: {error}", "limit": True})
+    except MemoryError:
+        return encode({"error": "the template exceeds a limit: it takes too much memory", "limit": True})
 
 
 def _decoded(encoded: bytes) -> dict[str, Any]:

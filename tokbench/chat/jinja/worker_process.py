@@ -46,10 +46,10 @@ class WorkerProcess:
         self._send(encode(job))
 
     def render(self, request: Mapping[str, Any], conversations: Sequence[bytes]) -> Iterator[dict[str, Any]]:
-        """Yield the answers of the process: a frame about the template, then one per conversation.
+        """Yield the answers of the process: a frame about the template, then one per conversation or beginning.
 
         Args:
-            request: `template` and `prompt` (see `worker`).
+            request: `template`, `prompt`, and `beginnings` if these are rendered (see `worker`).
             conversations: the encoded conversations.
 
         Raises:
@@ -60,7 +60,9 @@ class WorkerProcess:
         watch.start()
         try:
             self._send(encode({**request, "conversations": len(conversations)}), *conversations)
-            for _ in range(len(conversations) + 1):
+            beginnings = request.get("beginnings")
+            answers = len(conversations) if beginnings is None else sum(map(len, beginnings))
+            for _ in range(answers + 1):
                 yield self._receive()
         finally:
             finished.set()

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy
 import pytest
+from support.jinja_templates import SPECIAL_TOKENS, TEMPLATES
 
 from tokbench.chat.conversation import Conversation
 from tokbench.chat.jinja.template import JinjaTemplate
+from tokbench.chat.jinja.worker_process import WorkerProcess
 from tokbench.chat.rendered import TEMPLATE, Origin, Rendered, Run
 from tokbench.errors import TemplateError
 
@@ -132,6 +135,63 @@ def test_endless_template_is_abandoned():
     source = "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}"
     with pytest.raises(TemplateError, match=r"more than 0\.1 s"):
         JinjaTemplate("mine", source, seconds=0.1).render([asked()] * 1000)
+
+
+TALK = Conversation(
+    (
+        {"role": "system", "content": "Be <b>rief."},
+        {"role": "user", "content": " Hi\n"},
+        {"role": "assistant", "content": None, "reasoning": "Hm.", "tool_calls": [
+            {"id": "c1", "function": {"name": "f", "arguments": {"city": "Rome", "n": 1.5, "t": True}}},
+        ]},
+        {"role": "tool", "content": "3"},
+        {"role": "assistant", "content": "Three, a< b.", "extra": [1, None]},
+    ),
+    tools=({"type": "function", "function": {"name": "f", "description": "A & b"}},),
+    variables={"date": "today"},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+@pytest.mark.parametrize("prompt", [False, True])
+def test_beginnings_are_rendered_like_shorter_conversations(name: str, prompt: bool):
+    template = JinjaTemplate("mine", TEMPLATES[name], special_tokens=SPECIAL_TOKENS)
+    parts = [(each, count) for each in (TALK, asked("x"), TALK) for count in range(len(each.messages) + 1)]
+    shorter = [replace(each, messages=each.messages[:count]) for each, count in parts]
+    expected = [r.text if isinstance(r, Rendered) else None for r in template.render(shorter, prompt=prompt)]
+    assert template.render_beginnings(parts, prompt=prompt) == expected
+    assert expected[0] is None
+    assert expected[1] or expected[2]
+
+
+def test_values_of_all_beginnings_are_made_once(monkeypatch: pytest.MonkeyPatch):
+    """The process gets a conversation once with all of its beginnings; 64 beginnings are one request."""
+    requests: list[list[bytes]] = []
+
+    def render(self: WorkerProcess, request: Any, conversations: Any) -> Any:
+        requests.append(list(conversations))
+        return original(self, request, conversations)
+
+    original = WorkerProcess.render
+    monkeypatch.setattr(WorkerProcess, "render", render)
+    long = Conversation(tuple({"role": "user", "content": str(number)} for number in range(100)))
+    source = "{% for message in messages %}{{ message.content }} {% endfor %}"
+    texts = JinjaTemplate("mine", source).render_beginnings([(long, count) for count in range(1, 101)])
+    assert texts[99] == "".join(f"{number} " for number in range(100))
+    assert [len(conversations) for conversations in requests] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    "loop",
+    [
+        "{% for i in range(100000) %}{% for j in range(100000) %}{% endfor %}{% endfor %}",
+        "{% set ns = namespace(x=[1]) %}{% for i in range(99) %}{% set ns.x = ns.x + ns.x %}{% endfor %}",
+    ],
+)
+def test_endless_beginning_affects_only_itself(loop: str):
+    source = "{% if messages|length == 2 %}" + loop + "{% endif %}{{ messages|length }}"
+    template = JinjaTemplate("mine", source, seconds=0.2)
+    assert template.render_beginnings([(TALK, count) for count in range(1, 5)]) == ["1", None, "3", "4"]
 
 
 def test_template_is_thread_safe():
