@@ -55,8 +55,16 @@ def with_turns(
         if said.get("role") in SPOKEN
     ]
     prompts = dict(zip(spoken, _beginnings(renderer, conversations, spoken, prompt=True), strict=True))
-    following = [(number, message + 1) for number, message in spoken]
-    turns = dict(zip(spoken, _beginnings(renderer, conversations, following), strict=True))
+    # Jinja has rendered the whole conversation already, unless as something longer or shorter.
+    is_jinja = isinstance(renderer, RendersBeginnings)
+    turns: dict[tuple[int, int], str | None] = {
+        (number, len(conversations[number].messages) - 1): rendered[number].text
+        for number in unmarked
+        if is_jinja and not (rendered[number].ends_with_prompt or conversations[number].is_unfinished)
+    }
+    parts = [place for place in spoken if place not in turns]
+    following = [(number, message + 1) for number, message in parts]
+    turns |= zip(parts, _beginnings(renderer, conversations, following), strict=True)
     contents = {number: _Contents(rendered[number]) for number in unmarked}
     found = {
         (n, message): _by_prefix(contents[n], prompts[n, message], turns[n, message]) for n, message in spoken

@@ -136,6 +136,30 @@ def size(conversation: Conversation, tokenizer: Any) -> int:
     return len(tokbench.ChatTemplate("chatml").encode(tokenizer, conversation.messages))
 
 
+MARKED = "{% for m in messages %}[{{ m.role }}]{{ m.content }}<e>{% endfor %}"
+ASKING = MARKED + "{% if add_generation_prompt %}[assistant]{% endif %}"
+
+
+@pytest.mark.parametrize(
+    ("source", "ending", "learned"),
+    [
+        (MARKED, "", "[assistant]Yes<e>"),
+        (MARKED, "prompt", "[assistant]Yes<e>"),
+        (MARKED, "continue_final", "Yes"),
+        (ASKING, "", "Yes<e>"),
+        (ASKING, "prompt", "Yes<e>"),
+        (ASKING, "continue_final", "Yes"),
+    ],
+)
+def test_last_turn_is_found_however_the_text_ends(
+    tokenizer: Any, source: str, ending: str, learned: str
+) -> None:
+    """The whole text is one of the beginnings that turns are found by, unless it is longer or shorter."""
+    template = tokbench.ChatTemplate.from_text(source)
+    encoded = template.encode(tokenizer, HI, **({ending: True} if ending else {}))
+    assert tokenizer.decode(encoded.ids[encoded.loss_mask == 1].tolist()) == learned
+
+
 @pytest.mark.parametrize("kept", [(0, 1, 2, 3, 4, 5, 6), (0, 3, 4, 5, 6), (0, 3, 6)])
 def test_oldest_turns_are_dropped_first(kept: tuple[int, ...], tokenizer: Any) -> None:
     template = tokbench.ChatTemplate("chatml")
