@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.wording import counted, quoted
 from tokbench.errors import ConfigError, ModelFormatError, TokbenchError
+from tokbench.files.untrusted import read_regular
 from tokbench.libraries.huggingface.tokenizer_json import steps
 from tokbench.lint.agreement import near_pattern
 from tokbench.lint.class_pipeline import (
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 _SHOWN = 4
 _REGEX_SIGNS = re.compile(r"\\[pPswdSWD]|\(\?|\[\^|\]\+|\)\+|\.\*")
 _PICKLES = (".pkl", ".pickle", ".joblib", ".dill", ".pt", ".pth", ".ckpt")
+_OWN_PROGRAM = "resize_embeddings.py"
 
 _rule = rules_of("files")
 
@@ -271,7 +274,10 @@ def _hash(target: LintTarget) -> str:
     name="program-beside",
     severity=Severity.WARNING,
     breaks="A pickle or program beside the files runs with the rights of the user who opens the folder with it.",
-    found="The names of the folder's files and auto_map are read; no other file is opened.",
+    found=(
+        "The names of the folder's files and auto_map are read; no other file is opened, except to recognize the "
+        "program that prune, extend and migrate write."
+    ),
     remedy="Do not load them; ask for safetensors and a tokenizer.json.",
 )
 def _programs(target: LintTarget) -> Iterator[Found]:
@@ -285,7 +291,8 @@ def _programs(target: LintTarget) -> Iterator[Found]:
             evidence="it is a pickle by its name: loading it runs the code in it",
             severity=None if "token" in name.lower() else Severity.NOTE,
         )
-    for name in [name for name in names if name.endswith(".py")][:_SHOWN]:
+    programs = [name for name in names if name.endswith(".py") and not _is_own_program(target, name)]
+    for name in programs[:_SHOWN]:
         yield Found(subject=name, evidence="it is a program, which trust_remote_code=True runs")
     for name in ("tokenizer_config.json", "config.json"):
         try:
@@ -301,3 +308,14 @@ def _programs(target: LintTarget) -> Iterator[Found]:
 
 
 RULES = (_settings, _vocabulary_files, _literal_pattern, _near_pattern, _clean_up, _gguf, _programs)
+
+
+def _is_own_program(target: LintTarget, name: str) -> bool:
+    """Whether a file is the program that tokbench writes beside a changed tokenizer, byte for byte."""
+    if name != _OWN_PROGRAM or target.folder is None:
+        return False
+    own = (files("tokbench") / "surgery" / name).read_bytes()
+    try:
+        return read_regular(target.folder / name, limit=len(own)) == own
+    except (OSError, ModelFormatError):
+        return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -200,6 +201,16 @@ def test_pickles_and_python_files_are_found(tmp_path: Path) -> None:
         "tokenization_x.py": Severity.WARNING,
         "auto_map of config.json": Severity.WARNING,
     }
+
+
+def test_the_program_that_tokbench_writes_is_not_found(tmp_path: Path) -> None:
+    """It stands beside each pruned or extended tokenizer, and nothing loads it; a changed copy is any program."""
+    own = (files("tokbench") / "surgery" / "resize_embeddings.py").read_bytes()
+    beside = {"resize_embeddings.py": own}
+    assert findings_of("program-beside", target_of(DOCUMENT, tmp_path, beside=beside)) == ()
+    for number, other in enumerate(({"resize_embeddings.py": own + b"#"}, {"tokenization_x.py": own})):
+        target = target_of(DOCUMENT, tmp_path / str(number), beside=other)
+        assert len(findings_of("program-beside", target)) == 1
 
 
 def test_converter_hash_is_computed_from_the_ids(tmp_path: Path) -> None:
