@@ -8,7 +8,8 @@ added token (white space that it strips, a prefix space after it) stays the same
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from itertools import accumulate
 from operator import itemgetter
 from typing import TYPE_CHECKING, Protocol
 
@@ -146,7 +147,19 @@ def _is_inside(token: ControlToken, trusted: Sequence[tuple[int, int]]) -> bool:
 def _not_overlapping(
     wrong: Sequence[ControlToken], outside: Sequence[tuple[int, int, str]]
 ) -> Iterator[tuple[int, int, str]]:
-    """Yield the tokens that only the library found, in text that it normalized."""
+    """Yield the tokens that only the library found, in text that it normalized.
+
+    Args:
+        wrong: the tokens that the library found.
+        outside: the ranges of those that were found without it.
+
+    >>> found = [ControlToken(4, 6, "<a>"), ControlToken(6, 8, "<b>")]
+    >>> list(_not_overlapping(found, [(5, 6, "<a>"), (0, 3, "<a>")]))
+    [(6, 8, '<b>')]
+    """
+    firsts = sorted(first for first, _, _ in outside)
+    furthest = list(accumulate((last for _, last, _ in sorted(outside)), max))
     for start, stop, token in wrong:
-        if not any(first < stop and start < last for first, last, _ in outside):
+        place = bisect_left(firsts, stop)  # those before it begin before the token ends
+        if not place or furthest[place - 1] <= start:
             yield start, stop, token
