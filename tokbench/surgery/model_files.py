@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _CONFIG_NAME = "config.json"
 _ID_SUFFIX = "_token_id"
+_ID_SUFFIXES = (_ID_SUFFIX, "_token_index")
+"""Endings of the names of ids; the second is that of tokens for images, as in LLaVA's and Gemma 3's config.json."""
 _MAX_CONFIG_BYTES = 1 << 24
 
 DOCUMENT_NAME = "tokenizer.json"
@@ -71,7 +73,7 @@ def config_patch(opened: Opened, new: Tokenizer, id_map: IdMap, *, pad_multiple:
     return patch | {
         name: _renumbered(value, id_map)
         for name, value in beside.items()
-        if name.endswith(_ID_SUFFIX) and value is not None
+        if name.endswith(_ID_SUFFIXES) and value is not None
     }
 
 

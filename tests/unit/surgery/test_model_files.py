@@ -70,6 +70,16 @@ def test_ids_in_the_model_configuration_are_renumbered(tmp_path: Path) -> None:
     }
 
 
+def test_ids_of_tokens_for_images_are_renumbered(tmp_path: Path) -> None:
+    """LLaVA and Gemma 3 call these ids indices."""
+    config = {"image_token_index": 259, "eoi_token_index": 257, "mm_tokens_per_image": 256}
+    assert patched(tmp_path, beside={"config.json": config}) == {
+        "vocab_size": 320,
+        "image_token_index": 257,
+        "eoi_token_index": None,
+    }
+
+
 def test_without_a_model_configuration_roles_give_the_ids(tmp_path: Path) -> None:
     """Here the tokenizer stands for the new tokenizer, so its id is taken unchanged."""
     beside = {"tokenizer_config.json": {"eos_token": "<eos>"}}
