@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
-from textual.app import App
 from textual.binding import Binding
 from textual.containers import Horizontal
 from textual.widgets import Footer
@@ -22,6 +21,7 @@ from tokbench.play.columns import encode_columns
 from tokbench.play.detail_pane import DetailPane
 from tokbench.play.dialogs import HelpScreen, OpenDialog, SaveDialog
 from tokbench.play.editor import Editor
+from tokbench.play.ordered_input import OrderedInputApp
 from tokbench.play.rule import Rule
 from tokbench.play.search_dialog import SearchDialog
 from tokbench.play.text_rows import LONG, part_round
@@ -64,7 +64,7 @@ class Names:
     complete: Callable[[str], list[str]]
 
 
-class PlayApp(App[None], inherit_bindings=False):
+class PlayApp(OrderedInputApp, inherit_bindings=False):
     """The application of the session.
 
     Args:

@@ -8,6 +8,7 @@ import pytest
 from support.play_sessions import screen_of, session, settled
 from textual.events import Key, Paste
 
+from tokbench.play import ordered_input
 from tokbench.play.dialogs import HelpScreen
 
 if TYPE_CHECKING:
@@ -163,3 +164,74 @@ def test_tokens_have_separators_without_colours(
         assert "low│·low│er" in screen_of(app)
 
     session(drive, lower, letters, text="low lower")
+
+
+_CHARACTERS = {"enter": "\r"}
+
+
+def _arrive_at_once(app: PlayApp, *keys: str) -> None:
+    """Post keys as a slow connection delivers them: several before the app handles the first."""
+    for key in keys:
+        app.post_message(Key(key, _CHARACTERS.get(key, key if len(key) == 1 else None)))
+
+
+def test_keys_that_arrive_at_once_take_effect_in_order(lower: OpenTokenizer) -> None:
+    async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
+        _arrive_at_once(app, *"abc", "left", "left", "X", "end", "d", "ctrl+w", *"low", "backspace", "!")
+        await settled(app, pilot)
+        assert app.editor.buffer.text == "lo!"
+        _arrive_at_once(app, "home", "tab", "right")
+        await settled(app, pilot)
+        assert app.panes[0].selected == 1
+
+    session(drive, lower)
+
+
+def test_keys_that_arrive_with_a_dialogs_key_go_into_the_dialog(lower: OpenTokenizer) -> None:
+    async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
+        _arrive_at_once(app, "a", "f3", *"xy", "ctrl+u", *"new", "escape", "b")
+        await settled(app, pilot)
+        assert app.editor.buffer.text == "ab"
+        _arrive_at_once(app, "f3", *"#258")
+        await settled(app, pilot)
+        _arrive_at_once(app, "enter", "!")
+        await settled(app, pilot)
+        assert app.editor.buffer.text == "ab low!"
+
+    session(drive, lower)
+
+
+def test_paste_waits_for_the_keys_before_it(lower: OpenTokenizer) -> None:
+    async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
+        _arrive_at_once(app, *"ad", "left")
+        app.post_message(Paste("bc"))
+        _arrive_at_once(app, "end", "e")
+        await settled(app, pilot)
+        assert app.editor.buffer.text == "abcde"
+
+    session(drive, lower)
+
+
+def test_key_that_takes_long_takes_effect_once(lower: OpenTokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ordered_input, "_LONGEST_SECONDS", 0.0)
+
+    async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
+        before = app.theme
+        _arrive_at_once(app, "f8", "left")
+        await settled(app, pilot)
+        assert app.theme != before
+        await pilot.press(*"low")
+        assert app.editor.buffer.text == "low"
+
+    session(drive, lower)
+
+
+def test_lines_that_arrive_at_once_are_inserted_together(lower: OpenTokenizer) -> None:
+    async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
+        _arrive_at_once(app, *"low " * 500, "enter", *"new")
+        await settled(app, pilot)
+        assert app.editor.buffer.text == "low " * 500 + "\nnew"
+        await pilot.press("ctrl+z")  # all but the first character, which did not wait
+        assert app.editor.buffer.text == "l"
+
+    session(drive, lower)
