@@ -26,7 +26,7 @@ from tokbench.cli import error_messages
 from tokbench.cli.app import main
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 PATIENCE = 120
 """Seconds after which a run counts as hung: far more than any run needs on a busy machine."""
@@ -183,7 +183,8 @@ def columns(request: pytest.FixtureRequest, run: Callable[..., Done], monkeypatc
 def terminal(start: Callable[..., subprocess.Popen[bytes]], tmp_path: Path) -> Callable[..., Done]:
     """Run the command in a terminal of a given width; `out` is everything sent to the terminal, including stderr.
 
-    Ctrl-C is pressed as soon as `interrupt_at` is on the screen.
+    Ctrl-C is pressed as soon as `interrupt_at` is on the screen. `signals` are sent in order, each as soon as its text
+    has been printed after the signal before it.
     """
     pty = pytest.importorskip("pty")
     import fcntl
@@ -191,8 +192,14 @@ def terminal(start: Callable[..., subprocess.Popen[bytes]], tmp_path: Path) -> C
     import termios
 
     def terminal(
-        *arguments: str | Path, columns: int = 80, interrupt_at: bytes | None = None, **options: Any
+        *arguments: str | Path,
+        columns: int = 80,
+        interrupt_at: bytes | None = None,
+        signals: Sequence[tuple[bytes, int]] = (),
+        **options: Any,
     ) -> Done:
+        waiting = [*signals] if interrupt_at is None else [(interrupt_at, signal.SIGINT)]
+        seen = 0
         keyboard, screen = pty.openpty()
         fcntl.ioctl(screen, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         streams = {"stdin": screen, "stdout": screen, "stderr": screen}
@@ -207,11 +214,16 @@ def terminal(start: Callable[..., subprocess.Popen[bytes]], tmp_path: Path) -> C
                 if not block:
                     break
                 out += block
-                if interrupt_at is not None and interrupt_at in out:
-                    running.send_signal(signal.SIGINT)
-                    interrupt_at = None
+                if waiting and waiting[0][0] in out[seen:]:
+                    seen, (_, number) = len(out), waiting.pop(0)
+                    if number == signal.SIGCONT:
+                        os.waitid(os.P_PID, running.pid, os.WSTOPPED | os.WNOWAIT)
+                    running.send_signal(number)
             os.close(keyboard)
-            running.wait(PATIENCE)
+            try:
+                running.wait(PATIENCE)
+            finally:
+                running.kill()
         return Done(running.returncode, _SLOW_KERNEL.sub(b"", bytes(out)))
 
     return terminal

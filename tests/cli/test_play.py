@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import signal
 
 import pytest
 
@@ -36,6 +37,32 @@ def test_more_than_three_tokenizers_are_refused(terminal, trained):
     done = terminal("play", *(["-t", str(trained)] * 4))
     assert done.code == 2
     assert b"4 tokenizers do not fit side by side" in done.out
+
+
+_LEFT_SCREEN, _CURSOR, _NO_MOUSE = b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?1000l"
+_READY = b"begins"
+"""A word among the details of the selected token, which are drawn last."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, -signal.SIGTERM), (signal.SIGINT, 130)])
+def test_session_that_a_signal_ends_restores_the_terminal(terminal, trained, number, code):
+    pytest.importorskip("textual", reason="pip install textual")
+    done = terminal("play", "low", "-t", trained, "--theme", "dark", signals=[(_READY, number)])
+    assert done.code == code
+    for restored in (_LEFT_SCREEN, _CURSOR, _NO_MOUSE):
+        assert restored in done.out
+    assert done.out.rindex(_LEFT_SCREEN) > done.out.rindex(_READY)
+    assert b"Traceback" not in done.out
+
+
+@pytest.mark.slow
+def test_suspended_session_is_drawn_again(terminal, trained):
+    pytest.importorskip("textual", reason="pip install textual")
+    signals = [(_READY, signal.SIGTSTP), (_LEFT_SCREEN, signal.SIGCONT), (_READY, signal.SIGTERM)]
+    done = terminal("play", "low", "-t", trained, "--theme", "dark", signals=signals)
+    assert done.code == -signal.SIGTERM
+    assert done.out.count(_LEFT_SCREEN) == 2
 
 
 # --- the page ---------------------------------------------------------------------------------

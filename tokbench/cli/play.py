@@ -91,6 +91,7 @@ def _open_session(
     from tokbench.opening.request import OpenRequest
     from tokbench.play.app import Names, PlayApp
     from tokbench.play.columns import OpenTokenizer
+    from tokbench.play.ending import raise_again
     from tokbench.play.terminal import characters_in_place
     from tokbench.workbench.open import find_and_open
 
@@ -106,8 +107,10 @@ def _open_session(
             return OpenTokenizer(name, find_and_open(name, plain, progress=no_progress))
 
     named = Names(open_named, completion.tokenizers)
+    app = PlayApp(opened, begun, special=special, template=template, dark=dark, names=named)
     with characters_in_place(sys.stdout):
-        PlayApp(opened, begun, special=special, template=template, dark=dark, names=named).run()
+        app.run()
+    raise_again(app.return_code)
 
 
 def _write_page(

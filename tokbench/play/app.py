@@ -21,6 +21,7 @@ from tokbench.play.columns import encode_columns
 from tokbench.play.detail_pane import DetailPane
 from tokbench.play.dialogs import HelpScreen, OpenDialog, SaveDialog
 from tokbench.play.editor import Editor
+from tokbench.play.ending import end_on_signals
 from tokbench.play.ordered_input import OrderedInputApp
 from tokbench.play.rule import Rule
 from tokbench.play.search_dialog import SearchDialog
@@ -156,6 +157,9 @@ class PlayApp(OrderedInputApp, inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Start the session."""
+        end_on_signals(self)
+        # fg in the shell continues a session that was suspended
+        self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
         self._set_theme()
         self.editor.focus()
         self._encode()

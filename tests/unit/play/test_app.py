@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -235,3 +237,27 @@ def test_lines_that_arrive_at_once_are_inserted_together(lower: OpenTokenizer) -
         assert app.editor.buffer.text == "l"
 
     session(drive, lower)
+
+
+def test_signal_ends_the_session_with_its_number(lower: OpenTokenizer) -> None:
+    ended = []
+
+    async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        await pilot.pause(0.1)
+        ended.append(app.return_code)
+
+    session(drive, lower)
+    assert ended == [128 + signal.SIGTERM]
+
+
+def test_resumed_session_is_drawn_again(lower: OpenTokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = []
+
+    async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
+        monkeypatch.setattr(app, "refresh", lambda **options: drawn.append(options))
+        app.app_resume_signal.publish(app)
+        await pilot.pause()
+
+    session(drive, lower)
+    assert {"layout": True} in drawn
