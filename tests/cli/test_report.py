@@ -122,4 +122,13 @@ def test_several_tokenizers_have_a_report_each(run, trained, tmp_path):
     assert run(*several, "--csv").good().stdout.splitlines() == [*alone[0], *alone[1][1:]]
     markdown = [run(*asked, "-t", name, "--markdown").good().stdout for name in (trained, "default")]
     assert run(*several, "--markdown").good().stdout == "\n".join(markdown)
+    for text, name in zip(markdown, ("mine", "default"), strict=True):
+        assert text.startswith(f"{name}: bpe, ")
     run(*several, "--html", "a.html").refused(2, "--html draws the report of one tokenizer", "compare")
+
+
+def test_page_keeps_listed_tokens_and_their_numbers_apart(run, trained, tmp_path):
+    (tmp_path / "a.txt").write_text("שלום 1 שלום 2 שלום 3\n" * 5, encoding="utf-8")
+    run("report", "a.txt", "-t", trained, "--html", "a.html").good()
+    page = (tmp_path / "a.html").read_text(encoding="utf-8")
+    assert '<span class="listed"><bdi>⏎</bdi> 5</span>' in page

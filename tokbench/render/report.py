@@ -125,13 +125,13 @@ def _document(reports: Sequence[Report], metrics: Sequence[Metric] | None) -> di
 
 
 def report_parts(report: Report, *, metrics: Sequence[Metric] | None = None) -> Iterator[Table | str]:
-    """Yield the tables of a report, then its sentences; `metrics` as for `reports_forms`."""
+    """Yield what a report is of, its tables, then its sentences; `metrics` as for `reports_forms`."""
+    yield tables.heading_of(report)
     yield from tables.figure_tables(report, metrics)
     groups = tables.groups_table(report, metrics)
     if groups is not None:
         yield groups
     yield from tables.depth_tables(report)
-    yield tables.heading_of(report)
     if report.comparison.interval_gap is not None:
         yield report.comparison.interval_gap
     if groups is not None:

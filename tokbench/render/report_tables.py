@@ -181,20 +181,20 @@ def occurrences_table(report: Report) -> Table:
     rows = [
         ("most used", _uses(report.most_used)),
         ("least used", _uses(report.least_used)),
-        ("unused", f"{counted(report.unused, 'token')} that text can reach"),
+        ("unused", text_cell(f"{counted(report.unused, 'token')} that text can reach")),
     ]
     if report.intermediate_tokens is not None:
         number = counted(report.intermediate_tokens, "token")
-        rows.append(("intermediate", f"{number} only inside larger ones on this text"))
+        rows.append(("intermediate", text_cell(f"{number} only inside larger ones on this text")))
     if report.deciles is not None:
-        rows.append(("deciles", "  ".join(f"{frequency:,}" for frequency in report.deciles)))
+        rows.append(("deciles", text_cell("  ".join(f"{frequency:,}" for frequency in report.deciles))))
     return Table(
         "Tokens by how often they occur",
         (
             text_column("tokens", (label for label, _ in rows), style="dim"),
             Column(
                 "which",
-                tuple(Cell(text, text) for _, text in rows),
+                tuple(cell for _, cell in rows),
                 first="ascending",
                 align="left",
                 is_long=True,
@@ -203,8 +203,10 @@ def occurrences_table(report: Report) -> Table:
     )
 
 
-def _uses(uses: Sequence[Use]) -> str:
-    return "   ".join(f"{text_of(spelled(use.piece))} {use.count:,}" for use in uses) or NONE
+def _uses(uses: Sequence[Use]) -> Cell:
+    listed = tuple((text_of(spelled(use.piece)), f"{use.count:,}") for use in uses)
+    text = "   ".join(" ".join(use) for use in listed) or NONE
+    return Cell(text, text, listed=listed)
 
 
 def lengths_table(report: Report) -> Table:

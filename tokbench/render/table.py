@@ -31,12 +31,15 @@ class Cell:
         value: the sort key; None sorts last in either order.
         best: whether it is the best of its column.
         style: style on the terminal, as rich names it.
+        listed: if the text is a list of tokens with numbers, these: pages keep them apart, as spaces do on the
+            terminal, and isolate right-to-left tokens from the numbers.
     """
 
     text: str
     value: Value = None
     best: bool = False
     style: str = ""
+    listed: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
