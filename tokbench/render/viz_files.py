@@ -41,7 +41,7 @@ h1{font-size:1.3rem}h2{font-size:1.1rem;margin:2rem 0 .5rem;overflow-wrap:anywhe
 h3{font-size:1rem;margin:1rem 0 .3rem;overflow-wrap:anywhere}
 p{margin:.3rem 0;overflow-wrap:anywhere}
 li{-webkit-print-color-adjust:exact;print-color-adjust:exact}
-.views{display:grid;gap:0 2rem}
+.views{display:grid;grid-template-columns:minmax(0,1fr);gap:0 2rem}
 .beside{grid-template-columns:repeat(auto-fit,minmax(min(24rem,100%),1fr))}
 """
 _TOKENS = """
