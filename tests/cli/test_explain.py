@@ -177,6 +177,12 @@ def test_words_of_a_corpus_split_at_a_place_are_found(run, trained, tmp_path):
     run("explain", "--find-split", "no", "text.txt", "-t", trained).refused(2, "neither a place nor a cause")
 
 
+def test_words_are_found_in_stdin_without_files(run, trained):
+    done = run("explain", "--find-split", "qz|qz", "-t", trained, "--json", stdin=b"qzqz zz").good().json
+    assert [word["word"] for word in done["words"]] == ["qzqz"]
+    assert done["occurrences"] == 2
+
+
 def test_merge_is_shown_with_its_displaced_pairs(run):
     run("train", "--trace", "--vocab-size", "400", "--name", "mine").good()
     done = run("explain", "--merge", "0", "--merge", "100", "-t", "mine").good()

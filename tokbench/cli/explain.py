@@ -10,6 +10,7 @@ import typer
 from tokbench.cli.corpus_options import DocumentChoices, TextChoices, TextsArgument, tell_problems
 from tokbench.cli.options import refuse_combined, taking_groups
 from tokbench.cli.output_options import ProgressOption, ResultChoices
+from tokbench.cli.standard_input import STDIN
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, SpecialPolicyOption, TokenizerOption
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError
@@ -106,7 +107,7 @@ def _show_splits(
     from tokbench.workbench.explain import find_split_words
 
     documents = DocumentChoices(
-        paths,
+        paths or [STDIN],  # as without --find-split
         text_field=reading.text_field,
         errors=reading.errors,
         max_document_bytes=reading.max_document_bytes,
