@@ -172,7 +172,9 @@ class _Cutter:
         while room > 0:
             stop = self._best_end(position, self._limit(first + room))
             if stop is None:
-                return None
+                if start < position:
+                    return None
+                break  # tokens without characters, such as a space put in front, take the room in the whole text
             chunk, surplus = chunk_to(stop)
             if surplus <= 0:
                 return chunk
@@ -250,7 +252,7 @@ class _Cutter:
         return TextError(
             f"the character {character!r} at byte {position:,} has {counted(num_tokens, 'token')}, and a chunk at most "
             f"{self._plan.max_tokens}" + (" besides the template's" if self._plan.added else ""),
-            hint=f"it fits into chunks of at least {num_tokens + self._plan.added} tokens",
+            hint=f"it fits into chunks of at least {counted(num_tokens + self._plan.added, 'token')}",
         )
 
 

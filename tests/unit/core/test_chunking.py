@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from support import model_folders
+from support.sentencepiece_models import opened_for_spans, scored, unknown, written
 from support.texts import texts
 
 import tokbench
@@ -157,6 +158,14 @@ def test_character_with_too_many_tokens_is_refused() -> None:
         tokenizer.chunk("a東", max_tokens=2)
     with pytest.raises(TextError, match="surrogate"):
         tokenizer.chunk("a\ud800", max_tokens=2)
+
+
+def test_characters_with_one_token_each_fit_where_the_text_has_more() -> None:
+    # "ab" is "▁" and "ab", and both begin at byte 0; by themselves, "▁a" and "▁b" are one token.
+    scores = {"▁": -2.0, "▁a": -4.0, "▁b": -4.0, "a": -9.0, "b": -9.0, "ab": -1.0}
+    tokenizer = opened_for_spans(written([unknown(), *scored(scores)]), "auto")
+    chunks = tokenizer.chunk("ab", max_tokens=1)
+    assert [(chunk.text, chunk.num_tokens) for chunk in chunks] == [("a", 1), ("b", 1)]
 
 
 def test_encoded_characters_are_linear_in_the_text() -> None:
