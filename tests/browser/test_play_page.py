@@ -112,6 +112,17 @@ def test_typed_text_is_encoded_and_special_tokens_if_requested(page: Browser, op
     assert ids(page, 0) == []
 
 
+def test_details_disappear_with_their_token(page: Browser) -> None:
+    details = "document.getElementById('details').textContent"
+    page.ask("document.querySelector('.tokens').focus(); 0")
+    for element, value in (("text", "another text"), ("special", "encode"), ("second", "")):
+        page.ask("document.querySelector('.tokens').focus(); 0")
+        page.press("ArrowRight")
+        assert "its bytes" in page.ask(details)
+        enter(page, element, value)
+        assert page.ask(details).startswith("Select a token")
+
+
 def test_token_list_is_navigated_by_keys(page: Browser, opened: list[Opened]) -> None:
     tokens = opened[0].tokenizer.segment(TEXT).tokens
     page.ask("document.querySelector('.tokens').focus(); 0")
@@ -122,7 +133,7 @@ def test_token_list_is_navigated_by_keys(page: Browser, opened: list[Opened]) ->
         f"{chosen}.id"
     )
     details = page.ask("document.getElementById('details').textContent")
-    assert "Token 1 of mine" in details
+    assert f"Token 2 of {len(tokens)}, mine" in details  # counted as in the terminal
     assert str(tokens[1].id) in details
     assert "its bytes" in details
     page.press("End")
@@ -142,6 +153,7 @@ def test_differences_and_budget_parts_are_marked(page: Browser, opened: list[Ope
     enter(page, "budget", "5")
     parts = page.ask("document.querySelectorAll('section:nth-of-type(1) .part').length")
     assert parts == -(-len(mine) // 5)
+    assert page.ask("document.querySelectorAll('.part')[1].textContent") == "part 2, from token 6"
     assert f"{parts} parts" in page.ask("document.querySelector('.count').textContent")
 
 

@@ -4,6 +4,7 @@ const LONGEST_LINK = 8000;
 const $ = (id) => document.getElementById(id);
 const packed = [...document.querySelectorAll("script[data-name]")];
 const unpacked = new Map();
+const adviceOfDetails = [...$("details").childNodes];
 const FIRST_TALK = [{ role: "user", content: "What does a tokenizer do?" }, { role: "assistant", content: "It cuts text into tokens." }];
 let lists = [];
 let results = [];
@@ -35,6 +36,7 @@ function encode() {
   const budget = Math.floor(Number($("budget").value));
   const options = { ids: $("ids").checked, bytes: $("bytes").checked, budget: budget >= 1 ? budget : 0 };
   $("problem").textContent = "";
+  hideDetails();
   if (isChat()) encodeChat(options);
   else encodeText(wellFormed($("text").value), options);
 }
@@ -100,6 +102,11 @@ function showDetails(list, at) {
   for (const table of $("details").querySelectorAll("table")) {
     if (table.scrollWidth > table.clientWidth) table.tabIndex = 0;  // so that keys can scroll it
   }
+}
+
+// After a change no token is selected, and the last one may not exist any more.
+function hideDetails() {
+  if (adviceOfDetails[0].parentNode === null) $("details").replaceChildren(...adviceOfDetails);
 }
 
 // --- the page's address ---

@@ -42,7 +42,8 @@ def play_page(
     """
     style = packaged("page.css")
     script = "\n".join([encoder_source(), *map(packaged, _VIEW_FILES)])
-    names = " and ".join(data.name for data, _ in tokenizers)
+    *others, last = (data.name for data, _ in tokenizers)
+    names = f"{', '.join(others)} and {last}" if others else last
     parts = {
         "policy": _policy(style=style, script=script),
         "title": escape(f"Tokens of {names}"),

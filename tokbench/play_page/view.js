@@ -72,7 +72,7 @@ class TokenList {
     const items = document.createDocumentFragment();
     for (let at = this.drawn; at < stop; at++) {
       if (this.options.budget && at % this.options.budget === 0) {
-        items.append(make("li", { class: "part", role: "presentation", text: `part ${at / this.options.budget + 1}, from token ${at}` }));
+        items.append(make("li", { class: "part", role: "presentation", text: `part ${at / this.options.budget + 1}, from token ${at + 1}` }));
       }
       const heading = this.notes === null ? null : this.notes.headingAt(at);
       if (heading !== null) items.append(make("li", { class: "part", role: "presentation", text: heading }));
@@ -169,7 +169,7 @@ function detailsOf({ tokenizer, tokens, notes }, at) {
   const steps = word === null ? [] : tokenizer.model.steps(word, tokens.ids.filter((_, other) => tokens.wordOf[other] === tokens.wordOf[at]));
   const found = notes === null ? "A special token is found before anything else." : "The template wrote it: no text of a message becomes a control token.";
   const rule = word === null ? [make("p", { text: found })] : [];
-  return [make("h2", { text: `Token ${at} of ${tokenizer.name}` }), table, ...rule, ...(steps.length ? [stepTable(word, steps)] : [])];
+  return [make("h2", { text: `Token ${at + 1} of ${tokens.ids.length}, ${tokenizer.name}` }), table, ...rule, ...(steps.length ? [stepTable(word, steps)] : [])];
 }
 
 const STEPS_SHOWN = 200;

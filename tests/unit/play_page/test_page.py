@@ -90,6 +90,16 @@ def test_content_security_policy_allows_only_its_script_and_style(data: Tokenize
     assert not re.search(r"(?:src|href)=|url\(|@import|fetch\(|XMLHttp|WebSocket|import\(", page)
 
 
+def test_title_lists_the_tokenizers(data: TokenizerData) -> None:
+    named = [(replace(data, name=name), CHECK) for name in ("one", "two", "three")]
+    for number, title in (
+        (1, "Tokens of one"),
+        (2, "Tokens of one and two"),
+        (3, "Tokens of one, two and three"),
+    ):
+        assert Parts(play_page(named[:number])).texts["title"] == [title]
+
+
 def test_names_and_texts_are_not_read_as_markup(data: TokenizerData) -> None:
     page = play_page([(data, CHECK), (replace(data, name="other"), CHECK)], text=f"\n{HOSTILE}")
     parts = Parts(page)
