@@ -33,6 +33,7 @@ MOST_SHOWN = 200
 """Maximum number of tokens listed."""
 _ID = re.compile(r"#([0-9]{1,12})")
 _EXPRESSION = re.compile(r"/(.+)/", re.DOTALL)
+_BEGUN_EXPRESSION = re.compile(r"/.*[^/]", re.DOTALL)
 
 
 class SearchDialog(Dialog[str]):
@@ -58,7 +59,7 @@ class SearchDialog(Dialog[str]):
     def compose(self) -> ComposeResult:
         """Yield an input field, the matches, and the merges of one token."""
         with Vertical(classes="dialog", id="search"):
-            yield Static(Text(f"Search the vocabulary of {self._source.name}", "bold"), id="found")
+            yield Static(Text(self._title, "bold"), id="found")
             yield Input(placeholder="a text, /an expression/, #an id or 0x and bytes", compact=True)
             yield OptionList(compact=True)
             yield Static(id="tree")
@@ -72,23 +73,41 @@ class SearchDialog(Dialog[str]):
     @on(Input.Changed)
     def _changed(self, event: Input.Changed) -> None:
         asked = event.value
-        if self._searching is not None and asked:
-            self._searching.ask(lambda: search_tokens(self._source.vocabulary, asked), self._show)
+        if self._searching is not None:
+            self._searching.ask(lambda: self._search(asked), self._show)
 
-    def _show(self, found: SearchResult) -> None:
+    def _search(self, asked: str) -> SearchResult | None:
+        return search_tokens(self._source.vocabulary, asked) if asked else None
+
+    @property
+    def _title(self) -> str:
+        return f"Search the vocabulary of {self._source.name}"
+
+    def _show(self, found: SearchResult | None) -> None:
         if not self.is_mounted:
             return
+        self._list(found)
+        if found is None:
+            self._say(self._title)
+            return
+        more = f", the first {len(found.tokens)} of them here" if found.found > len(found.tokens) else ""
+        is_begun = not found.found and _BEGUN_EXPRESSION.fullmatch(self.query_one(Input).value) is not None
+        ending = "; an expression ends with /" if is_begun else ""
+        self._say(f"{counted(found.found, 'token')} of {self._source.name}{more}{ending}")
+
+    def _list(self, found: SearchResult | None) -> None:
+        """List the found tokens, and draw the first one."""
         self._found = found
+        tokens = () if found is None else found.tokens
         shown = self.query_one(OptionList)
         shown.clear_options()
-        shown.add_options(Option(found_line(token)) for token in found.tokens)
-        shown.highlighted = 0 if found.tokens else None
-        more = f", the first {len(found.tokens)} of them here" if found.found > len(found.tokens) else ""
-        self._say(f"{counted(found.found, 'token')} of {self._source.name}{more}")
+        shown.add_options(Option(found_line(token)) for token in tokens)
+        shown.highlighted = 0 if tokens else None
         self._draw()
 
     def _tell(self, error: TokbenchError) -> None:
         if self.is_mounted:
+            self._list(None)
             self._say(error.message)
 
     def _say(self, text: str) -> None:

@@ -106,6 +106,27 @@ def test_vocabulary_is_searched_and_a_token_inserted(lower: OpenTokenizer) -> No
     session(drive, lower, text="new")
 
 
+def test_search_without_result_lists_and_inserts_nothing(lower: OpenTokenizer) -> None:
+    async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
+        for asked, said in (
+            ("0xzz", "'0xzz' is not bytes in hexadecimal"),
+            ("/low$", "0 tokens of lower; an expression ends with /"),
+            ("", "Search the vocabulary of lower"),
+        ):
+            await pilot.press("f3", *"low")
+            await settled(app, pilot)
+            assert "258" in screen_of(app)
+            await pilot.press("ctrl+u", *asked)
+            await settled(app, pilot)
+            assert said in screen_of(app)
+            assert "258" not in screen_of(app)
+            await pilot.press("enter", "escape")
+            await settled(app, pilot)
+            assert app.editor.buffer.text == ""
+
+    session(drive, lower)
+
+
 def test_ids_are_copied(lower: OpenTokenizer) -> None:
     async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
         await pilot.press("f6")
