@@ -232,6 +232,14 @@ def test_doctor_reports_a_failed_check(process):
     assert (data.code, data.json["passed"]) == (3, False)
 
 
+def test_doctor_reports_a_cache_that_cannot_be_written(process, tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    done = process("doctor", "--json", env={"XDG_CACHE_HOME": str(tmp_path / "file")}).good()
+    [check] = [check for check in done.json["checks"] if check["subject"] == "default tokenizer"]
+    assert check["found"].startswith("trained at every use: ")
+    assert "XDG_CACHE_HOME" in check["hint"]
+
+
 def test_doctor_reports_the_running_kernel(process):
     done = process("doctor", "--json", env={"TOKBENCH_KERNEL": "python"}).good()
     checks = {check["subject"].strip(): check for check in done.json["checks"]}

@@ -21,6 +21,7 @@ from tokbench.registry import backend_names, get_backend
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,4 +152,14 @@ def _backends() -> Iterator[Check]:
 def _places() -> Iterator[Check]:
     directory = default_directory()
     state = "kept" if directory.is_dir() else "trained at its first use, kept"
+    if not directory.is_dir() and not _can_create(directory):
+        hint = "set XDG_CACHE_HOME to a folder that can be written"
+        yield Check("default tokenizer", f"trained at every use: {directory} cannot be written", hint=hint)
+        return
     yield Check("default tokenizer", f"{state} in {directory}")
+
+
+def _can_create(directory: Path) -> bool:
+    """Whether a folder, and the missing ones above it, can be created."""
+    above = next(folder for folder in directory.parents if folder.exists())
+    return above.is_dir() and os.access(above, os.W_OK | os.X_OK)
