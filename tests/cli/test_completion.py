@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tokbench.backends.bpe.split_patterns import PATTERN_NAMES
+from tokbench.bench.peers import PEERS
+from tokbench.bench.results import PARTS
 from tokbench.chat.formats.catalogue import all_formats
 from tokbench.cli.app import main
 from tokbench.config import preset_names
@@ -56,6 +58,9 @@ def completed(tmp_path, monkeypatch, capsysbinary) -> Callable[[str], list[str]]
         ("tokbench convert --to ", list(TARGETS)),
         ("tokbench compare --metrics ", [*METRICS, "all", "help"]),
         ("tokbench report --metrics unk_rate,bytes_", ["unk_rate,bytes_per_token"]),
+        ("tokbench bench --peers ", [*PEERS, "installed", "all", "none"]),
+        ("tokbench bench --peers tiktoken,t", ["tiktoken,tokenizers"]),
+        ("tokbench bench --only ", list(PARTS)),
         ("tokbench check --min bytes_per", ["bytes_per_token="]),
         ("tokbench compare --group-by ", ["auto", "path", "script", "extension", "field:"]),
         ("tokbench compare --aggregate m", ["macro"]),

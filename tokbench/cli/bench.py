@@ -37,6 +37,7 @@ def bench(
     peers: Annotated[
         str,
         typer.Option(
+            autocompletion=completion.peers,
             metavar="NAME,…",
             help="Libraries that run the same tokenizer: tiktoken, tokenizers, gigatoken, fastokens, "
             "snaptokens, nanotoken, quicktok, rustbpe, gigabpe, sentencepiece; or installed, all, none. Each must "
@@ -48,6 +49,7 @@ def bench(
         typer.Option(
             "--only",
             "--metrics",
+            autocompletion=completion.measurements,
             metavar="NAME,…",
             help="What to measure: encode, batch, latency, lookup, load, memory. By default all.",
         ),

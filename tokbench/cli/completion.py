@@ -52,10 +52,21 @@ def metrics(incomplete: str) -> list[str]:
     """Metrics, for the last element of a comma-separated list."""
     from tokbench.metrics.catalogue import METRICS
 
-    before, comma, last = incomplete.rpartition(",")
-    names = METRICS if comma else [*METRICS, "all", "help"]
-    chosen = before.split(",")
-    return [before + comma + name for name in _beginning(last, names) if name not in chosen]
+    return _last_element(incomplete, METRICS, alone=("all", "help"))
+
+
+def peers(incomplete: str) -> list[str]:
+    """Libraries that `bench` compares with, likewise."""
+    from tokbench.bench.peers import PEERS
+
+    return _last_element(incomplete, PEERS, alone=("installed", "all", "none"))
+
+
+def measurements(incomplete: str) -> list[str]:
+    """What `bench` measures, likewise."""
+    from tokbench.bench.results import PARTS
+
+    return _last_element(incomplete, PARTS)
 
 
 def bounds(incomplete: str) -> list[str]:
@@ -86,6 +97,14 @@ def groupings(incomplete: str) -> list[str]:
     from tokbench.corpus.document import WAYS
 
     return _beginning(incomplete, [*WAYS, "field:"])
+
+
+def _last_element(incomplete: str, names: Iterable[str], *, alone: Iterable[str] = ()) -> list[str]:
+    """Complete the last element of a comma-separated list; names in `alone` are never part of a longer one."""
+    before, comma, last = incomplete.rpartition(",")
+    chosen = before.split(",")
+    found = _beginning(last, names if comma else [*names, *alone])
+    return [before + comma + name for name in found if name not in chosen]
 
 
 def _beginning(incomplete: str, names: Iterable[str]) -> list[str]:
