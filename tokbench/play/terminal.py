@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import TextIO
 
-_SECONDS = 0.5
-"""Maximum time to wait for an answer, for terminals that give none; over SSH an answer takes a round trip."""
+_SECONDS, _SECONDS_OVER_SSH = 1.0, 4.0
+"""Maximum time to wait for an answer, for terminals that give none; over SSH an answer takes a round trip.
+
+The session would take an answer that arrives later for typed text.
+"""
 _QUESTION = b"\x1b]11;?\x1b\\\x1b[c"
 """A query for the background and one for the terminal type: every terminal answers the second, which ends the wait."""
 _TYPE_ANSWER = re.compile(rb"\x1b\[\?[0-9;]*c")
@@ -111,7 +114,8 @@ def _answer() -> bytes:
 
 
 def _read_answer(keyboard: int) -> bytes:
-    answer, deadline = b"", time.monotonic() + _SECONDS
+    seconds = _SECONDS_OVER_SSH if "SSH_CONNECTION" in os.environ else _SECONDS
+    answer, deadline = b"", time.monotonic() + seconds
     while _TYPE_ANSWER.search(answer) is None and len(answer) < _MOST_BYTES:
         left = deadline - time.monotonic()
         if left <= 0 or not select.select([keyboard], [], [], left)[0]:

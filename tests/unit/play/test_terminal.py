@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from io import StringIO
 from typing import TYPE_CHECKING
 
@@ -36,10 +37,10 @@ def test_malformed_colour_is_unknown(answer: bytes) -> None:
 
 
 @pytest.fixture
-def played(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], bool]:
+def played(monkeypatch: pytest.MonkeyPatch) -> Callable[..., bool]:
     """A function that plays a terminal's answer, complete or not, and returns whether the background is light."""
 
-    def ask(answer: bytes) -> bool:
+    def ask(answer: bytes, *, after_seconds: float = 0.0) -> bool:
         inside, outside = pty.openpty()
         before = os.dup(0)
         heard = bytearray()
@@ -47,6 +48,7 @@ def played(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], bool]:
         def play() -> None:
             while ASKED not in heard:
                 heard.extend(os.read(inside, 100))
+            time.sleep(after_seconds)
             os.write(inside, answer)
 
         playing = threading.Thread(target=play, daemon=True)
@@ -66,7 +68,7 @@ def played(monkeypatch: pytest.MonkeyPatch) -> Callable[[bytes], bool]:
 
 
 def test_terminal_is_queried_for_its_background(
-    played: Callable[[bytes], bool], monkeypatch: pytest.MonkeyPatch
+    played: Callable[..., bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLORFGBG", "15;0")
     assert played(b"\x1b]11;rgb:ffff/ffff/ffff\x1b\\" + KNOWN)
@@ -76,12 +78,24 @@ def test_terminal_is_queried_for_its_background(
 
 @pytest.mark.parametrize("answer", [KNOWN, b""])
 def test_environment_decides_without_an_answer(
-    played: Callable[[bytes], bool], answer: bytes, monkeypatch: pytest.MonkeyPatch
+    played: Callable[..., bool], answer: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLORFGBG", "0;15")
     assert played(answer)
     monkeypatch.delenv("COLORFGBG")
     assert not played(answer)
+
+
+def test_late_answer_over_ssh_is_awaited(
+    played: Callable[..., bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("COLORFGBG", raising=False)
+    monkeypatch.setattr(terminal, "_SECONDS", 0.05)
+    light = b"\x1b]11;rgb:ffff/ffff/ffff\x1b\\" + KNOWN
+    monkeypatch.setenv("SSH_CONNECTION", "10.0.0.1 50000 10.0.0.2 22")
+    assert played(light, after_seconds=0.3)
+    monkeypatch.delenv("SSH_CONNECTION")
+    assert not played(light, after_seconds=0.3)
 
 
 def test_file_is_not_queried(monkeypatch: pytest.MonkeyPatch) -> None:
