@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 from typing import TYPE_CHECKING
@@ -171,44 +172,55 @@ def test_tokens_have_separators_without_colours(
 _CHARACTERS = {"enter": "\r"}
 
 
-def _arrive_at_once(app: PlayApp, *keys: str) -> None:
-    """Post keys as a slow connection delivers them: several before the app handles the first."""
-    for key in keys:
-        app.post_message(Key(key, _CHARACTERS.get(key, key if len(key) == 1 else None)))
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each event wait for the one before it, however busy the machine is."""
+    monkeypatch.setattr(ordered_input, "_LONGEST_SECONDS", 60.0)
 
 
+async def _arrive_at_once(app: PlayApp, pilot: Pilot[None], *arriving: str | Paste) -> None:
+    """Post keys as a slow connection delivers them: several before the app handles the first. Wait for their effect."""
+    for each in arriving:
+        is_key = isinstance(each, str)
+        app.post_message(
+            Key(each, _CHARACTERS.get(each, each if len(each) == 1 else None)) if is_key else each
+        )
+    await pilot.pause()
+    async with asyncio.timeout(60):
+        while app._arrived:
+            await pilot.pause(0.01)
+    await settled(app, pilot)
+
+
+@pytest.mark.usefixtures("patient")
 def test_keys_that_arrive_at_once_take_effect_in_order(lower: OpenTokenizer) -> None:
     async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
-        _arrive_at_once(app, *"abc", "left", "left", "X", "end", "d", "ctrl+w", *"low", "backspace", "!")
-        await settled(app, pilot)
+        await _arrive_at_once(
+            app, pilot, *"abc", "left", "left", "X", "end", "d", "ctrl+w", *"low", "backspace", "!"
+        )
         assert app.editor.buffer.text == "lo!"
-        _arrive_at_once(app, "home", "tab", "right")
-        await settled(app, pilot)
+        await _arrive_at_once(app, pilot, "home", "tab", "right")
         assert app.panes[0].selected == 1
 
     session(drive, lower)
 
 
+@pytest.mark.usefixtures("patient")
 def test_keys_that_arrive_with_a_dialogs_key_go_into_the_dialog(lower: OpenTokenizer) -> None:
     async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
-        _arrive_at_once(app, "a", "f3", *"xy", "ctrl+u", *"new", "escape", "b")
-        await settled(app, pilot)
+        await _arrive_at_once(app, pilot, "a", "f3", *"xy", "ctrl+u", *"new", "escape", "b")
         assert app.editor.buffer.text == "ab"
-        _arrive_at_once(app, "f3", *"#258")
-        await settled(app, pilot)
-        _arrive_at_once(app, "enter", "!")
-        await settled(app, pilot)
+        await _arrive_at_once(app, pilot, "f3", *"#258")
+        await _arrive_at_once(app, pilot, "enter", "!")
         assert app.editor.buffer.text == "ab low!"
 
     session(drive, lower)
 
 
+@pytest.mark.usefixtures("patient")
 def test_paste_waits_for_the_keys_before_it(lower: OpenTokenizer) -> None:
     async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
-        _arrive_at_once(app, *"ad", "left")
-        app.post_message(Paste("bc"))
-        _arrive_at_once(app, "end", "e")
-        await settled(app, pilot)
+        await _arrive_at_once(app, pilot, *"ad", "left", Paste("bc"), "end", "e")
         assert app.editor.buffer.text == "abcde"
 
     session(drive, lower)
@@ -219,8 +231,7 @@ def test_key_that_takes_long_takes_effect_once(lower: OpenTokenizer, monkeypatch
 
     async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
         before = app.theme
-        _arrive_at_once(app, "f8", "left")
-        await settled(app, pilot)
+        await _arrive_at_once(app, pilot, "f8", "left")
         assert app.theme != before
         await pilot.press(*"low")
         assert app.editor.buffer.text == "low"
@@ -228,10 +239,10 @@ def test_key_that_takes_long_takes_effect_once(lower: OpenTokenizer, monkeypatch
     session(drive, lower)
 
 
+@pytest.mark.usefixtures("patient")
 def test_lines_that_arrive_at_once_are_inserted_together(lower: OpenTokenizer) -> None:
     async def drive(app: PlayApp, pilot: Pilot[None]) -> None:
-        _arrive_at_once(app, *"low " * 500, "enter", *"new")
-        await settled(app, pilot)
+        await _arrive_at_once(app, pilot, *"low " * 500, "enter", *"new")
         assert app.editor.buffer.text == "low " * 500 + "\nnew"
         await pilot.press("ctrl+z")  # all but the first character, which did not wait
         assert app.editor.buffer.text == "l"
