@@ -15,9 +15,9 @@ from tokbench.distributed.corpus_plan import PART_BYTES, plan_of
 from tokbench.distributed.plan_folder import begin, resume_reported
 from tokbench.distributed.tasks import Slice, results_in_order
 from tokbench.errors import ConfigError, ModelFormatError
-from tokbench.evaluation.comparison import knows_training_text
 from tokbench.evaluation.corpus_scan import all_problems, documents_in, joined_notes, num_checked, read_notes
 from tokbench.evaluation.evaluated_tokenizer import CountedCandidate
+from tokbench.evaluation.provenance import knows_training_text
 from tokbench.evaluation.units import align
 from tokbench.files.storage.folder_lock import locked
 from tokbench.files.storage.open import place_of

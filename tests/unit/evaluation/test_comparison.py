@@ -19,7 +19,6 @@ from tokbench.errors import ConfigError
 from tokbench.evaluation.comparison_json import comparison_document
 from tokbench.evaluation.fairness import gini
 from tokbench.evaluation.units import NO_TRANSLATIONS, Alignment, align, lines_of
-from tokbench.metrics import unit_counts
 from tokbench.metrics.catalogue import METRICS, metrics_named
 from tokbench.render.comparison import comparison_forms, render_comparison
 from tokbench.render.figures import shown
@@ -332,41 +331,6 @@ def test_json_has_only_finite_numbers(texts: tuple[str, ...]) -> None:
     numbers = every_number(comparison_document(comparison))
     assert numbers
     assert np.isfinite(numbers).all()
-
-
-@pytest.mark.parametrize("num_documents", [12, 30, 90], ids=["all apart", "some apart", "all in sets"])
-def test_very_large_vocabularies_are_compared_in_fewer_sets(
-    monkeypatch: pytest.MonkeyPatch, num_documents: int
-) -> None:
-    """The difference equals that of two tokenizers whose frequencies are counted in as few sets from the start."""
-    documents = documents_of(
-        *(f"{'ab' * (number % 7)}{'a' * (number % 5)} b" for number in range(num_documents))
-    )
-    toys = Toy("a", "b", " "), Toy("a", "ab", "b", " ", otherwise="bytes", name="large")
-    monkeypatch.setattr(unit_counts, "_MOST_IN_SETS", 1 << 13)
-    assert [unit_counts.most_sets(toy.info.vocab_size) for toy in toys] == [64, 16]
-    in_two_numbers = compare(*toys, documents=documents)
-    monkeypatch.setattr(unit_counts, "_SETS", 16)
-    figures = [
-        by_name(comparison, "large").figures["renyi_efficiency"].difference_interval
-        for comparison in (in_two_numbers, compare(*toys, documents=documents))
-    ]
-    assert figures[0] is not None
-    assert figures[0] == figures[1]
-
-
-def test_vocabulary_too_large_for_sets_has_no_interval_of_frequencies(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    documents = documents_of(*(f"{'ab' * (number % 7)} b" for number in range(90)))
-    monkeypatch.setattr(unit_counts, "_MOST_IN_SETS", 200)
-    comparison = compare(
-        Toy("a", "b", " "), Toy("a", "ab", otherwise="bytes", name="large"), documents=documents
-    )
-    small, large = (by_name(comparison, name).figures["renyi_efficiency"] for name in ("toy", "large"))
-    assert small.interval is not None
-    assert large.value is not None
-    assert large.interval is large.difference_interval is None
 
 
 def test_csv_has_a_row_for_every_figure_and_group(comparison: Comparison) -> None:
