@@ -175,6 +175,7 @@ def test_words_of_a_corpus_split_at_a_place_are_found(run, trained, tmp_path):
     )
     assert run("explain", "--find-split", "qz|qz", "text.txt", "-t", trained).good().lines
     run("explain", "--find-split", "no", "text.txt", "-t", trained).refused(2, "neither a place nor a cause")
+    run("explain", "text", "--top", "3").refused(2, "--top limits the words of --find-split")
 
 
 def test_words_are_found_in_stdin_without_files(run, trained):

@@ -175,6 +175,7 @@ def test_too_little_text_is_reported(run: Callable[..., Done], tokenizer: Path) 
         (["text.txt", "--tokens", "5", "--size", "300"], "--tokens and --size both say"),
         (["text.txt", "--size", "259"], "--size 259 leaves no id"),
         (["--special-token", "<eos>"], "'<eos>' is a token already"),
+        (["--special-token", " \n"], "is white space, which libraries would find in every text"),
         (["--special-token", "<a>", "--special-token", "<a>=9"], "the special token '<a>' is given twice"),
         (
             ["--special-token", "<a>=259"],

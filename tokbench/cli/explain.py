@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
     from tokbench.workbench.explain import ExplainResult
 
+_TOP = 20
+
 
 @taking_groups
 def explain(
@@ -52,8 +54,9 @@ def explain(
         ),
     ] = None,
     top: Annotated[
-        int, typer.Option(metavar="N", min=1, help="The number of words that --find-split shows.")
-    ] = 20,
+        int | None,
+        typer.Option(metavar="N", min=1, help="The number of words that --find-split shows, by default 20."),
+    ] = None,
     play: Annotated[
         bool, typer.Option("--play", help="Show one step at a time: Enter or space continues, q quits.")
     ] = False,
@@ -71,6 +74,8 @@ def explain(
         {"TEXT": inputs, "--token": token is not None, "--play": play},
         taken={"--find-split": ("TEXT",)},
     )
+    if top is not None and find_split is None:
+        raise ConfigError("--top limits the words of --find-split", hint="leave it out, or give --find-split")
     if form.json and play:
         raise ConfigError("--play shows steps, and --json is for programs", hint="give one of them")
     if tokenizer == DEFAULT:
@@ -83,7 +88,9 @@ def explain(
         form.show(explain_merges(opened, merge), render_merges)
         return
     if find_split is not None:
-        _show_splits(opened, find_split, inputs, top=top, reading=reading, form=form, progress=progress)
+        _show_splits(
+            opened, find_split, inputs, top=top or _TOP, reading=reading, form=form, progress=progress
+        )
         return
     for item in reading.read(inputs):
         result = explain_text(opened, item.text, special=special_policy, token=token)

@@ -39,6 +39,21 @@ ProgressOption = Annotated[
 
 _ENDINGS: dict[str, Form] = {".json": "json", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
 """The form of a file whose name ends so, where no option names another."""
+_OTHER_FORMATS = {
+    ".html",
+    ".htm",
+    ".svg",
+    ".png",
+    ".pdf",
+    ".jsonl",
+    ".tsv",
+    ".xml",
+    ".yaml",
+    ".yml",
+    ".xlsx",
+    ".parquet",
+}
+"""Endings of files that are no text as the terminal shows it."""
 
 _FORM = {"json", "csv", "markdown", "latex", "out", "html", "plot", "color", "progress", "metrics", "times"}
 """Options that say how figures are shown."""
@@ -139,8 +154,18 @@ class OutputChoices:
                 f"--{forms[0]} and --{forms[1]} contradict each other", hint="give one of them, or neither"
             )
         refuse_folder(self.out)
-        named = "terminal" if self.out is None else _ENDINGS.get(self.out.suffix.lower(), "terminal")
-        return Output(form=forms[0] if forms else named, out=self.out, color=self.color)
+        return Output(form=forms[0] if forms else self._named_form(), out=self.out, color=self.color)
+
+    def _named_form(self) -> Form:
+        """Return the format that the file's suffix names. Raises `ConfigError` if it names another one."""
+        suffix = "" if self.out is None else self.out.suffix.lower()
+        if suffix in _OTHER_FORMATS:
+            *endings, last = _ENDINGS
+            raise ConfigError(
+                f"--out {self.out} names a format that is not written",
+                hint=f"end it in {', '.join(endings)} or {last}, or .txt for what the terminal shows",
+            )
+        return _ENDINGS.get(suffix, "terminal")
 
 
 def asked_for(context: typer.Context) -> dict[str, Any]:

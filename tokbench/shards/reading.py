@@ -283,7 +283,8 @@ class Shards:
         try:
             real, size = path.resolve(strict=True), path.stat().st_size
         except OSError as error:
-            raise ModelFormatError(path, "the file", error.strerror or "none", hint=_INCOMPLETE) from None
+            found = "none" if isinstance(error, FileNotFoundError) else error.strerror or "an error"
+            raise ModelFormatError(path, "the file", found, hint=_INCOMPLETE) from None
         if not real.is_relative_to(self.folder.resolve()) or not real.is_file():
             raise ModelFormatError(path, "a file of this folder", f"a link to {real}")
         return size

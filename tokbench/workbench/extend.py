@@ -65,6 +65,12 @@ class Additions:
 
     def __post_init__(self) -> None:
         check_special_tokens(self.special_tokens)
+        for token in self.special_tokens:
+            if token.isspace():
+                raise ConfigError(
+                    f"the special token {token!r} is white space, which libraries would find in every text",
+                    hint="--words adds ordinary tokens; a special token has a text of its own, such as <tool>",
+                )
         if self.num_tokens is not None and self.size is not None:
             raise ConfigError("--tokens and --size both say how many tokens are learned", hint="give one")
         if not (self.learns or self.words or self.special_tokens):

@@ -23,6 +23,8 @@ import pytest
         (["-t", "NAME", "--backend", "bpe"], ["tokenizers are given with -t, so none is trained"]),
         (["-t", "NAME", "--threads", "0"], ["--threads"]),
         (["-t", "NAME", "--out", "."], [". is a folder"]),
+        (["-t", "NAME", "--out", "a.html"], ["--out a.html names a format that is not written"]),
+        (["-t", "NAME", "--out", "a.tsv"], ["end it in .json, .csv, .md or .tex, or .txt"]),
         (["--vocab-size", "0"], ["--vocab-size"]),
         (["--backend", "bqe"], ["bqe", "bpe"]),
     ],
