@@ -51,7 +51,7 @@ def models(draw: st.DrawFn) -> bytes:
         name: draw(st.booleans()) for name in ("add_dummy_prefix", "remove_extra_whitespaces")
     }
     normalizer["precompiled_charsmap"] = charsmap(
-        draw(st.sampled_from([*["identity"] * 4, "nmt_nfkc", "nfkc_cf"]))
+        draw(st.sampled_from([*["identity"] * 10, "nmt_nfkc", "nfkc_cf"]))
     )
     trainer = {"model_type": int(ModelType.BPE if is_bpe else ModelType.UNIGRAM)}
     return written(pieces, trainer=trainer, normalizer=normalizer)

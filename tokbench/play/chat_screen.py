@@ -86,7 +86,7 @@ class ChatScreen(Screen[None]):
             self.call_after_refresh(self._show, self._result)
 
     def _show(self, result: ChatResult) -> None:
-        if not self.is_mounted:
+        if self not in self.app.screen_stack:  # it has lost its widgets, or will
             return
         self._result = result
         self.query_one("#chat-rule", Rule).say(_HOW)
@@ -95,7 +95,7 @@ class ChatScreen(Screen[None]):
         self.query_one("#conversation", Static).update(drawn)
 
     def _tell(self, error: TokbenchError) -> None:
-        if self.is_mounted:
+        if self in self.app.screen_stack:
             self.query_one("#chat-rule", Rule).say(_HOW)
             hint = f"\n{error.hint}" if error.hint else ""
             self.query_one("#conversation", Static).update(Text(error.message + hint))

@@ -38,6 +38,11 @@ class Dialog(ModalScreen[Answer]):
         Binding("ctrl+q", "app.quit", "Quit", priority=True, show=False),
     ]
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it is on the screen; a dialog that is being closed loses its widgets before it is unmounted."""
+        return self in self.app.screen_stack
+
     def action_close(self) -> None:
         """Close the dialog without an answer."""
         self.dismiss(None)

@@ -84,7 +84,7 @@ class SearchDialog(Dialog[str]):
         return f"Search the vocabulary of {self._source.name}"
 
     def _show(self, found: SearchResult | None) -> None:
-        if not self.is_mounted:
+        if not self.is_open:
             return
         self._list(found)
         if found is None:
@@ -106,7 +106,7 @@ class SearchDialog(Dialog[str]):
         self._draw()
 
     def _tell(self, error: TokbenchError) -> None:
-        if self.is_mounted:
+        if self.is_open:
             self._list(None)
             self._say(error.message)
 
