@@ -55,7 +55,9 @@ def explain(
     ] = None,
     top: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="The number of words that --find-split shows, by default 20."),
+        typer.Option(
+            metavar="N", min=1, help=f"The number of words that --find-split shows, by default {_TOP}."
+        ),
     ] = None,
     play: Annotated[
         bool, typer.Option("--play", help="Show one step at a time: Enter or space continues, q quits.")

@@ -19,6 +19,7 @@ These tests check a family; add a case for it to each:
 
 - `tests/contract/test_arguments.py`, `ADAPTERS`: arguments that are not text are rejected as by the library;
 - `tests/unit/core/test_token_arrays.py`: `encode_spans` agrees with `segment`;
+- `tests/unit/core/test_weak_methods.py`: it is freed with its last reference (what it holds calls it by `weakly`);
 - a Hypothesis test in `tests/parity` or `tests/properties`: ids, counts and spans equal those of the class on its
   library for texts of all kinds, under every policy, and most texts are covered.
 

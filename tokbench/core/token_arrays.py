@@ -166,6 +166,14 @@ def _partition(
     return chosen, ours, theirs
 
 
+def _joined_offsets(one: Encoded, other: Encoded, chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the offsets of all texts; `chosen` is as for `combined`."""
+    counts = np.zeros(len(chosen), np.int64)
+    counts[chosen] = np.diff(one.offsets)
+    counts[~chosen] = np.diff(other.offsets)
+    return offsets_of(counts)
+
+
 def _merge(
     one: Encoded, other: Encoded, *, chosen: NDArray[np.bool_]
 ) -> tuple[Encoded, list[tuple[bool, int]]]:
@@ -174,10 +182,7 @@ def _merge(
     Returns:
         The ids, and their runs: whether they come from the first set, and how many there are.
     """
-    counts = np.zeros(len(chosen), np.int64)
-    counts[chosen] = np.diff(one.offsets)
-    counts[~chosen] = np.diff(other.offsets)
-    offsets = offsets_of(counts)
+    offsets = _joined_offsets(one, other, chosen)
     firsts = [0, *(np.flatnonzero(chosen[1:] != chosen[:-1]) + 1).tolist()][: len(chosen)]
     lengths = np.diff(offsets[[*firsts, len(chosen)]]).tolist()
     runs = [(bool(chosen[first]), length) for first, length in zip(firsts, lengths, strict=True)]
@@ -189,10 +194,7 @@ def _inserted(one: Encoded, other: Encoded, *, chosen: NDArray[np.bool_]) -> Enc
 
     From the last run to the first, each moves to its place: no run is overwritten before it has moved.
     """
-    counts = np.zeros(len(chosen), np.int64)
-    counts[chosen] = np.diff(one.offsets)
-    counts[~chosen] = np.diff(other.offsets)
-    offsets = offsets_of(counts)
+    offsets = _joined_offsets(one, other, chosen)
     total, ids = int(offsets[-1]), one.ids
     if total > len(ids):
         return None

@@ -22,7 +22,7 @@ _ANCHOR = 16
 _FAR = 4096
 """Length of that search, in both texts."""
 _STRIDE = 64
-_RUNS = re.compile(rb"\0+|[^\0]+")
+_RUNS = re.compile(b"[%c]+|[^%c]+" % (SAME, SAME))
 """Steps that agree, or do not."""
 
 

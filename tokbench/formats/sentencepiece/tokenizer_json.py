@@ -39,7 +39,7 @@ from tokbench.formats.tokenizer_config.fields import AddedToken
 from tokbench.formats.tokenizer_json import dump_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tokbench.core.descriptions import PostProcessing
     from tokbench.formats.sentencepiece.model import SentencePieceFile
@@ -62,19 +62,20 @@ def dump_sentencepiece(
     Raises:
         ConversionError: `tokenizers` cannot represent the model.
     """
-    normalizers, pre_tokenizer = preparation_of(model)
+    _check(model)
+    symbols = isolated_symbols(model)
     document = {
         "version": "1.0",
         "truncation": None,
         "padding": None,
-        "added_tokens": [token.listed() for token in _added_tokens(model)],
+        "added_tokens": [token.listed() for token in _added_tokens(model, symbols)],
         "normalizer": {"type": "Sequence"}
         | ({"rounding": rounding} if rounding else {})
-        | {"normalizers": normalizers},
-        "pre_tokenizer": pre_tokenizer,
+        | {"normalizers": _normalizers(model, symbols)},
+        "pre_tokenizer": _split_step(model, symbols),
         "post_processor": dump_post_processing(post_processing)["post_processor"],
         "decoder": {"type": "Sequence", "decoders": _decoders(model)},
-        "model": _unigram(model) if model.model_type is ModelType.UNIGRAM else _bpe(model),
+        "model": _unigram(model) if model.model_type is ModelType.UNIGRAM else _bpe(model, symbols),
     }
     return dump_json(document)
 
@@ -82,7 +83,8 @@ def dump_sentencepiece(
 def preparation_of(model: SentencePieceFile) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
     """Return the normalizers and the pre-tokenizer of that `tokenizer.json`. Raises as `dump_sentencepiece`."""
     _check(model)
-    return _normalizers(model), _split_step(model)
+    symbols = isolated_symbols(model)
+    return _normalizers(model, symbols), _split_step(model, symbols)
 
 
 def normalization_in(model: SentencePieceFile) -> Normalization:
@@ -91,13 +93,13 @@ def normalization_in(model: SentencePieceFile) -> Normalization:
     return normalization_of(charsmap, symbols) if charsmap else Normalization((), excluded="")
 
 
-def _added_tokens(model: SentencePieceFile) -> Iterator[AddedToken]:
+def _added_tokens(model: SentencePieceFile, symbols: Sequence[str]) -> Iterator[AddedToken]:
     """Yield control symbols, and user-defined ones that are found in the normalized text."""
-    symbols = set(isolated_symbols(model)) if are_added_tokens(model) else ()
+    found = set(symbols).difference(_split_symbols(model, symbols))
     for id, piece in enumerate(model.pieces):
         if piece.type is PieceType.CONTROL:
             yield AddedToken(id=id, content=piece.text)
-        elif piece.text in symbols:
+        elif piece.text in found:
             yield AddedToken(id=id, content=piece.text, special=False, normalized=True)
 
 
@@ -158,7 +160,7 @@ def _check(model: SentencePieceFile) -> None:
             raise ConversionError(f"{piece.text!r} is a {piece.type.name.lower()} piece of one character")
 
 
-def _normalizers(model: SentencePieceFile) -> list[dict[str, Any]]:
+def _normalizers(model: SentencePieceFile, symbols: Sequence[str]) -> list[dict[str, Any]]:
     options = model.normalizer
     steps: list[dict[str, Any]] = []
     if options["add_dummy_prefix"] and not options["remove_extra_whitespaces"]:
@@ -172,7 +174,7 @@ def _normalizers(model: SentencePieceFile) -> list[dict[str, Any]]:
         steps.append(replaced({"Regex": " {2,}"}, " "))
         if options["add_dummy_prefix"]:
             steps.append({"type": "Prepend", "prepend": SPACE})
-    return [*steps, replaced({"String": " "}, SPACE), *_disguises(model)]
+    return [*steps, replaced({"String": " "}, SPACE), *_disguises(model, symbols)]
 
 
 def _decoders(model: SentencePieceFile) -> list[dict[str, Any]]:
@@ -203,8 +205,8 @@ def _unigram(model: SentencePieceFile) -> dict[str, Any]:
     }
 
 
-def _bpe(model: SentencePieceFile) -> dict[str, Any]:
-    merges, split = merge_order(model), _split_symbols(model)
+def _bpe(model: SentencePieceFile, symbols: Sequence[str]) -> dict[str, Any]:
+    merges, split = merge_order(model), _split_symbols(model, symbols)
     if split:
         check_whole_pieces(model, {left + right for left, right in merges}, split)
     return {
@@ -221,24 +223,24 @@ def _bpe(model: SentencePieceFile) -> dict[str, Any]:
     }
 
 
-def _split_symbols(model: SentencePieceFile) -> tuple[str, ...]:
-    """Return the symbols that the pre-tokenizer isolates."""
-    return () if are_added_tokens(model) else isolated_symbols(model)
+def _split_symbols(model: SentencePieceFile, symbols: Sequence[str]) -> Sequence[str]:
+    """Return the symbols that the pre-tokenizer isolates; the others are added tokens."""
+    return () if are_added_tokens(model) else symbols
 
 
-def _unreachable_pieces(model: SentencePieceFile) -> list[str]:
+def _unreachable_pieces(model: SentencePieceFile, symbols: Sequence[str]) -> list[str]:
     """Return the pieces that no text becomes, but that `tokenizers` would match in texts that spell them.
 
     A BPE matches only whole pre-tokens, which are parts of a text where the pre-tokenizer isolates symbols.
     """
-    if model.model_type is ModelType.BPE and not _split_symbols(model):
+    if model.model_type is ModelType.BPE and not _split_symbols(model, symbols):
         return []
-    symbols, reachable = isolated_symbols(model), (PieceType.NORMAL, PieceType.USER_DEFINED)
+    reachable = (PieceType.NORMAL, PieceType.USER_DEFINED)
     texts = [piece.text for piece in model.pieces if piece.type not in reachable]
     return [text for text in texts if not any(symbol in text for symbol in symbols)]
 
 
-def _disguises(model: SentencePieceFile) -> list[dict[str, Any]]:
+def _disguises(model: SentencePieceFile, symbols: Sequence[str]) -> list[dict[str, Any]]:
     """Replace texts that spell such a piece only in unknown characters by another unknown character.
 
     Without byte fallback, adjacent unknown characters are one unknown piece, whichever they are.
@@ -246,9 +248,9 @@ def _disguises(model: SentencePieceFile) -> list[dict[str, Any]]:
     known = set(_characters(model))
     if model.trainer["byte_fallback"]:
         return []
-    disguised = [text for text in _unreachable_pieces(model) if known.isdisjoint(text)]
+    disguised = [text for text in _unreachable_pieces(model, symbols) if known.isdisjoint(text)]
     for text in disguised:
-        for symbol in isolated_symbols(model):
+        for symbol in symbols:
             if overlap(text, symbol) or overlap(symbol, text):
                 raise ConversionError(
                     f"the user-defined symbol {symbol!r} overlaps with the text of {text!r}"
@@ -256,19 +258,19 @@ def _disguises(model: SentencePieceFile) -> list[dict[str, Any]]:
     return [replaced({"String": text}, _UNKNOWN_CHARACTER) for text in disguised]
 
 
-def _split_step(model: SentencePieceFile) -> dict[str, Any] | None:
+def _split_step(model: SentencePieceFile, symbols: Sequence[str]) -> dict[str, Any] | None:
     """Isolate symbols, and split texts inside the spelling of such a piece, between characters that no piece joins."""
     normal = [piece.text for piece in model.pieces if piece.type is PieceType.NORMAL]
     joined = {text[index : index + 2] for text in normal for index in range(len(text) - 1)}
     known = set(_characters(model))
     places: dict[str, None] = {}
-    for text in _unreachable_pieces(model):
+    for text in _unreachable_pieces(model, symbols):
         if model.trainer["byte_fallback"]:
             places[_pair_to_split(text, joined=joined, known=set(text))] = None
         elif not known.isdisjoint(text):
             places[_pair_to_split(text, joined=joined, known=known)] = None
-    symbols = _split_symbols(model)
-    parts = [pattern_of(symbols)] if symbols else []
+    isolated = _split_symbols(model, symbols)
+    parts = [pattern_of(isolated)] if isolated else []
     parts += [f"(?<={re.escape(place[0])})(?={re.escape(place[1])})" for place in places]
     if not parts:
         return None

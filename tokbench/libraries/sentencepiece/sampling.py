@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from tokbench.core.merging import merge_symbols
 from tokbench.formats.sentencepiece.model import iter_user_defined
 from tokbench.formats.sentencepiece.pieces import BYTE_PIECES, PieceType
+from tokbench.formats.sentencepiece.symbols import pattern_of
 from tokbench.formats.sentencepiece.unigram_scores import UNKNOWN_PENALTY, symbol_score
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Lexicon:
     def of(cls, model: SentencePieceFile) -> Lexicon:
         """Build the lexicon of a model."""
         normal = [piece.score for piece in model.pieces if piece.type is PieceType.NORMAL] or [0.0]
-        symbols = sorted(iter_user_defined(model), key=len, reverse=True)
+        symbols = list(iter_user_defined(model))
         scores: dict[str, float] = {}
         for piece in model.pieces:
             if piece.type is PieceType.USER_DEFINED:
@@ -66,7 +67,7 @@ class Lexicon:
         return cls(
             scores=scores,
             unused=frozenset(piece.text for piece in model.pieces if piece.type is PieceType.UNUSED),
-            user_defined=re.compile("|".join(map(re.escape, symbols))) if symbols else None,
+            user_defined=re.compile(pattern_of(symbols)) if symbols else None,
             longest=max(map(len, scores), default=1),
             unknown_score=min(normal) - UNKNOWN_PENALTY,
             _ids={text: ids[text] for text in scores},
