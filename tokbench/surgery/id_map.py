@@ -51,6 +51,15 @@ class IdMap:
             forward[old], back[new] = new, old
         return cls(tuple(forward), tuple(back))
 
+    @property
+    def keeps_all(self) -> bool:
+        """Whether each old token has an id in the new vocabulary.
+
+        >>> IdMap((1, 0), (1, 0, -1)).keeps_all, IdMap((0, -1), (0,)).keeps_all
+        (True, False)
+        """
+        return NONE not in self.old_to_new
+
     def new(self, old: int) -> int | None:
         """Return the new id of an old id; None if there is none."""
         found = self.old_to_new[old] if 0 <= old < len(self.old_to_new) else NONE

@@ -5,22 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tokbench.errors import StoreError, TokbenchError
-from tokbench.formats.tokenizer_config.fields import GENERATION_IDS, config_of, token_id
+from tokbench.errors import StoreError
 from tokbench.store import check_parent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tokbench.core.interfaces import Tokenizer
     from tokbench.opening.request import Opened
     from tokbench.surgery.id_map import IdMap, InitialRows
-
-_CONFIG_NAME = "config.json"
-_ID_SUFFIX = "_token_id"
-_ID_SUFFIXES = (_ID_SUFFIX, "_token_index")
-"""Endings of the names of ids; the second is that of tokens for images, as in LLaVA's and Gemma 3's config.json."""
-_MAX_CONFIG_BYTES = 1 << 24
 
 DOCUMENT_NAME = "tokenizer.json"
 RANKS_NAME = "ranks.tiktoken"
@@ -51,50 +43,6 @@ def model_files(id_map: IdMap, rows: InitialRows, patch: Mapping[str, Any]) -> d
         PATCH_NAME: _dumped(dict(patch)),
         SCRIPT_NAME: Path(__file__).with_name("resize_embeddings.py").read_bytes(),
     }
-
-
-def config_patch(opened: Opened, new: Tokenizer, id_map: IdMap, *, pad_multiple: int) -> dict[str, Any]:
-    """Return the changes to the config.json of a model whose tokenizer changes.
-
-    Args:
-        opened: the old tokenizer. The ids in a config.json beside it are renumbered, and null if their tokens were
-            removed; without a config.json, the ids of the roles are returned.
-        new: the new tokenizer.
-        id_map: the map from the old ids to the new ids.
-        pad_multiple: the vocabulary size is rounded up to a multiple of this.
-    """
-    size = len(id_map.new_to_old)
-    patch: dict[str, Any] = {"vocab_size": -(-size // pad_multiple) * pad_multiple}
-    beside = _config_beside(opened)
-    if beside is None:
-        roles = config_of(new).roles or config_of(opened.tokenizer).roles
-        known = ((role, token_id(new, roles[role])) for role in GENERATION_IDS if role in roles)
-        return patch | {f"{role}{_ID_SUFFIX}": id for role, id in known if id is not None}
-    return patch | {
-        name: _renumbered(value, id_map)
-        for name, value in beside.items()
-        if name.endswith(_ID_SUFFIXES) and value is not None
-    }
-
-
-def _renumbered(value: object, id_map: IdMap) -> Any:
-    if isinstance(value, list):
-        return [new for new in (_renumbered(item, id_map) for item in value) if new is not None]
-    return id_map.new(value) if type(value) is int else None
-
-
-def _config_beside(opened: Opened) -> Mapping[str, Any] | None:
-    """Return the model's config.json beside the old tokenizer; None if there is none that can be read."""
-    from tokbench.opening.files import parse_json, read_file
-
-    if not opened.source.files:
-        return None
-    path = opened.source.files[0].parent / _CONFIG_NAME
-    try:
-        found = parse_json(read_file(path, limit=_MAX_CONFIG_BYTES), path=path) if path.is_file() else None
-    except TokbenchError:
-        return None
-    return found if isinstance(found, dict) else None
 
 
 def _dumped(document: Mapping[str, Any]) -> bytes:

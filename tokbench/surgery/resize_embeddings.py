@@ -19,6 +19,32 @@ def resized(rows: Any, init: dict[str, Any], size: int) -> Any:
     return new
 
 
+def rows_of(patch: dict[str, Any]) -> list[int]:
+    """Return the vocabulary size that a patch has, maybe in the configuration of the language model alone."""
+    inner = [size for value in patch.values() if isinstance(value, dict) for size in rows_of(value)]
+    return [patch["vocab_size"]] if "vocab_size" in patch else inner
+
+
+def update(config: Any, patch: dict[str, Any]) -> None:
+    """Change a configuration, and the configurations in it."""
+    for name, value in patch.items():
+        if isinstance(value, dict):
+            update(getattr(config, name), value)
+        else:
+            setattr(config, name, value)
+
+
+def generation_ids(patch: dict[str, Any], known: Any) -> dict[str, Any]:
+    """Return the ids in a patch that a generation configuration has, those of the whole model before those in it."""
+    ids: dict[str, Any] = {}
+    for value in patch.values():
+        if isinstance(value, dict):
+            ids |= generation_ids(value, known)
+    return ids | {
+        name: id for name, id in patch.items() if name.endswith("_token_id") and hasattr(known, name)
+    }
+
+
 def main(old: str, new: str, *, beside: Path) -> None:
     """Read a model, resize it and write it."""
     import transformers
@@ -32,17 +58,18 @@ def main(old: str, new: str, *, beside: Path) -> None:
         for layer in embeddings
         if layer()
     ]
-    model.resize_token_embeddings(patch["vocab_size"], mean_resizing=False)
+    [size, *_] = rows_of(patch)
+    model.resize_token_embeddings(size, mean_resizing=False)
     for layer, before in zip(embeddings, rows, strict=False):
         for name, parameter in list(layer().named_parameters()):
-            parameter.data[:] = resized(before[name], init, patch["vocab_size"])
+            parameter.data[:] = resized(before[name], init, size)
             if not getattr(
                 model.config, "tie_word_embeddings", True
             ):  # resizing ties parameters that loading does not, such as biases
                 setattr(layer(), name, type(parameter)(parameter.data.clone()))
-    model.config.update(patch)
+    update(model.config, patch)
     if getattr(model, "generation_config", None) is not None:
-        model.generation_config.update(**{name: id for name, id in patch.items() if name != "vocab_size"})
+        model.generation_config.update(**generation_ids(patch, model.generation_config))
     model.save_pretrained(new)
 
 

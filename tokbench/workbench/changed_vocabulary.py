@@ -8,7 +8,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from tokbench.files.atomic import write_folder
-from tokbench.surgery.model_files import config_patch, model_files
+from tokbench.surgery.model_config import config_patch, embedding_rows
+from tokbench.surgery.model_files import model_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -99,7 +100,7 @@ def write_changed(
         new=tokenizer.info,
         out=out,
         files={name: len(data) for name, data in written.items()},
-        embedding_rows=patch["vocab_size"],
+        embedding_rows=embedding_rows(patch),
         notes=tuple(notes),
         seconds=seconds,
     )

@@ -16,7 +16,8 @@ from tokbench.files.atomic import write_folder
 from tokbench.metrics.bootstrap import Interval
 from tokbench.opening.request import OpenRequest
 from tokbench.surgery.id_map import InitialRows
-from tokbench.surgery.model_files import check_place, config_patch, model_files
+from tokbench.surgery.model_config import config_patch
+from tokbench.surgery.model_files import check_place, model_files
 from tokbench.surgery.shared_tokens import OldTokens, shared_tokens
 from tokbench.workbench.compare import compare
 from tokbench.workbench.open import find_and_open

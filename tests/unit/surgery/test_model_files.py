@@ -5,28 +5,21 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from support.huggingface import added
-from support.lint import byte_level, target_of
 
 from tokbench.surgery import resize_embeddings
 from tokbench.surgery.id_map import IdMap, InitialRows
-from tokbench.surgery.model_files import config_patch, model_files
-from tokbench.surgery.resize_embeddings import main, resized
+from tokbench.surgery.model_files import model_files
+from tokbench.surgery.resize_embeddings import generation_ids, main, resized, rows_of, update
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-OLD = byte_level(("a", "b"), ("ab", "c"), ("b", "c"), added_tokens=[added("<eos>", 259)])
 MAP = IdMap.closing_up([*range(257), 259], size=260)
-
-
-def patched(folder: Path, *, beside: dict[str, Any] | None = None, pad_multiple: int = 64) -> dict[str, Any]:
-    target = target_of(OLD, folder, beside=beside)
-    return config_patch(target.opened, target.tokenizer, MAP, pad_multiple=pad_multiple)
 
 
 def test_embedding_rows_follow_their_tokens() -> None:
@@ -54,37 +47,18 @@ def test_row_of_one_old_row_is_copied_exactly() -> None:
     assert (new[:258] == rows[list(MAP.new_to_old)]).all()
 
 
-def test_embedding_size_is_padded(tmp_path: Path) -> None:
-    assert patched(tmp_path / "64")["vocab_size"] == 320
-    assert patched(tmp_path / "1", pad_multiple=1)["vocab_size"] == 258
-    assert patched(tmp_path / "129", pad_multiple=129)["vocab_size"] == 258
-
-
-def test_ids_in_the_model_configuration_are_renumbered(tmp_path: Path) -> None:
-    config = {"eos_token_id": [259, 257], "bos_token_id": 259, "pad_token_id": 258, "hidden_size": 8}
-    assert patched(tmp_path, beside={"config.json": config}) == {
-        "vocab_size": 320,
-        "eos_token_id": [257],
-        "bos_token_id": 257,
-        "pad_token_id": None,
-    }
-
-
-def test_ids_of_tokens_for_images_are_renumbered(tmp_path: Path) -> None:
-    """LLaVA and Gemma 3 call these ids indices."""
-    config = {"image_token_index": 259, "eoi_token_index": 257, "mm_tokens_per_image": 256}
-    assert patched(tmp_path, beside={"config.json": config}) == {
-        "vocab_size": 320,
-        "image_token_index": 257,
-        "eoi_token_index": None,
-    }
-
-
-def test_without_a_model_configuration_roles_give_the_ids(tmp_path: Path) -> None:
-    """Here the tokenizer stands for the new tokenizer, so its id is taken unchanged."""
-    beside = {"tokenizer_config.json": {"eos_token": "<eos>"}}
-    assert patched(tmp_path / "roles", beside=beside) == {"vocab_size": 320, "eos_token_id": 259}
-    assert patched(tmp_path / "damaged", beside={**beside, "config.json": "{"})["eos_token_id"] == 259
+def test_configurations_in_a_configuration_are_changed() -> None:
+    text = SimpleNamespace(vocab_size=300, eos_token_id=259)
+    config = SimpleNamespace(image_token_index=258, text_config=text)
+    generation = SimpleNamespace(eos_token_id=259, bos_token_id=None)
+    patch = {"image_token_index": 256, "text_config": {"vocab_size": 320, "eos_token_id": 257}}
+    update(config, patch)
+    assert (vars(text), config.image_token_index) == ({"vocab_size": 320, "eos_token_id": 257}, 256)
+    assert config.text_config is text
+    assert rows_of(patch) == [320]
+    assert rows_of({"vocab_size": 64, **patch}) == [64]
+    assert generation_ids(patch, generation) == {"eos_token_id": 257}
+    assert generation_ids({"eos_token_id": 7, **patch}, generation) == {"eos_token_id": 7}
 
 
 @pytest.mark.slow

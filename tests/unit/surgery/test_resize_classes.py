@@ -39,10 +39,11 @@ class Parameter:
     data: Any
 
 
-class Untied(dict[str, Any]):
-    """The configuration of a model whose head does not share the embedding's rows."""
+class GenerationConfig(SimpleNamespace):
+    """A generation configuration, which has the ids of roles as attributes."""
 
-    tie_word_embeddings = False
+    def update(self, **changes: Any) -> None:
+        vars(self).update(changes)
 
 
 @dataclass
@@ -65,7 +66,7 @@ class Model:
 
     head: Layer | None = field(default_factory=lambda: Layer.of(weight=rows_of((5, 2)), bias=rows_of((5,))))
     embedding: Layer = field(default_factory=lambda: Layer.of(weight=rows_of((5, 2))))
-    config: dict[str, Any] = field(default_factory=dict)
+    config: SimpleNamespace = field(default_factory=SimpleNamespace)
     generation_config: Any = None
     saved: str | None = None
 
@@ -117,7 +118,7 @@ def test_model_is_opened_by_its_architecture(
     assert model.head is not None
     assert model.head.parameters["weight"].data.tolist() == expected
     assert model.head.parameters["bias"].data.tolist() == [0, 2, 3, 1.5]
-    assert (model.config, model.saved) == ({"vocab_size": 4, "pad_token_id": 2}, "new")
+    assert (vars(model.config), model.saved) == ({"vocab_size": 4, "pad_token_id": 2}, "new")
 
 
 def test_model_without_a_head_has_one_embedding(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -129,14 +130,14 @@ def test_model_without_a_head_has_one_embedding(monkeypatch: pytest.MonkeyPatch,
 def test_model_without_an_architecture_is_opened_as_a_causal_lm(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    model = Model(generation_config={})
+    model = Model(generation_config=GenerationConfig(pad_token_id=3))
     resized(monkeypatch, tmp_path, model, opened_as="AutoModelForCausalLM", architectures=None)
-    assert model.generation_config == {"pad_token_id": 2}
+    assert vars(model.generation_config) == {"pad_token_id": 2}
 
 
 def test_bias_tied_by_resizing_is_untied(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """transformers ties two biases of BERT when resizing and saves only one, which an untied model would then miss."""
-    model = Model(config=Untied())
+    model = Model(config=SimpleNamespace(tie_word_embeddings=False))
     resized(monkeypatch, tmp_path, model, opened_as="BertForMaskedLM", architectures=["BertForMaskedLM"])
     head: Any = model.head
     assert head.bias is not head.parameters["bias"]
