@@ -61,6 +61,7 @@ def ours(spelling: str) -> str:
     return "".join(character for character in old_characters() if members[ord(character)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_classes_are_those_of_oniguruma(spelling: str) -> None:
     assert ours(spelling) == tokenizers_members(spelling, old_characters())

@@ -247,6 +247,7 @@ def test_whole_words_are_looked_up_beside_special_tokens_of_the_vocabulary(tmp_p
     assert vocab["tool"] not in native.encode("Tool tool")
 
 
+@pytest.mark.slow
 def test_most_documents_run_on_the_kernel(tmp_path: Path) -> None:
     path = tmp_path / "tokenizer.json"
     for splitting in SPLITTING.values():

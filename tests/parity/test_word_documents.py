@@ -58,6 +58,7 @@ def test_ids_and_spans_of_any_document_equal_the_librarys(
         assert [native.encode(text, special=SpecialPolicy.ENCODE) for text in given_texts] == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("splitters", [(), (split("q"),)], ids=["alone", "then split"])
 @settings(max_examples=100)
 @given(
@@ -106,6 +107,7 @@ def outcome(tokenizer: Any, text: str, special: SpecialPolicy) -> object:
         return str(error)
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(data=documents(), given_texts=st.lists(mixed_texts, max_size=6))
 def test_document_without_an_unknown_token_refuses_the_same_texts(
@@ -175,6 +177,7 @@ def quick_tour_with(pre_tokenizer: dict[str, Any]) -> bytes:
     return dump(quick_tour() | {"pre_tokenizer": pre_tokenizer})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pre_tokenizer", CUTTING_WORDS, ids=lambda step: step["type"])
 def test_long_texts_run_on_the_kernel_with_every_pre_tokenizer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pre_tokenizer: dict[str, Any]

@@ -100,6 +100,7 @@ def test_smallest_of_many_hashes_are_found(kernel: LineKernel) -> None:
     assert smallest == sorted(int.from_bytes(sha256(line).digest()[:8], "big") for line in lines)[:100]
 
 
+@pytest.mark.slow
 def test_lines_of_unicode_white_space_are_blank(kernel: LineKernel) -> None:
     """No other character of Unicode does."""
     characters = [chr(point) for point in range(sys.maxunicode + 1) if not 0xD800 <= point < 0xE000]

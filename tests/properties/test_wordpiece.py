@@ -234,6 +234,7 @@ def test_words_of_documents_equal_the_librarys(
     assert (counter.documents, counter.num_bytes) == (2 * bool(text), 2 * len(text.encode()))
 
 
+@pytest.mark.slow
 def test_words_do_not_depend_on_where_a_long_text_is_split(kernel: Kernel) -> None:
     text = ("Größe, don't 東京\t[SEP]naïve\u00adly\nx " * 40_000)[:1_500_000]
     expected = Counter(library_words(text.replace("[SEP]", " "), **asdict(WordPieceConfig().rules)))

@@ -205,6 +205,7 @@ def with_added(fields: dict[str, Any], tokens: list[tuple[str, frozenset[str]]])
     return fields
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @given(data=st.data())
 def test_added_tokens_are_encoded_as_by_the_library(shape: str, data: st.DataObject) -> None:

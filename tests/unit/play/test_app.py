@@ -141,7 +141,10 @@ def test_long_text_is_drawn_by_visible_rows_only(lower: OpenTokenizer) -> None:
     session(drive, lower, text="low newer\n" * 100_000, size=(200, 50))
 
 
-@pytest.mark.parametrize("size", [(80, 24), (40, 10), (24, 6), (200, 50)])
+@pytest.mark.parametrize(
+    "size",
+    [(80, 24), *(pytest.param(size, marks=pytest.mark.slow) for size in [(40, 10), (24, 6), (200, 50)])],
+)
 def test_every_terminal_size_shows_text_and_tokens(
     lower: OpenTokenizer, letters: OpenTokenizer, size: tuple[int, int]
 ) -> None:

@@ -80,6 +80,7 @@ def test_terminal_is_queried_for_its_background(
 def test_environment_decides_without_an_answer(
     played: Callable[..., bool], answer: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(terminal, "_SECONDS", 0.1)
     monkeypatch.setenv("COLORFGBG", "0;15")
     assert played(answer)
     monkeypatch.delenv("COLORFGBG")
