@@ -131,7 +131,7 @@ def test_unusual_ranks_are_reported(tmp_path: Path) -> None:
     path.write_bytes(b"".join(lines))
     document = inspected(path, "--pattern", "gpt4")
     assert document["warnings"] == [
-        "1 token is not made of two of lower rank, as b'xyz'",
+        '1 token is not made of two of lower rank, as "xyz"',
         "258 ids below the largest have no token",
     ]
 

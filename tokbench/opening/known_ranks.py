@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from tokbench.core.special_presets import SPECIAL_PRESETS
 
@@ -69,7 +69,23 @@ def _llama4_special_tokens() -> Iterable[str]:
     )
 
 
+QWEN3_5_PATTERN = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*"
+    r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
 QWEN_TOKENS = (ENDOFTEXT, "<|im_start|>", "<|im_end|>", *numbered("extra", range(205)))
+
+
+def _qwen3_5_special_tokens() -> Iterator[str]:
+    """Yield the special tokens of Qwen 3.5 and 3.6, in the order of their ids."""
+    yield from (ENDOFTEXT, "<|im_start|>", "<|im_end|>")
+    yield from (
+        f"<|{kind}_{end}|>" for kind in ("object_ref", "box", "quad", "vision") for end in ("start", "end")
+    )
+    yield from ("<|vision_pad|>", "<|image_pad|>", "<|video_pad|>", "<tool_call>", "</tool_call>", *FIM)
+    yield from ("<|fim_pad|>", "<|repo_name|>", "<|file_sep|>", "<tool_response>", "</tool_response>")
+    yield from ("<think>", "</think>", "<|audio_start|>", "<|audio_end|>")
+    yield from ("<tts_pad>", "<tts_text_bos>", "<tts_text_eod>", "<tts_text_bos_single>", "<|audio_pad|>")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +95,7 @@ class KnownRanks:
     Attributes:
         name: the name that its maker uses.
         pattern: the split pattern, by name or as an expression.
+        normalization: "nfc" if text is normalized to NFC first, unless the name of the pattern tells.
         special_tokens: text → id.
         roles: role → text of its special token.
         eos_ids: the ids that end a turn.
@@ -97,6 +114,7 @@ class KnownRanks:
     note: str | None = None
     all_or_none: bool = False
     around: tuple[str, str] = ("A", "A B")
+    normalization: Literal["nfc"] | None = None
 
 
 KNOWN_BY_SHA256 = {
@@ -148,6 +166,14 @@ KNOWN_BY_SHA256 = {
         roles=EOS,
         eos_ids=(151_645, 151_643),
         note="the special tokens are those of Qwen; Qwen2 and later have others after <|im_end|>",
+    ),
+    "8dde380a6405e935f5de16a99eb61c824f3f814dd1ed298784c72babb7a03cdd": KnownRanks(
+        "qwen3.5",
+        QWEN3_5_PATTERN,
+        {text: id for id, text in enumerate(_qwen3_5_special_tokens(), start=248_044)},
+        roles=EOS,
+        eos_ids=(248_046, 248_044),
+        normalization="nfc",
     ),
     "b6c497a7469b33ced9c38afb1ad6e47f03f5e5dc05f15930799210ec050c5103": KnownRanks(
         "kimi-k2",

@@ -6,13 +6,13 @@ import hashlib
 from dataclasses import replace
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from tokbench.core.descriptions import ByteLevelBpe
 from tokbench.core.post_processing import NOTHING, templates_of
 from tokbench.core.special_tokens import check_special_tokens
 from tokbench.core.token_table import TokenTable, check_largest_id, ids_held
-from tokbench.core.wording import counted, is_or_are
+from tokbench.core.wording import counted, is_or_are, quoted
 from tokbench.errors import ConfigError
 from tokbench.formats.tiktoken import check_byte_tokens, parse_ranks
 from tokbench.opening.added_tokens import beside_ranks
@@ -77,6 +77,7 @@ def open_ranks(source: Source, request: OpenRequest) -> Opened:
         request=request,
         name=by_hash.name if by_hash else source.name,
         pattern=pattern,
+        normalization=known.normalization if known and request.pattern is None else None,
         special_tokens=special_tokens,
         post_processing=_around(by_class, roles=source.config.roles, ids=special_tokens),
     )
@@ -182,6 +183,7 @@ def open_rank_table(
     name: str,
     pattern: str,
     special_tokens: Mapping[str, int],
+    normalization: Literal["nfc"] | None = None,
     post_processing: PostProcessing = NOTHING,
 ) -> Opened:
     """Open the tokenizer of a rank table, on our kernel if it can run the split pattern.
@@ -194,7 +196,8 @@ def open_rank_table(
     pattern_name, text = known_pattern(pattern)
     if pattern_name == "custom":
         text = resolve_pattern(pattern).regex  # raises if the pattern is invalid
-    normalization = "nfc" if pattern == "qwen2" else None
+    if pattern == "qwen2":
+        normalization = "nfc"
     description = ByteLevelBpe(
         tokens=tokens.extended(max(len(tokens), *(id + 1 for id in special_tokens.values()), 0)),
         merges=None,
@@ -215,7 +218,9 @@ def open_rank_table(
     if native is None:
         request.refuse_engine("native", reason)
     elif normalization is not None:
-        request.refuse_engine("library", "tiktoken has no normalizer, and qwen2 normalizes text to NFC first")
+        request.refuse_engine(
+            "library", f"tiktoken has no normalizer, and {name} normalizes text to NFC first"
+        )
     elif request.engine == "library":
         native, reason = None, "asked for"
     engine = "library" if native is None else "native"
@@ -251,8 +256,11 @@ def _native_of(
     description: ByteLevelBpe, *, name: str, library: Callable[[], TiktokenTokenizer]
 ) -> tuple[Callable[[], Tokenizer] | None, str]:
     """Return a function that builds the tokenizer on our kernel, or None if that cannot run it; and the reason."""
-    if description.pattern_name == "custom":
+    if description.pattern_name == "custom" and description.normalization is None:
         return _by_program(description, name=name, library=library)
+    if description.pattern_name == "custom":
+        reason = "regex splits by its pattern, after NFC"
+        return partial(_native, description, name=name, library=library), f"{reason}, and {_MERGING}"
     known = f"{description.pattern_name!r} is a pattern that our scanners know"
     return partial(_native, description, name=name, library=library), f"{known}, and {_MERGING}"
 
@@ -343,7 +351,7 @@ def _warnings(ranks: Sequence[tuple[bytes, int]]) -> tuple[str, ...]:
     gaps = max(rank_of.values()) + 1 - len(ranks)
     warnings = []
     if unreachable:
-        shown = ", ".join(repr(token) for token in unreachable[:3])
+        shown = ", ".join(quoted(token) for token in unreachable[:3])
         tokens = f"{counted(len(unreachable), 'token')} {is_or_are(len(unreachable))}"
         warnings.append(f"{tokens} not made of two of lower rank, as {shown}")
     if gaps:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,7 +12,9 @@ from support.small_files import BYTES, opened, rank_file, ranks
 import tokbench
 from tokbench import SpecialPolicy
 from tokbench.core.descriptions import ByteLevelBpe
+from tokbench.core.tokens import Span
 from tokbench.errors import ConfigError, ConversionError, UnknownIdError
+from tokbench.opening.known_ranks import KNOWN_BY_SHA256, KnownRanks
 from tokbench.opening.native_with_fallback import NativeBpeWithFallback
 from tokbench.opening.request import OpenRequest
 from tokbench.workbench.convert import convert
@@ -168,3 +171,21 @@ def test_description_equals_the_opened_ranks(tmp_path: Path) -> None:
     assert tokenizer.to_tiktoken().encode("lolo") == [257, 257]
     with pytest.raises(ConversionError):
         tokenizer.save(tmp_path / "saved")
+
+
+def test_known_file_is_normalized_before_its_own_pattern_splits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As that of Qwen 3.5, whose pattern keeps marks with letters. A pattern that is given has no normalization."""
+    path = ranks(tmp_path, [*BYTES, "é".encode()])
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    known = KnownRanks("composed", r"[\p{L}\p{M}]+|[^\p{L}\p{M}]+", normalization="nfc")
+    monkeypatch.setitem(KNOWN_BY_SHA256, digest, known)
+    found = opened(path)
+    assert (found.engine, found.tokenizer.info.lossless) == ("native", False)
+    assert found.tokenizer.encode("e\u0301") == [256]
+    tokens = found.tokenizer.segment("e\u0301.").tokens
+    assert [(token.id, token.span) for token in tokens] == [(256, Span(0, 3)), (46, Span(3, 4))]
+    assert opened(path, pattern="gpt4").tokenizer.encode("e\u0301") == [101, 204, 129]
+    with pytest.raises(ConfigError, match="composed normalizes text to NFC first"):
+        opened(path, engine="library")
