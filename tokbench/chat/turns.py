@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.chat.conversation import RendersBeginnings
 from tokbench.chat.rendered import TEMPLATE, Origin, Rendered, Run, Runs, Turn
+from tokbench.core.alternatives import longest_first
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -275,8 +276,7 @@ class _SpecialTokens:
     def __init__(self, texts: Collection[str]) -> None:
         self._texts = frozenset(text for text in texts if text)
         self._lengths = sorted({len(text) for text in self._texts}, reverse=True)
-        longest_first = sorted(self._texts, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
+        self._pattern = re.compile(longest_first(self._texts))
 
     def first_end(self, text: str) -> int | None:
         """Return the end of the first special token in a text; None if there is none."""

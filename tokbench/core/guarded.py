@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
+from tokbench.core.alternatives import longest_first
 from tokbench.core.special_tokens import WHITE_SPACE
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class ControlTokenGuard:
         recognize: Callable[[str], Iterable[ControlToken]] | None = None,
     ) -> None:
         self.tokens = tuple(sorted(tokens, key=len, reverse=True))
-        self._pattern = re.compile("|".join(map(re.escape, self.tokens))) if self.tokens else None
+        self._pattern = re.compile(longest_first(self.tokens)) if self.tokens else None
         self._recognize = recognize or self._matches
         self._lstrip_tokens = {text for text, token_flags in (flags or {}).items() if token_flags.lstrip}
         self._rstrip_tokens = {text for text, token_flags in (flags or {}).items() if token_flags.rstrip}

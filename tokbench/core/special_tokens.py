@@ -6,6 +6,7 @@ import re
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
+from tokbench.core.alternatives import longest_first
 from tokbench.core.tokens import Span, SpecialPolicy
 from tokbench.errors import ConfigError, SpecialTokenError
 
@@ -123,8 +124,8 @@ class SpecialTokenFinder:
     def __init__(
         self, special_tokens: Iterable[str], *, flags: Mapping[str, TokenFlags] | None = None
     ) -> None:
-        alternatives = sorted(special_tokens, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, alternatives))) if alternatives else None
+        texts = list(special_tokens)
+        self._pattern = re.compile(longest_first(texts)) if texts else None
         self.flags = dict(flags or {})
         self._lstrip_tokens = {text for text, token_flags in (flags or {}).items() if token_flags.lstrip}
         self._rstrip_tokens = {text for text, token_flags in (flags or {}).items() if token_flags.rstrip}

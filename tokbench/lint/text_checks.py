@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import regex
 
+from tokbench.core.alternatives import longest_first
 from tokbench.core.wording import quoted
 from tokbench.lint.findings import Severity
 from tokbench.lint.hidden_characters import (
@@ -69,14 +70,13 @@ class TextChecks:
 
     def __init__(self, special_tokens: Iterable[str]) -> None:
         self._tokens = sorted({token for token in special_tokens if token.strip()}, key=len, reverse=True)
-        self._exact = re.compile("|".join(map(re.escape, self._tokens))) if self._tokens else None
+        self._exact = re.compile(longest_first(self._tokens)) if self._tokens else None
         self._drawn = {
             _drawn(token): token
             for token in reversed(self._tokens)
             if len(token) >= _SHORTEST and not token.replace(" ", "").isalnum()
         }
-        longest_first = sorted(self._drawn, key=len, reverse=True)
-        self._alike = re.compile("|".join(map(re.escape, longest_first))) if self._drawn else None
+        self._alike = re.compile(longest_first(self._drawn)) if self._drawn else None
 
     def dangers(self, text: str) -> Iterator[Danger]:
         """Yield the dangers in a text, check by check."""

@@ -13,6 +13,7 @@ from tokbench.backends.sentencepiece.reference import IN_NO_PIECE, PieceRules, s
 from tokbench.backends.wordpiece.config import WordPieceConfig
 from tokbench.backends.wordpiece.document import LeftToLibraryError, wordpiece_description
 from tokbench.backends.wordpiece.training import NormalWordCounting
+from tokbench.core.alternatives import longest_first
 from tokbench.core.special_tokens import SpecialTokenFinder
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.core.training import batches
@@ -123,8 +124,8 @@ def words_of_model(model: SentencePieceFile, normalize: Callable[[str], str]) ->
         normalize: the model's normalization function.
     """
     options = model.trainer
-    symbols = sorted(iter_user_defined(model), key=len, reverse=True)
-    cut = re.compile("|".join(map(re.escape, symbols))).split if symbols else None
+    symbols = list(iter_user_defined(model))
+    cut = re.compile(longest_first(symbols)).split if symbols else None
 
     def normal(text: str) -> list[str]:
         normalized = normalize(text)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.backends.sentencepiece import reference
 from tokbench.backends.sentencepiece.reference import BOUNDARY, RESERVED, PieceRules, alphabet, segments_of
+from tokbench.core.alternatives import longest_first
 from tokbench.core.base import utf8
 from tokbench.core.counting_fallback import PythonWords
 from tokbench.core.special_tokens import SpecialTokenFinder
@@ -136,7 +137,7 @@ def training_text(
     del starts, scripts  # `reference.py` has its own tables
     piece_rules = PieceRules(**rules)
     normalize = _normalizer(charsmap)
-    symbol_pattern = re.compile("|".join(map(re.escape, sorted(symbols, key=len, reverse=True))) or "(?!)")
+    symbol_pattern = re.compile(longest_first(symbols))
     words: Counter[str] = Counter()
     characters: Counter[str] = Counter()
     for word, count in counter.counts.items():

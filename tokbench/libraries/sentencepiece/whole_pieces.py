@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from tokbench.core.alternatives import longest_first
 from tokbench.core.kernel_or_library import EncodesOneByOne
 from tokbench.core.token_arrays import offsets_of
 from tokbench.formats.sentencepiece.model import SPACE, ModelType, iter_user_defined
@@ -90,11 +91,10 @@ class Definition(EncodesOneByOne):
     def __init__(self, model: SentencePieceFile, normalizer: Any) -> None:
         self._normalizer = normalizer
         self._ids, self._unknown = _pieces(model), model.unknown_id
-        symbols = sorted(iter_user_defined(model), key=len, reverse=True)
-        alternatives = [*map(re.escape, symbols), "."]
+        symbols = longest_first(iter_user_defined(model))
         is_word_model = model.model_type is ModelType.WORD
         self._part = re.compile(
-            f"{SPACE}?[^{SPACE}]+|{SPACE}" if is_word_model else "|".join(alternatives), re.DOTALL
+            f"{SPACE}?[^{SPACE}]+|{SPACE}" if is_word_model else f"{symbols}|.", re.DOTALL
         )
 
     def encode(self, text: str) -> list[int]:

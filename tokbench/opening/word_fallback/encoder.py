@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from tokbench.core.alternatives import longest_first
 from tokbench.core.special_tokens import WHITE_SPACE
 from tokbench.core.token_arrays import offsets_of
 from tokbench.libraries.huggingface.offsets import byte_offsets
@@ -164,8 +165,7 @@ class _AddedTokenSearch:
 
     def __init__(self, tokens: Sequence[FoundToken]) -> None:
         self._tokens = {token.text: token for token in tokens}
-        by_length = sorted(self._tokens, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, by_length))) if by_length else None
+        self._pattern = re.compile(longest_first(self._tokens)) if self._tokens else None
 
     def parts(self, text: str) -> Iterator[_TextPart]:
         """Yield the parts of a text in order; no part is empty."""
