@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from tokbench.convert.conversion import Product, Source, kind_of, undescribed
@@ -19,10 +20,12 @@ from tokbench.opening.native_bpe import parse_byte_level_bpe
 from tokbench.opening.tokenizer_json_tokens import AddedTokens, NotNativeError, overlapping
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
 _TEXTS_SHOWN = 3
+_MOST_SPELLED = 16
+"""So many special tokens are written out for the user to copy."""
 _FLAGS = ("lstrip", "rstrip", "single_word")
 
 
@@ -139,24 +142,33 @@ def _domain(added: AddedTokens) -> str | None:
 def _notes(ranked: _Ranked) -> Iterator[str]:
     description, added = ranked.bpe, ranked.added
     pattern = r"(?s:.+)" if description.pattern is None else description.pattern
+    special, more = dict(description.special_tokens), ""
+    if len(special) > _MOST_SPELLED:
+        more = f"and so on for all {len(special):,} special tokens, which tokbench inspect --json lists"
+        special = dict(islice(special.items(), _TEXTS_SHOWN))
     yield (
         "a rank file contains neither the pattern nor the special tokens; pass both to tiktoken.Encoding:\n"
-        f"pat_str={pattern!r}, special_tokens={dict(description.special_tokens)!r}"
-    )
-    yield f"to open the file again, tokbench needs the options\n{shlex.join(_options(description))}"
+        f"pat_str={pattern!r}, special_tokens={special!r}"
+    ) + (f", {more}" if more else "")
+    options = shlex.join(_options(description, special))
+    yield f"to open the file again, tokbench needs the options\n{options}" + (f" {more}" if more else "")
     if added.everywhere:
         yield (
             f"the added tokens that are not special ({_listed(added.everywhere)}) are found in every text; "
             "for the same ids name them to encode(…, allowed_special={…}, disallowed_special=())"
         )
+    by_flags: dict[str, list[str]] = {}
     for text, flags in _flags_of(added).items():
+        by_flags.setdefault(", ".join(flags), []).append(text)
+    for names, texts in by_flags.items():
+        tokens, have = ("token", "has") if len(texts) == 1 else ("tokens", "have")
         yield (
-            f"the special token {text!r} has the flag {', '.join(flags)}, which tiktoken does not have: "
-            f"where special tokens are found, it matches exactly the token's text, anywhere"
+            f"the special {tokens} {_listed(texts)} {have} the flag {names}, which tiktoken does not have: "
+            "where special tokens are found, it matches exactly the token's text, anywhere"
         )
 
 
-def _options(description: ByteLevelBpe) -> Iterator[str]:
+def _options(description: ByteLevelBpe, special_tokens: Mapping[str, int]) -> Iterator[str]:
     """Yield the options by which tokbench opens the rank file as the tokenizer that it was made of."""
     yield "--pattern"
     if description.pattern is None:
@@ -165,7 +177,7 @@ def _options(description: ByteLevelBpe) -> Iterator[str]:
         yield description.pattern
     else:
         yield description.pattern_name
-    for text, id in description.special_tokens.items():
+    for text, id in special_tokens.items():
         yield from ("--special-token", f"{text}={id}")
 
 

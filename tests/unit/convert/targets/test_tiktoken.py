@@ -47,6 +47,18 @@ def encoding_of(path: Path, notes: Sequence[str]) -> tiktoken.Encoding:
 
 
 @pytest.mark.usefixtures("short_proofs")
+def test_thousands_of_special_tokens_are_not_written_out(tmp_path: Path) -> None:
+    """Llama 4 has 2,048, which would fill a page; up to sixteen can be copied."""
+    reserved = [added(f"<|reserved_{number}|>", 0, lstrip=number > 1000) for number in range(1100)]
+    result = convert(tokenizer_with(*reserved), to="tiktoken", out=tmp_path / "mine.tiktoken")
+    arguments, options, flags = result.notes
+    assert "'</s>': 1, '<|reserved_0|>': 600}, and so on for all 1,102 special tokens" in arguments
+    assert options.endswith(" and so on for all 1,102 special tokens, which tokbench inspect --json lists")
+    assert "the special tokens '<|reserved_1001|>', " in flags
+    assert "and 96 more have the flag lstrip" in flags
+
+
+@pytest.mark.usefixtures("short_proofs")
 def test_special_token_with_a_flag_converts_with_a_note(tmp_path: Path) -> None:
     """RoBERTa's <mask> takes the space before it, which does not affect ordinary text."""
     source = tokenizer_with(added("<mask>", 0, lstrip=True))
