@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokbench.core.alternatives import longest_first
@@ -124,8 +125,7 @@ class SpecialTokenFinder:
     def __init__(
         self, special_tokens: Iterable[str], *, flags: Mapping[str, TokenFlags] | None = None
     ) -> None:
-        texts = list(special_tokens)
-        self._pattern = re.compile(longest_first(texts)) if texts else None
+        self._special_tokens = tuple(special_tokens)
         self.flags = dict(flags or {})
         self._lstrip_tokens = {text for text, token_flags in (flags or {}).items() if token_flags.lstrip}
         self._rstrip_tokens = {text for text, token_flags in (flags or {}).items() if token_flags.rstrip}
@@ -138,7 +138,7 @@ class SpecialTokenFinder:
         """
         check_policy(special)
         position = 0
-        if self._pattern is not None and special is not SpecialPolicy.TEXT:
+        if self._special_tokens and special is not SpecialPolicy.TEXT:
             for match in self._pattern.finditer(text):
                 if special is SpecialPolicy.RAISE:
                     start = len(text[: match.start()].encode(errors="surrogatepass"))
@@ -150,6 +150,11 @@ class SpecialTokenFinder:
                 position = stop
         if position < len(text):
             yield TextPart(text[position:])
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        """Matches the longest special token; compiled where it is needed, as that takes long for thousands of them."""
+        return re.compile(longest_first(self._special_tokens))
 
     def _span_with_white_space(self, match: re.Match[str], text: str, position: int) -> tuple[int, int]:
         """Return start and stop of a special token with the white space that it absorbs, not before `position`."""
