@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,16 +36,17 @@ def test_nothing_and_the_empty_text() -> None:
 
 
 def test_texts_that_continue_each_other_have_bounded_groups() -> None:
-    pattern = re.compile(longest_first("a" * size for size in range(1, 2000)))
-    assert [found.end() for found in pattern.finditer("a" * 2500)] == [1999, 2500]
-    texts = ["ab" * size + end for size in range(300) for end in ("c", "d", "e")]
+    pattern = re.compile(longest_first("a" * size for size in range(1, 500)))
+    assert [found.end() for found in pattern.finditer("a" * 700)] == [499, 700]
+    texts = ["ab" * size + end for size in range(60) for end in ("c", "d", "e")]
     assert re.findall(longest_first(texts), "".join(texts)) == found_one_by_one(texts, "".join(texts))
 
 
+@pytest.mark.timed
 def test_thousands_of_reserved_tokens_are_searched_at_once() -> None:
-    """Tried one by one, this search takes minutes."""
+    """Tried one by one, they take ten seconds."""
     pattern = re.compile(longest_first(f"<|reserved_{number}|>" for number in range(30_000)))
-    text = "<|reserved_29999|> <|reserved_ 1 < | " * 10_000
+    text = "<|reserved_29999|> <|reserved_ 1 < | " * 80_000
     started = time.process_time()
-    assert len(pattern.findall(text)) == 10_000
-    assert time.process_time() - started < 5
+    assert len(pattern.findall(text)) == 80_000
+    assert time.process_time() - started < 2
