@@ -80,7 +80,7 @@ class KernelDocument:
         everywhere = sum(not token.is_special for token in self.added)
         if everywhere:
             parts.append(f"{everywhere:,} added {'token' if everywhere == 1 else 'tokens'} in every text")
-        return f"it is {', '.join(parts)} and {self.vocabulary}"
+        return f"it consists of {', '.join(parts)} and {self.vocabulary}"
 
 
 def kernel_document(

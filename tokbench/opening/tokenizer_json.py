@@ -186,7 +186,7 @@ def _description(
     if dict(description.special_tokens) != dict(library.info.special_tokens):
         return None, "the library gives its special tokens different ids"
     steps = "NFC, " if description.normalization else ""
-    return description, f"it is {steps}the pattern {description.pattern_name!r} and merges, nothing else"
+    return description, f"it consists of {steps}the pattern {description.pattern_name!r} and merges, nothing else"
 
 
 def _characters(

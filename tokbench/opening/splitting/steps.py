@@ -142,7 +142,7 @@ class SplitSteps:
         names = [f"the pattern {step.name!r}" for step in self.steps if isinstance(step, PatternStep)]
         programs = sum(isinstance(step, ProgramStep) for step in self.steps)
         if programs:
-            names.append("another pattern" if programs == 1 else f"{programs} other patterns")
+            names.append("a pattern of its own" if programs == 1 else f"{programs} patterns of its own")
         names += [f"spaces written as {step.mark}" for step in self.steps if isinstance(step, MarkStep)]
         return " and ".join(names) or "no pattern"
 
