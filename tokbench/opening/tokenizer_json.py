@@ -185,8 +185,8 @@ def _description(
         return None, str(error)
     if dict(description.special_tokens) != dict(library.info.special_tokens):
         return None, "the library gives its special tokens different ids"
-    steps = "NFC, " if description.normalization else ""
-    return description, f"it consists of {steps}the pattern {description.pattern_name!r} and merges, nothing else"
+    pattern = f"{'NFC, ' if description.normalization else ''}the pattern {description.pattern_name!r}"
+    return description, f"it consists of {pattern} and merges, nothing else"
 
 
 def _characters(
