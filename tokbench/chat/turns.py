@@ -8,17 +8,16 @@ generation prompt's text, and ends with the first special token after the last c
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_left, bisect_right
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tokbench.chat.contents import Contents, SpecialTokens
 from tokbench.chat.conversation import RendersBeginnings
-from tokbench.chat.rendered import TEMPLATE, Origin, Rendered, Run, Runs, Turn
-from tokbench.core.alternatives import longest_first
+from tokbench.chat.owners import with_owners
+from tokbench.chat.rendered import Rendered, Turn
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Sequence
 
     from tokbench.chat.conversation import Conversation, Renderer
 
@@ -66,13 +65,13 @@ def with_turns(
     parts = [place for place in spoken if place not in turns]
     following = [(number, message + 1) for number, message in parts]
     turns |= zip(parts, _beginnings(renderer, conversations, following), strict=True)
-    contents = {number: _Contents(rendered[number]) for number in unmarked}
+    contents = {number: Contents(rendered[number]) for number in unmarked}
     found = {
         (n, message): _by_prefix(contents[n], prompts[n, message], turns[n, message]) for n, message in spoken
     }
     others = [place for place in spoken if found[place] is None]
     plains = dict(zip(others, _beginnings(renderer, conversations, others), strict=True))
-    specials = _SpecialTokens(special_tokens)
+    specials = SpecialTokens(special_tokens)
     results = list(rendered)
     for number in unmarked:
         places = [
@@ -86,7 +85,7 @@ def with_turns(
             for message in range(len(conversations[number].messages))
         ]
         with_places = replace(rendered[number], turns=_turns(places))
-        results[number] = _with_owners(with_places, specials, bos=bos)
+        results[number] = with_owners(with_places, specials, bos=bos)
     return results
 
 
@@ -118,85 +117,6 @@ def _header(prompt: str | None, plain: str | None) -> str:
     )
 
 
-def _with_owners(rendered: Rendered, specials: _SpecialTokens, *, bos: str | None = None) -> Rendered:
-    """Assign the template's text between two messages to one of them.
-
-    White space after a message belongs to that message, and what follows is the header of the next one. Before the
-    first message, the beginning of the text and text of the template itself belong to none; so does everything after
-    the last message.
-    """
-    extents: dict[int, tuple[int, int]] = {}
-    known = [
-        (run.origin.message, run.start, run.stop) for run in rendered.runs if run.origin.message is not None
-    ]
-    for message, start, stop in sorted([*known, *rendered.turns], key=lambda item: item[1]):
-        first, last = extents.get(message, (start, stop))
-        extents[message] = min(first, start), max(last, stop)
-    edges: list[tuple[int, int | None]] = [(0, None)]
-    end: int | None = None
-    for message, (first, stop) in sorted(extents.items(), key=lambda item: item[1]):
-        start = _header_start(rendered, first, specials, bos=bos) if end is None else end
-        if first < start:
-            return rendered  # the messages are interleaved
-        if end is None:
-            edges.append((start, message))
-        else:
-            edges[-1] = start, message
-        end = stop
-        while end < len(rendered.text) and rendered.text[end].isspace():
-            end += 1
-        edges.append((end, None))
-    return replace(rendered, runs=Runs.of(_runs_with_owners(rendered, edges)))
-
-
-def _header_start(rendered: Rendered, first: int, specials: _SpecialTokens, *, bos: str | None) -> int:
-    """Return where the header of the first message begins: after the token that begins the text, or a template turn.
-
-    Args:
-        rendered: the text, with turns.
-        first: where the message itself begins.
-        specials: the special tokens of the tokenizer.
-        bos: the token that begins a text; if it occurs several times, it begins messages.
-    """
-    text = rendered.text
-    start = _stretch_before(rendered, first)
-    if start == 0 and bos and text.startswith(bos) and _times_written(rendered, bos) == 1:
-        start = len(bos)
-    ends = {end for turn in rendered.turns if (end := specials.at_end(text[turn.start : turn.stop]))}
-    begin = max(
-        (place + len(end) for end in ends if (place := text.rfind(end, start, first)) >= 0), default=0
-    )
-    # A special token may close earlier text of no message, such as a list of tools.
-    if not begin and _stretch_before(rendered, first):
-        begin = start + (specials.first_end(text[start:first]) or 0)
-    start = max(start, begin)
-    while start < first and text[start].isspace():
-        start += 1
-    return start
-
-
-def _runs_with_owners(rendered: Rendered, edges: Sequence[tuple[int, int | None]]) -> Iterator[Run]:
-    """Yield the runs cut at edges; template text gets the message of the last edge before it."""
-    place = 0
-    for start, stop, origin in rendered.runs:
-        position = start
-        while position < stop:
-            while place + 1 < len(edges) and edges[place + 1][0] <= position:
-                place += 1
-            following = edges[place + 1][0] if place + 1 < len(edges) else stop
-            end = min(stop, following) if origin == TEMPLATE else stop
-            owner = Origin(edges[place][1]) if origin == TEMPLATE else origin
-            yield Run(position, end, owner)
-            position = end
-
-
-def _times_written(rendered: Rendered, token: str) -> int:
-    """Count how often the template itself writes a token."""
-    return sum(
-        rendered.text.count(token, run.start, run.stop) for run in rendered.runs if run.origin.field is None
-    )
-
-
 def _turns(places: Sequence[tuple[int, int] | None]) -> tuple[Turn, ...]:
     """Return the turns at the places of messages; none overlaps the one before it."""
     turns: list[Turn] = []
@@ -208,7 +128,7 @@ def _turns(places: Sequence[tuple[int, int] | None]) -> tuple[Turn, ...]:
     return tuple(turns)
 
 
-def _by_prefix(contents: _Contents, prompt: str | None, turn: str | None) -> tuple[int, int] | None:
+def _by_prefix(contents: Contents, prompt: str | None, turn: str | None) -> tuple[int, int] | None:
     """Return start and stop of a turn if the text begins with the prompt and the turn, else None."""
     if prompt is None or turn is None or not contents.text.startswith(turn) or not turn.startswith(prompt):
         return None
@@ -216,7 +136,7 @@ def _by_prefix(contents: _Contents, prompt: str | None, turn: str | None) -> tup
 
 
 def _by_origin(
-    contents: _Contents, message: int, header: str, specials: _SpecialTokens
+    contents: Contents, message: int, header: str, specials: SpecialTokens
 ) -> tuple[int, int] | None:
     if message not in contents.extents:
         return None
@@ -225,64 +145,3 @@ def _by_origin(
     start = first if at < 0 else at + len(header)
     end = specials.first_end(contents.text[last : contents.start_after(last)])
     return start, last if end is None else last + end
-
-
-def _stretch_before(rendered: Rendered, position: int) -> int:
-    """Return where the template's text in front of a position begins."""
-    return _Contents(rendered).stop_before(position)
-
-
-class _Contents:
-    """The parts of a rendered text that come from messages and other fields, in order.
-
-    Attributes:
-        text: the text.
-        extents: message → where its content begins and ends.
-    """
-
-    def __init__(self, rendered: Rendered) -> None:
-        self.text = rendered.text
-        runs = [run for run in rendered.runs if run.origin.field is not None]
-        self._starts, self._stops = [run.start for run in runs], [run.stop for run in runs]
-        self.extents: dict[int, tuple[int, int]] = {}
-        for run in runs:
-            if (message := run.origin.message) is not None:
-                first, _ = self.extents.get(message, (run.start, run.stop))
-                self.extents[message] = first, run.stop
-
-    def stop_before(self, position: int) -> int:
-        """Return the end of the last content that ends at a position or before it; 0 if there is none."""
-        place = bisect_right(self._stops, position)
-        return self._stops[place - 1] if place else 0
-
-    def start_after(self, position: int) -> int:
-        """Return the start of the first content from a position on; the end of the text if there is none."""
-        place = bisect_left(self._starts, position)
-        return self._starts[place] if place < len(self._starts) else len(self.text)
-
-    def without_white_space(self, start: int, stop: int) -> int:
-        """Return the end of a turn without the template's white space after it."""
-        place = bisect_left(self._starts, stop)
-        least = max(start, min(stop, self._stops[place - 1]) if place else 0)
-        end = stop
-        while end > least and self.text[end - 1].isspace():
-            end -= 1
-        return end
-
-
-class _SpecialTokens:
-    """The texts of a tokenizer's special tokens, for searching in what a template writes."""
-
-    def __init__(self, texts: Collection[str]) -> None:
-        self._texts = frozenset(text for text in texts if text)
-        self._lengths = sorted({len(text) for text in self._texts}, reverse=True)
-        self._pattern = re.compile(longest_first(self._texts))
-
-    def first_end(self, text: str) -> int | None:
-        """Return the end of the first special token in a text; None if there is none."""
-        match = self._pattern.search(text)
-        return None if match is None else match.end()
-
-    def at_end(self, text: str) -> str | None:
-        """Return the longest special token that a text ends with."""
-        return next((text[-size:] for size in self._lengths if text[-size:] in self._texts), None)

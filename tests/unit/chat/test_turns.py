@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import groupby
-from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from hypothesis import given, reject
+from hypothesis import given
 from hypothesis import strategies as st
 from support.conversations import conversations, plain_texts
 from support.rendering import said
 
 from tokbench.chat.conversation import Conversation
 from tokbench.chat.formats import named
-from tokbench.chat.rendered import TEMPLATE, Origin, Rendered, Turn
-from tokbench.chat.turns import _SpecialTokens, _with_owners, with_turns
+from tokbench.chat.rendered import Rendered
+from tokbench.chat.turns import with_turns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -92,100 +90,3 @@ def test_reported_turns_are_kept() -> None:
 def test_user_turns_are_inferred() -> None:
     rendered = inferred(TALK, "chatml")
     assert [(m, rendered.text[a:b]) for m, a, b in rendered.turns][1] == (1, "Q<|im_end|>")
-
-
-@given(conversation=conversations(plain_texts), format=st.sampled_from(["chatml", "llama3", "gemma"]))
-def test_template_text_between_messages_belongs_to_a_message(conversation: Conversation, format: str) -> None:
-    """This equals what the built-in templates report, including the header of the first message."""
-    [told] = named(format).render([conversation])
-    if not isinstance(told, Rendered):
-        reject()
-    without = Rendered.of(
-        (told.text[a:b], origin if origin.field is not None else TEMPLATE) for a, b, origin in told.runs
-    )
-    rendered = _with_owners(replace(without, turns=told.turns), specials_of(format), bos=BOS[format])
-    is_merged = format == "gemma" and conversation.messages[0]["role"] == "system"  # its header is the user's
-    first = next(run.start for run in told.runs if run.origin.field is not None) if is_merged else 0
-    assert owners(rendered)[first:] == owners(told)[first:]
-    assert [run.origin.field for run in rendered.runs if run.origin.field] == [
-        run.origin.field for run in told.runs if run.origin.field
-    ]
-
-
-BOS = {"chatml": None, "llama3": "<|begin_of_text|>", "gemma": "<bos>"}
-
-
-def specials_of(format: str) -> _SpecialTokens:
-    return _SpecialTokens(named(format).control_tokens)
-
-
-def owners(rendered: Rendered) -> list[int | None]:
-    """Return the message of each character."""
-    return [run.origin.message for run in rendered.runs for _ in range(run.start, run.stop)]
-
-
-def shown(
-    parts: Sequence[tuple[str, Origin]], turns: Sequence[tuple[int, str]], bos: str | None
-) -> list[str]:
-    """Return the text of a template by owner, "-" for none, from turns that are given by hand."""
-    drawn = Rendered.of(parts)
-    places = [(message, drawn.text.index(text), len(text)) for message, text in turns]
-    drawn = replace(drawn, turns=tuple(Turn(m, start, start + size) for m, start, size in places))
-    rendered = _with_owners(drawn, specials_of("chatml"), bos=bos)
-    return [
-        f"{'-' if run.origin.message is None else run.origin.message}:{run.text}" for run in _joined(rendered)
-    ]
-
-
-class _Part(NamedTuple):
-    origin: Origin
-    text: str
-
-
-def _joined(rendered: Rendered) -> list[_Part]:
-    """Join neighbouring runs of the same message."""
-    return [
-        _Part(Origin(message), "".join(text for _, text in group))
-        for message, group in groupby(
-            ((run.origin.message, rendered.text[run.start : run.stop]) for run in rendered.runs),
-            key=itemgetter(0),
-        )
-    ]
-
-
-QUESTION = ("Q", Origin(0, "content"))
-
-
-def test_first_header_begins_after_the_templates_preamble() -> None:
-    end = ("<|im_end|>\n", TEMPLATE)
-    turn = [(0, "Q<|im_end|>")]
-    header = ("<|im_start|>user\n", TEMPLATE)
-    assert shown([header, QUESTION, end], turn, None) == ["0:<|im_start|>user\nQ<|im_end|>\n"]
-    assert shown([("<s>", TEMPLATE), header, QUESTION, end], turn, "<s>") == [
-        "-:<s>",
-        "0:<|im_start|>user\nQ<|im_end|>\n",
-    ]
-    default = ("<|im_start|>system\nBe kind.<|im_end|>\n", TEMPLATE)
-    assert shown([default, header, QUESTION, end], turn, None) == [
-        "-:<|im_start|>system\nBe kind.<|im_end|>\n",
-        "0:<|im_start|>user\nQ<|im_end|>\n",
-    ]
-    tools = [("<|im_start|>", TEMPLATE), ("f", Origin(None, "tools[0].name")), ("]<|im_end|>", TEMPLATE)]
-    assert shown([*tools, header, QUESTION], [], None) == [
-        "-:<|im_start|>f]<|im_end|>",
-        "0:<|im_start|>user\nQ",
-    ]
-
-
-def test_bos_that_also_begins_messages_belongs_to_the_message() -> None:
-    header, end = ("<|im_start|>user\n", TEMPLATE), ("<|im_end|>\n", TEMPLATE)
-    second = ("R", Origin(1, "content"))
-    parts = [header, QUESTION, end, header, second, end]
-    turns = [(0, "Q<|im_end|>"), (1, "R<|im_end|>")]
-    assert shown(parts, turns, "<|im_start|>")[0] == "0:<|im_start|>user\nQ<|im_end|>\n"
-
-
-def test_bos_inside_content_changes_no_owner() -> None:
-    header, end = ("<|im_start|>user\n", TEMPLATE), ("<|im_end|>\n", TEMPLATE)
-    typed = ("<s>Q", Origin(0, "content"))
-    assert shown([("<s>", TEMPLATE), header, typed, end], [(0, "<s>Q<|im_end|>")], "<s>")[0] == "-:<s>"
