@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from tokbench.chat.jinja.limits import check_length
 from tokbench.chat.jinja.runs import join, uniform
 from tokbench.chat.jinja.traced import Traced, computed, concat, runs_of
+from tokbench.chat.jinja.values import TracedFloat, TracedInt
 from tokbench.chat.rendered import COMPUTED, Origin
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def json_text(value: Any, layout: Layout, origin_of: OriginOf) -> Traced:
     check_length(len(text))
     if isinstance(value, str):
         return _string(value, layout, COMPUTED)
-    written = concat(_Writer(layout, origin_of).parts(value, COMPUTED, 0))
+    origin = value._origin if isinstance(value, TracedInt | TracedFloat) else COMPUTED
+    written = concat(_Writer(layout, origin_of).parts(value, origin, 0))
     return written if written == text else computed(text)
 
 

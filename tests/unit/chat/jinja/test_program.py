@@ -123,6 +123,12 @@ def test_json_traces_the_origin_of_each_leaf():
     }
 
 
+@pytest.mark.parametrize("number", [3, -1.5])
+def test_json_of_a_number_has_its_origin(number: float):
+    written = write("<{{ messages[0].n | tojson }}>", {"role": "user", "n": number})
+    assert parts(written) == [("<", TEMPLATE), (str(number), Origin(0, "n")), (">", TEMPLATE)]
+
+
 def test_tools_documents_and_variables_have_their_own_origins():
     written = write(
         "{{ tools[0].name }}{{ documents[0].text }}{{ who }}",
