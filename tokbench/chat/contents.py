@@ -4,14 +4,31 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
 
 from tokbench.core.alternatives import longest_first
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from tokbench.chat.rendered import Rendered
+
+
+_MOST_GAPS = 4
+"""Maximum number of ranges between contents in which the start or stop of a turn is looked for."""
+
+
+class Surroundings(NamedTuple):
+    """Ranges of the template's text around the content of a message, in which its turn may start and stop.
+
+    Attributes:
+        before: those before its first content, after that of other messages, the nearest one first.
+        after: those after its last content, and those before the first content of a later message.
+    """
+
+    before: Sequence[tuple[int, int]]
+    after: Sequence[tuple[int, int]]
 
 
 class Contents:
@@ -20,27 +37,70 @@ class Contents:
     Attributes:
         text: the text.
         extents: message → where its content begins and ends.
+        written: message and field → number of its characters in the text.
     """
 
     def __init__(self, rendered: Rendered) -> None:
         self.text = rendered.text
         runs = [run for run in rendered.runs if run.origin.field is not None]
         self._starts, self._stops = [run.start for run in runs], [run.stop for run in runs]
-        self.extents: dict[int, tuple[int, int]] = {}
+        self._messages = [run.origin.message for run in runs]
+        self.written: Counter[tuple[int | None, str | None]] = Counter()
         for run in runs:
-            if (message := run.origin.message) is not None:
-                first, _ = self.extents.get(message, (run.start, run.stop))
-                self.extents[message] = first, run.stop
+            self.written[run.origin] += run.stop - run.start
+        self._places: dict[int, tuple[int, int]] = {}
+        for place, message in enumerate(self._messages):
+            if message is not None:
+                first, _ = self._places.get(message, (place, place))
+                self._places[message] = first, place
+        self._following: dict[int, int] = {}
+        following = len(runs)
+        for message, (first, _) in sorted(self._places.items(), reverse=True):
+            self._following[message] = following if following > first else len(runs)
+            following = min(following, first)
+        self.extents = {
+            message: (self._starts[first], self._stops[last])
+            for message, (first, last) in self._places.items()
+        }
+
+    def around(self, message: int) -> Surroundings | None:
+        """Return the template's text around the content of a message; None if it has no content."""
+        if message not in self._places:
+            return None
+        first, last = self._places[message]
+        following = self._following[message]
+        before = self._gaps(range(first, -1, -1))
+        after = self._gaps(range(last + 1, following + 1))
+        own = range(following, max(following - _MOST_GAPS, first), -1)
+        return Surroundings(before, [*after, *map(self._gap, own)])
+
+    def _gaps(self, places: range) -> list[tuple[int, int]]:
+        """Return gaps up to the content of the next message."""
+        found: list[tuple[int, int]] = []
+        for place in places[:_MOST_GAPS]:
+            passed = place - 1 if places.step > 0 else place
+            if found and self._messages[passed] is not None:
+                break
+            found.append(self._gap(place))
+        return found
+
+    def _gap(self, place: int) -> tuple[int, int]:
+        """Return the range of the template's text before the content of that number."""
+        return self._end(place - 1), self._start(place)
+
+    def _end(self, place: int) -> int:
+        return self._stops[place] if place >= 0 else 0
+
+    def _start(self, place: int) -> int:
+        return self._starts[place] if place < len(self._starts) else len(self.text)
 
     def stop_before(self, position: int) -> int:
         """Return the end of the last content that ends at a position or before it; 0 if there is none."""
-        place = bisect_right(self._stops, position)
-        return self._stops[place - 1] if place else 0
+        return self._end(bisect_right(self._stops, position) - 1)
 
     def start_after(self, position: int) -> int:
         """Return the start of the first content from a position on; the end of the text if there is none."""
-        place = bisect_left(self._starts, position)
-        return self._starts[place] if place < len(self._starts) else len(self.text)
+        return self._start(bisect_left(self._starts, position))
 
     def without_white_space(self, start: int, stop: int) -> int:
         """Return the end of a turn without the template's white space after it."""

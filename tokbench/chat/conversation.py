@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from tokbench.chat.rendered import Rendered
     from tokbench.errors import TemplateError
 
+REASONING = ("reasoning_content", "thinking", "reasoning")
+"""The names of a message's reasoning. Jinja templates find it under the first two, whichever name was used."""
+
 
 @dataclass(frozen=True, slots=True)
 class Conversation:

@@ -3,23 +3,26 @@
 There are two methods; the more reliable one is tried first. If a template never rewrites earlier messages, then the
 messages before a turn, rendered with the generation prompt, are a prefix of the whole text, and the turn is the text
 from there to the beginning of the next message. If that does not hold, origins are used: the turn begins after the
-generation prompt's text, and ends with the first special token after the last character of the message.
+generation prompt's text, and ends with the first special token after the last character of the message. In a long
+conversation, most turns follow from similar ones (`similar_turns`).
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tokbench.chat.contents import Contents, SpecialTokens
 from tokbench.chat.conversation import RendersBeginnings
 from tokbench.chat.owners import with_owners
 from tokbench.chat.rendered import Rendered, Turn
+from tokbench.chat.similar_turns import found_by_similarity
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from tokbench.chat.conversation import Conversation, Renderer
+    from tokbench.chat.similar_turns import Found, Place
 
 SPOKEN = frozenset({"assistant", "model"})
 """The roles that follow the generation prompt."""
@@ -54,60 +57,79 @@ def with_turns(
         for message, said in enumerate(conversations[number].messages)
         if said.get("role") in SPOKEN
     ]
-    prompts = dict(zip(spoken, _beginnings(renderer, conversations, spoken, prompt=True), strict=True))
-    # Jinja has rendered the whole conversation already, unless as something longer or shorter.
-    is_jinja = isinstance(renderer, RendersBeginnings)
-    turns: dict[tuple[int, int], str | None] = {
-        (number, len(conversations[number].messages) - 1): rendered[number].text
-        for number in unmarked
-        if is_jinja and not (rendered[number].ends_with_prompt or conversations[number].is_unfinished)
-    }
-    parts = [place for place in spoken if place not in turns]
-    following = [(number, message + 1) for number, message in parts]
-    turns |= zip(parts, _beginnings(renderer, conversations, following), strict=True)
     contents = {number: Contents(rendered[number]) for number in unmarked}
-    found = {
-        (n, message): _by_prefix(contents[n], prompts[n, message], turns[n, message]) for n, message in spoken
-    }
-    others = [place for place in spoken if found[place] is None]
-    plains = dict(zip(others, _beginnings(renderer, conversations, others), strict=True))
-    specials = SpecialTokens(special_tokens)
+    search = _Search(renderer, conversations, rendered, contents, SpecialTokens(special_tokens))
+    found = found_by_similarity(spoken, search.places, conversations=conversations, contents=contents)
     results = list(rendered)
     for number in unmarked:
         places = [
-            found.get((number, message))
-            or _by_origin(
-                contents[number],
-                message,
-                _header(prompts.get((number, message)), plains.get((number, message))),
-                specials,
-            )
+            found[number, message]
+            if (number, message) in found
+            else _by_origin(contents[number], message, "", search.specials)
             for message in range(len(conversations[number].messages))
         ]
         with_places = replace(rendered[number], turns=_turns(places))
-        results[number] = with_owners(with_places, specials, bos=bos)
+        results[number] = with_owners(with_places, search.specials, bos=bos)
     return results
 
 
-def _beginnings(
-    renderer: Renderer,
-    conversations: Sequence[Conversation],
-    places: Sequence[tuple[int, int]],
-    *,
-    prompt: bool = False,
-) -> list[str | None]:
-    """Return the text of the first messages of conversations, given the numbers of both; None if it is refused."""
-    if isinstance(renderer, RendersBeginnings):
-        return renderer.render_beginnings(
-            [(conversations[number], count) for number, count in places], prompt=prompt
+@dataclass(frozen=True)
+class _Search:
+    """Finds turns that follow the generation prompt, given the numbers of conversations and messages."""
+
+    renderer: Renderer
+    conversations: Sequence[Conversation]
+    rendered: Sequence[Rendered]
+    contents: Mapping[int, Contents]
+    specials: SpecialTokens
+
+    def places(self, spoken: Sequence[Place]) -> dict[Place, Found]:
+        """Return start and stop of each turn."""
+        prompts = dict(zip(spoken, self._beginnings(spoken, prompt=True), strict=True))
+        turns = self._turns(spoken)
+        found = {
+            place: _by_prefix(self.contents[place[0]], prompt, turns[place])
+            for place, prompt in prompts.items()
+        }
+        others = [place for place in spoken if found[place] is None]
+        for place, plain in zip(others, self._beginnings(others), strict=True):
+            number, message = place
+            header = _header(prompts[place], plain)
+            found[place] = _by_origin(self.contents[number], message, header, self.specials)
+        return found
+
+    def _turns(self, spoken: Sequence[Place]) -> dict[Place, str | None]:
+        """Return the text of the messages up to and including each turn."""
+        turns: dict[Place, str | None] = {
+            place: self.rendered[place[0]].text for place in spoken if self._is_whole_text(*place)
+        }
+        parts = [place for place in spoken if place not in turns]
+        following = self._beginnings([(number, message + 1) for number, message in parts])
+        return {**turns, **dict(zip(parts, following, strict=True))}
+
+    def _is_whole_text(self, number: int, message: int) -> bool:
+        """Whether the messages up to this one have been rendered by Jinja, as nothing longer or shorter."""
+        conversation = self.conversations[number]
+        return (
+            isinstance(self.renderer, RendersBeginnings)
+            and message == len(conversation.messages) - 1
+            and not (self.rendered[number].ends_with_prompt or conversation.is_unfinished)
         )
-    parts = [
-        replace(conversations[number], messages=conversations[number].messages[:count])
-        for number, count in places
-    ]
-    return [
-        made.text if isinstance(made, Rendered) else None for made in renderer.render(parts, prompt=prompt)
-    ]
+
+    def _beginnings(self, places: Sequence[Place], *, prompt: bool = False) -> list[str | None]:
+        """Return the text of the messages before each place; None if it is refused."""
+        if isinstance(self.renderer, RendersBeginnings):
+            return self.renderer.render_beginnings(
+                [(self.conversations[number], count) for number, count in places], prompt=prompt
+            )
+        parts = [
+            replace(self.conversations[number], messages=self.conversations[number].messages[:count])
+            for number, count in places
+        ]
+        return [
+            made.text if isinstance(made, Rendered) else None
+            for made in self.renderer.render(parts, prompt=prompt)
+        ]
 
 
 def _header(prompt: str | None, plain: str | None) -> str:

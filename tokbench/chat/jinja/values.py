@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tokbench.chat.conversation import REASONING
 from tokbench.chat.jinja.traced import Traced, own
 from tokbench.chat.rendered import COMPUTED, ROLES, Origin
 
@@ -12,9 +13,6 @@ if TYPE_CHECKING:
 
 _KEY_IN_PATH = 80
 """Maximum number of characters of a key in a path."""
-
-_REASONING = ("reasoning_content", "thinking", "reasoning")
-"""The names of a message's reasoning. Templates find it under the first two, whichever name was used."""
 
 
 class Values:
@@ -82,7 +80,7 @@ class Values:
         traced: dict[str, Any] = self.traced(given, index, "")
         if given.get("role") in ROLES:
             traced["role"] = Traced(given["role"], Origin(index))
-        reasoning = next((traced[name] for name in _REASONING if name in traced), None)
+        reasoning = next((traced[name] for name in REASONING if name in traced), None)
         if reasoning is not None:
             aliased = {"thinking": reasoning, **traced, "reasoning_content": reasoning}
             self._containers[id(aliased)] = (aliased, self.origin_of(traced))
