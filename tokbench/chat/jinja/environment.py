@@ -35,6 +35,9 @@ if TYPE_CHECKING:
 _TRACED = ("str", "str_join", "markup_join", "escape", "Markup")
 """Names in compiled code that stand for the environment's functions of the same names."""
 
+_MOST_KNOWN = 1000
+"""Maximum number of attributes of which it is remembered whether they are safe."""
+
 
 class TracedCodeGenerator(CodeGenerator):
     """Compiles templates so that literals are the template's own text.
@@ -159,6 +162,7 @@ class TracedEnvironment(ImmutableSandboxedEnvironment):
             "escape": escape,
             "Markup": markup,
         }
+        self._safe: dict[tuple[type, str], bool] = {}
         self.has_generation = False
         self.date = date
         self.begin(Values())
@@ -215,11 +219,24 @@ class TracedEnvironment(ImmutableSandboxedEnvironment):
             return self.undefined(obj=obj, name=attribute)
         return super().unsafe_undefined(obj, attribute)
 
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """Return an attribute, or else the item of that name; the items of messages are found without an error."""
+        if type(obj) is dict and attribute in obj and not hasattr(dict, attribute):
+            return obj[attribute]
+        return super().getattr(obj, attribute)
+
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-        """Whether a template may read an attribute; of a traced string only those of `str`."""
-        if isinstance(obj, Traced) and not hasattr("", attr):
-            return attr in {"striptags", "unescape"} and hasattr(obj, "__html__")
-        return super().is_safe_attribute(obj, attr, value)
+        """Whether a template may read an attribute: of a traced string only those of `str`, else by type."""
+        key = type(obj), attr
+        known = self._safe.get(key)
+        if known is None:
+            if isinstance(obj, Traced) and not hasattr("", attr):
+                known = attr in {"striptags", "unescape"} and hasattr(obj, "__html__")
+            else:
+                known = super().is_safe_attribute(obj, attr, value)
+            if len(self._safe) < _MOST_KNOWN:
+                self._safe[key] = known
+        return known
 
 
 class _SandboxedFormatter(Formatter, SandboxedFormatter):
