@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tokbench.core.alternatives import longest_first
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from tokbench.chat.rendered import Rendered
 
@@ -101,6 +101,15 @@ class Contents:
     def start_after(self, position: int) -> int:
         """Return the start of the first content from a position on; the end of the text if there is none."""
         return self._start(bisect_left(self._starts, position))
+
+    def gaps_before(self, stop: int, start: int) -> Iterator[tuple[int, int]]:
+        """Yield the ranges of the template's text within a range of the text, the last one first."""
+        place = bisect_left(self._starts, stop)
+        low = stop
+        while low > start:
+            low, high = self._gap(place)
+            yield max(low, start), min(high, stop)
+            place -= 1
 
     def without_white_space(self, start: int, stop: int) -> int:
         """Return the end of a turn without the template's white space after it."""

@@ -9,16 +9,19 @@ from tokbench.chat.contents import Contents, SpecialTokens
 from tokbench.chat.rendered import TEMPLATE, Origin, Rendered, Run, Runs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
 
 def with_owners(rendered: Rendered, specials: SpecialTokens, *, bos: str | None = None) -> Rendered:
     """Assign the template's text between two messages to one of them.
 
-    White space after a message belongs to that message, and what follows is the header of the next one. Before the
+    White space after a message belongs to that message, and what follows is the header of the next one. If that
+    contains a token that ends turns, as after a list of tools, the header begins after the last of these. Before the
     first message, the beginning of the text and text of the template itself belong to none; so does everything after
     the last message.
     """
+    contents = Contents(rendered)
+    ends = _end_tokens(rendered, specials)
     extents: dict[int, tuple[int, int]] = {}
     known = [
         (run.origin.message, run.start, run.stop) for run in rendered.runs if run.origin.message is not None
@@ -29,47 +32,67 @@ def with_owners(rendered: Rendered, specials: SpecialTokens, *, bos: str | None 
     edges: list[tuple[int, int | None]] = [(0, None)]
     end: int | None = None
     for message, (first, stop) in sorted(extents.items(), key=lambda item: item[1]):
-        start = _header_start(rendered, first, specials, bos=bos) if end is None else end
+        if end is None:
+            start = _header_start(rendered, contents, first, specials, bos=bos)
+        else:
+            start = _after_white_space(rendered.text, _last_end(contents, ends, end, first) or end)
+            start = end if start >= first else start  # a token right before a message is its header
         if first < start:
             return rendered  # the messages are interleaved
         if end is None:
             edges.append((start, message))
         else:
             edges[-1] = start, message
-        end = stop
-        while end < len(rendered.text) and rendered.text[end].isspace():
-            end += 1
+        end = _after_white_space(rendered.text, stop)
         edges.append((end, None))
-    return replace(rendered, runs=Runs.of(_runswith_owners(rendered, edges)))
+    return replace(rendered, runs=Runs.of(_runs_with_owners(rendered, edges)))
 
 
-def _header_start(rendered: Rendered, first: int, specials: SpecialTokens, *, bos: str | None) -> int:
+def _after_white_space(text: str, position: int) -> int:
+    while position < len(text) and text[position].isspace():
+        position += 1
+    return position
+
+
+def _end_tokens(rendered: Rendered, specials: SpecialTokens) -> set[str]:
+    """Return the special tokens that turns end with."""
+    found = (specials.at_end(rendered.text[turn.start : turn.stop]) for turn in rendered.turns)
+    return {end for end in found if end}
+
+
+def _last_end(contents: Contents, ends: Collection[str], start: int, stop: int) -> int | None:
+    """Return the end of the last such token that the template writes in a range of the text; None if there is none."""
+    for low, high in contents.gaps_before(stop, start):
+        found = [place + len(end) for end in ends if (place := contents.text.rfind(end, low, high)) >= 0]
+        if found:
+            return max(found)
+    return None
+
+
+def _header_start(
+    rendered: Rendered, contents: Contents, first: int, specials: SpecialTokens, *, bos: str | None
+) -> int:
     """Return where the header of the first message begins: after the token that begins the text, or a template turn.
 
     Args:
         rendered: the text, with turns.
+        contents: the contents of the text.
         first: where the message itself begins.
         specials: the special tokens of the tokenizer.
         bos: the token that begins a text; if it occurs several times, it begins messages.
     """
     text = rendered.text
-    start = _stretch_before(rendered, first)
+    start = stretch = contents.stop_before(first)
     if start == 0 and bos and text.startswith(bos) and _times_written(rendered, bos) == 1:
         start = len(bos)
-    ends = {end for turn in rendered.turns if (end := specials.at_end(text[turn.start : turn.stop]))}
-    begin = max(
-        (place + len(end) for end in ends if (place := text.rfind(end, start, first)) >= 0), default=0
-    )
+    begin = _last_end(contents, _end_tokens(rendered, specials), start, first) or 0
     # A special token may close earlier text of no message, such as a list of tools.
-    if not begin and _stretch_before(rendered, first):
+    if not begin and stretch:
         begin = start + (specials.first_end(text[start:first]) or 0)
-    start = max(start, begin)
-    while start < first and text[start].isspace():
-        start += 1
-    return start
+    return min(_after_white_space(text, max(start, begin)), max(first, start))
 
 
-def _runswith_owners(rendered: Rendered, edges: Sequence[tuple[int, int | None]]) -> Iterator[Run]:
+def _runs_with_owners(rendered: Rendered, edges: Sequence[tuple[int, int | None]]) -> Iterator[Run]:
     """Yield the runs cut at edges; template text gets the message of the last edge before it."""
     place = 0
     for start, stop, origin in rendered.runs:
@@ -89,8 +112,3 @@ def _times_written(rendered: Rendered, token: str) -> int:
     return sum(
         rendered.text.count(token, run.start, run.stop) for run in rendered.runs if run.origin.field is None
     )
-
-
-def _stretch_before(rendered: Rendered, position: int) -> int:
-    """Return where the template's text in front of a position begins."""
-    return Contents(rendered).stop_before(position)

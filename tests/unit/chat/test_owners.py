@@ -105,6 +105,42 @@ def test_first_header_begins_after_the_templates_preamble() -> None:
     ]
 
 
+def test_list_of_tools_after_a_message_belongs_to_that_message() -> None:
+    said = [("<|im_start|>system\n", TEMPLATE), ("S", Origin(0, "content"))]
+    tools = [("\n# Tools\n", TEMPLATE), ("<|im_end|>f", Origin(None, "tools[0].name"))]
+    end, header = ("\n</tools><|im_end|>\n", TEMPLATE), ("<|im_start|>user\n", TEMPLATE)
+    parts = [*said, *tools, end, header, ("Q", Origin(1, "content")), ("<|im_end|>\n", TEMPLATE)]
+    assert shown(parts, [(0, "S"), (1, "Q<|im_end|>")], None) == [
+        "0:<|im_start|>system\nS\n# Tools\n",
+        "-:<|im_end|>f",
+        "0:\n</tools><|im_end|>\n",
+        "1:<|im_start|>user\nQ<|im_end|>\n",
+    ]
+
+
+def test_token_that_ends_turns_belongs_to_the_message_before_it() -> None:
+    """A turn may have ended before, with another special token."""
+    parts = [("<|im_start|>tool\n", TEMPLATE), QUESTION, ("</tool_response><|im_end|>\n", TEMPLATE)]
+    header, second = ("<|im_start|>assistant\n", TEMPLATE), ("<|im_end|>R", Origin(1, "content"))
+    turns = [(0, "Q</tool_response>"), (1, "<|im_end|>R<|im_end|>")]
+    assert shown([*parts, header, second, ("<|im_end|>\n", TEMPLATE)], turns, None) == [
+        "0:<|im_start|>tool\nQ</tool_response><|im_end|>\n",
+        "1:<|im_start|>assistant\n<|im_end|>R<|im_end|>\n",
+    ]
+
+
+def test_token_right_before_a_message_is_its_header() -> None:
+    """Some templates have no token that ends a turn, and the search takes the header of the next one."""
+    parts = [("S", Origin(0, "content")), ("<|user|>\n", TEMPLATE), ("Q", Origin(1, "content"))]
+    reply = [("<|assistant|>\n", TEMPLATE), ("A", Origin(2, "content")), ("<|user|>\n", TEMPLATE)]
+    drawn = Rendered.of([*parts, *reply, ("R", Origin(3, "content"))])
+    turns = (Turn(0, 0, 1), Turn(1, 10, 11), Turn(2, 25, 35), Turn(3, 36, 37))
+    rendered = with_owners(replace(drawn, turns=turns), SpecialTokens(["<|user|>"]))
+    assert [part.text for part in _joined(rendered)] == [
+        "S", "<|user|>\nQ", "<|assistant|>\nA<|user|>\n", "R",
+    ]  # fmt: skip
+
+
 def test_bos_that_also_begins_messages_belongs_to_the_message() -> None:
     header, end = ("<|im_start|>user\n", TEMPLATE), ("<|im_end|>\n", TEMPLATE)
     second = ("R", Origin(1, "content"))
