@@ -120,7 +120,7 @@ def qwen(folder: Path) -> Path:
                         "name": "default",
                         "template": "{% for m in messages %}<|im_start|>{{ m.content }}<|im_end|>{% endfor %}",
                     },
-                    {"name": "tool_use", "template": "{{ messages | tojson }}{{ pad_token }}"},
+                    {"name": "tool_use", "template": "{{ messages | tojson }}{{ eos_token }}"},
                 ],
                 "model_max_length": 32768,
                 "split_special_tokens": False,

@@ -7,6 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from tokbench.chat.rendered import COMPUTED
 from tokbench.core.alternatives import longest_first
 
 if TYPE_CHECKING:
@@ -44,12 +45,12 @@ class Contents:
         self.text = rendered.text
         runs = [run for run in rendered.runs if run.origin.field is not None]
         self._starts, self._stops = [run.start for run in runs], [run.stop for run in runs]
-        self._messages = [run.origin.message for run in runs]
+        self._origins = [run.origin for run in runs]
         self.written: Counter[tuple[int | None, str | None]] = Counter()
         for run in runs:
             self.written[run.origin] += run.stop - run.start
         self._places: dict[int, tuple[int, int]] = {}
-        for place, message in enumerate(self._messages):
+        for place, (message, _) in enumerate(self._origins):
             if message is not None:
                 first, _ = self._places.get(message, (place, place))
                 self._places[message] = first, place
@@ -74,12 +75,23 @@ class Contents:
         own = range(following, max(following - _MOST_GAPS, first), -1)
         return Surroundings(before, [*after, *map(self._gap, own)])
 
+    def gaps_after(self, message: int) -> Iterator[tuple[int, int]]:
+        """Yield the ranges of the template's text after the content of a message, and after computed text there.
+
+        What a template computes from a value that cannot be traced, such as `true`, may be the end of that content.
+        """
+        place = self._places[message][1] + 1
+        yield self._gap(place)
+        while place < len(self._origins) and self._origins[place] == COMPUTED:
+            place += 1
+            yield self._gap(place)
+
     def _gaps(self, places: range) -> list[tuple[int, int]]:
         """Return gaps up to the content of the next message."""
         found: list[tuple[int, int]] = []
         for place in places[:_MOST_GAPS]:
             passed = place - 1 if places.step > 0 else place
-            if found and self._messages[passed] is not None:
+            if found and self._origins[passed].message is not None:
                 break
             found.append(self._gap(place))
         return found
@@ -97,10 +109,6 @@ class Contents:
     def stop_before(self, position: int) -> int:
         """Return the end of the last content that ends at a position or before it; 0 if there is none."""
         return self._end(bisect_right(self._stops, position) - 1)
-
-    def start_after(self, position: int) -> int:
-        """Return the start of the first content from a position on; the end of the text if there is none."""
-        return self._start(bisect_left(self._starts, position))
 
     def gaps_before(self, stop: int, start: int) -> Iterator[tuple[int, int]]:
         """Yield the ranges of the template's text within a range of the text, the last one first."""

@@ -165,5 +165,8 @@ def _by_origin(
     first, last = contents.extents[message]
     at = contents.text.rfind(header, contents.stop_before(first), first) if header else -1
     start = first if at < 0 else at + len(header)
-    end = specials.first_end(contents.text[last : contents.start_after(last)])
-    return start, last if end is None else last + end
+    for gap, stop in contents.gaps_after(message):
+        end = specials.first_end(contents.text[gap:stop])
+        if end is not None:
+            return start, gap + end
+    return start, last

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.conversations import conversations, plain_texts
@@ -12,6 +14,7 @@ from support.rendering import said
 
 from tokbench.chat.conversation import Conversation
 from tokbench.chat.formats import named
+from tokbench.chat.jinja.template import JinjaTemplate
 from tokbench.chat.rendered import Rendered
 from tokbench.chat.turns import with_turns
 
@@ -90,3 +93,26 @@ def test_reported_turns_are_kept() -> None:
 def test_user_turns_are_inferred() -> None:
     rendered = inferred(TALK, "chatml")
     assert [(m, rendered.text[a:b]) for m, a, b in rendered.turns][1] == (1, "Q<|im_end|>")
+
+
+@pytest.mark.parametrize("value", [True, None, 3, "x"])
+@pytest.mark.parametrize(
+    "written", ["{{ call.name }}({{ call.value | tojson }})", "{{ {call.name: call.value} | tojson }}"]
+)
+def test_turn_ends_after_a_value_that_cannot_be_traced(value: object, written: str) -> None:
+    source = (
+        "{{ messages|length }}{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}"
+        "{% for call in m.tool_calls %}" + written + "{% endfor %}<|im_end|>\n{% endfor %}"
+    )
+    call = {"role": "assistant", "content": "", "tool_calls": [{"name": "f", "value": value}]}
+    talk = Conversation((call, {"role": "user", "content": "Q"}, {"role": "assistant", "content": "A"}))
+    renderer = JinjaTemplate("mine", source)
+    [rendered] = renderer.render([talk])
+    assert isinstance(rendered, Rendered)
+    [found] = with_turns(renderer, [talk], [rendered], special_tokens=["<|im_end|>"])
+    assert assistant_turns(found, talk)[1] == (2, "A<|im_end|>")
+    text = assistant_turns(found, talk)[0][1]
+    assert text.removeprefix("{") in {
+        f"f({json.dumps(value)})<|im_end|>",
+        f'"f": {json.dumps(value)}}}<|im_end|>',
+    }
