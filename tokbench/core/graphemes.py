@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.tokens import Span
+from tokbench.core.tokens_in_arrays import TokensInArrays
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from tokbench.core.tokens import Segmentation
 
@@ -66,23 +68,56 @@ def cut_clusters(segmentation: Segmentation) -> tuple[CutCluster, ...]:
     >>> [(cut.text, cut.boundaries) for cut in cut_clusters(Segmentation("aé", tuple(halves)))]
     [('é', (2,))]
     """
+    return tuple(cut for _, cut in _clusters_with_cuts(segmentation) if cut is not None)
+
+
+class CutsAhead:
+    """The clusters that token boundaries cut, found from the beginning of a text as far as they are needed.
+
+    Args:
+        segmentation: the text and its tokens.
+    """
+
+    def __init__(self, segmentation: Segmentation) -> None:
+        self._coming = _clusters_with_cuts(segmentation)
+        self._known: dict[int, Span] = {}
+        self.reached = 0
+
+    def until(self, offset: int) -> Mapping[int, Span]:
+        """Return the boundaries inside clusters, each with its cluster's span; those up to an offset are complete."""
+        while self.reached < offset:
+            stop, cut = next(self._coming, (offset, None))
+            self.reached = max(stop, self.reached)
+            if cut is not None:
+                self._known.update(dict.fromkeys(cut.boundaries, cut.span))
+        return self._known
+
+
+def _clusters_with_cuts(segmentation: Segmentation) -> Iterator[tuple[int, CutCluster | None]]:
+    """Yield the stop of each cluster that can be cut; with the cluster, if a boundary cuts it."""
+    if segmentation.text.isascii():
+        return
     boundaries = _boundaries(segmentation)
-    cuts = []
     index = 0
     for text, span in _longer_clusters(segmentation.text):
-        while index < len(boundaries) and boundaries[index] <= span.start:
-            index += 1
+        index = bisect_right(boundaries, span.start, index)
         first = index
         while index < len(boundaries) and boundaries[index] < span.stop:
             index += 1
-        if index > first:
-            cuts.append(CutCluster(text=text, span=span, boundaries=tuple(boundaries[first:index])))
-    return tuple(cuts)
+        cut = CutCluster(text, span, tuple(boundaries[first:index])) if index > first else None
+        yield span.stop, cut
 
 
-def _boundaries(segmentation: Segmentation) -> list[int]:
-    spans = (token.span for token in segmentation.tokens if token.span.length > 0)
-    return sorted(set(chain.from_iterable(spans)))
+def _boundaries(segmentation: Segmentation) -> Sequence[int]:
+    """Return the offsets where a token with a non-empty span starts or stops, ascending."""
+    if isinstance(segmentation.tokens, TokensInArrays):
+        return segmentation.tokens.edges()
+    edges: set[int] = set()
+    for token in segmentation.tokens:
+        span = token.span
+        if span.length > 0:
+            edges.update(span)
+    return sorted(edges)
 
 
 def _longer_clusters(text: str) -> Iterator[tuple[str, Span]]:

@@ -13,6 +13,8 @@ from tokbench.core.truncation import check_number
 from tokbench.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tokbench.core.interfaces import Tokenizer
 
 
@@ -87,7 +89,7 @@ def sample_segmentation(
 class _TextOffsets:
     """Maps offsets in the joined pieces of a segmentation to offsets in its text."""
 
-    def __init__(self, tokens: tuple[Token, ...], size: int) -> None:
+    def __init__(self, tokens: Sequence[Token], size: int) -> None:
         self._tokens = tokens
         self._size = size
         self._starts = list(accumulate((len(token.piece) for token in tokens), initial=0))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tokbench.core.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from typing import SupportsIndex
 
     import numpy as np
@@ -89,7 +89,7 @@ class Segmentation(ShownInNotebooks):
     """A text and its tokens, in order."""
 
     text: str
-    tokens: tuple[Token, ...]
+    tokens: Sequence[Token]
 
     def __repr__(self) -> str:
         """Return a short form: the first tokens, each by its id and bytes."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tokbench.core.tokens import Token
     from tokbench.explain.causes import Cause, MergeRule, Symbol
@@ -258,7 +258,7 @@ class Explanation:
     tokenizer: str
     algorithm: str
     text: str
-    tokens: tuple[Token, ...]
+    tokens: Sequence[Token]
     normalized: str
     changes: tuple[Change, ...]
     splitter: str

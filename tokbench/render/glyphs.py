@@ -7,13 +7,14 @@ a newline, control pictures such as `␛`, a name in angle brackets (`⟨ZWSP⟩
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.cells import get_character_cell_size
 
-from tokbench.core.graphemes import clusters, cut_clusters
+from tokbench.core.graphemes import CutsAhead, clusters
 from tokbench.core.tokens import TokenKind
 from tokbench.core.wording import bytes_of_name
 
@@ -100,8 +101,9 @@ class Run(NamedTuple):
     cut: bool
 
 
-class Strip(NamedTuple):
-    """Glyphs side by side.
+@dataclass(frozen=True, slots=True, eq=False)
+class Strip:
+    """Glyphs side by side; a strip is equal only to itself, so that what is drawn of it is quickly found again.
 
     Attributes:
         glyphs: the glyphs in order.
@@ -331,19 +333,26 @@ class VisibleToken(NamedTuple):
 def visible_tokens(segmentation: Segmentation) -> Iterator[VisibleToken]:
     """Yield all tokens of a segmentation, and the text between them; spans may be empty, overlap or leave gaps."""
     data = segmentation.text.encode()
-    cuts = {edge: cut.span for cut in cut_clusters(segmentation) for edge in cut.boundaries}
-    covered = 0
+    ahead = CutsAhead(segmentation)
+    covered, turn = 0, -1
     for turn, token in enumerate(segmentation.tokens):
-        start, stop = min(token.span.start, len(data)), token.span.stop
+        start, stop = token.span
         if start > covered:
-            yield _uncovered(data, cuts, turn, covered, start)
-        covered = max(covered, start, stop)
-        shown = data[token.span.start : stop]
-        head, tail = _cut_ends(cuts, *token.span) if shown else (0, 0)
+            reached = min(start, len(data))
+            if reached > covered:
+                yield _uncovered(data, ahead.until(reached), turn, covered, reached)
+            covered = reached
+        covered = max(covered, stop)
+        shown = data[start:stop]
+        cuts = ahead.until(stop)
+        if token.kind is TokenKind.NORMAL and shown and start not in cuts and stop not in cuts:
+            yield VisibleToken(token, turn, start, stop, _whole_strip(shown), cuts_after=False)
+            continue
+        head, tail = _cut_ends(cuts, start, stop) if shown else (0, 0)
         looks = _looks(token.kind, shown or token.piece, head, tail)
-        yield VisibleToken(token, turn, token.span.start, stop, looks, stop in cuts, bool(shown))
+        yield VisibleToken(token, turn, start, stop, looks, stop in cuts, bool(shown))
     if covered < len(data):
-        yield _uncovered(data, cuts, len(segmentation.tokens), covered, len(data))
+        yield _uncovered(data, ahead.until(len(data)), turn + 1, covered, len(data))
 
 
 def enclosed(opening: str, glyphs: tuple[Glyph, ...], closing: str) -> Strip:
@@ -370,6 +379,16 @@ def _cut_ends(cuts: Mapping[int, Span], start: int, stop: int) -> tuple[int, int
 def _looks(kind: TokenKind, shown: bytes, head: int, tail: int) -> Strip:
     make = _token_strip if len(shown) <= _LONGEST_KEPT else _token_strip.__wrapped__
     return make(kind, shown, head, tail)
+
+
+def _whole_strip(shown: bytes) -> Strip:
+    """Return the strip of an ordinary token of whole characters."""
+    return _kept_strip(shown) if len(shown) <= _LONGEST_KEPT else strip(glyphs_of(shown))
+
+
+@lru_cache(maxsize=1 << 16)
+def _kept_strip(shown: bytes) -> Strip:
+    return strip(glyphs_of(shown))
 
 
 @lru_cache(maxsize=1 << 16)

@@ -12,7 +12,7 @@ sight, protanopia, deuteranopia and tritanopia, colours next to each other in th
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.color import Color
@@ -42,9 +42,9 @@ def rule_with_title(name: str, about: str, *, width: int) -> Text:
     return title.append("─" * (width - title.cell_len), FAINT)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Look:
-    """The styles of one token's cell.
+    """The styles of one token's cell; equal only to itself.
 
     Attributes:
         text: style of characters that stand for themselves, and of padding.
@@ -164,6 +164,11 @@ SEPARATORS = (Separators("│", "╎"), Separators("┃", "╏"), Separators("�
 """The first pair that does not occur in the text is used, or the last one if all occur."""
 
 
+_SEPARATOR_SEGMENTS = {separator: Segment(separator) for pair in SEPARATORS for separator in pair}
+_MOST_KNOWN = 1 << 16
+"""Maximum number of drawn strips that are kept."""
+
+
 class Row(NamedTuple):
     """One terminal line and its width in columns."""
 
@@ -178,18 +183,8 @@ class Line(NamedTuple):
     ends_text_line: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Cell:
-    """A token, or text that no token covers, before layout."""
-
-    strip: Strip
-    look: Look | None
-    label: str
-    separator: str
-
-
 class _Block(NamedTuple):
-    """A cell, or a part of one, that fits on one line."""
+    """A token, text that no token covers, or a part of one of them that fits on one line."""
 
     strip: Strip
     look: Look | None
@@ -216,20 +211,22 @@ def token_lines(
     ['Hi│·x']
     """
     columns = max(width, MIN_WIDTH)
+    drawing = _Drawing(ids=ids)
     line: list[_Block] = []
     used = 0
-    for cell in _cells(segmentation, palette=palette, ids=ids):
-        for block in _blocks(cell, columns=columns):
+    for whole in _cells(segmentation, palette=palette, ids=ids):
+        fits = whole.strip.room <= columns - (whole.look is None) and not whole.strip.breaks_inside
+        for block in (whole,) if fits else _parts(whole, columns=columns):
             if line and used + block.room > columns:
-                yield _line(line, ids=ids)
+                yield drawing.line(line)
                 line, used = [], 0
             line.append(block)
             used += block.room
             if block.strip.ends_line:
-                yield _line(line, ids=ids, ends_text_line=True)
+                yield drawing.line(line, ends_text_line=True)
                 line, used = [], 0
     if line:
-        yield _line(line, ids=ids)
+        yield drawing.line(line)
 
 
 def plain(line: Line) -> str:
@@ -251,50 +248,53 @@ def separators_for(text: str) -> Separators:
 # --- tokens to cells --------------------------------------------------------------------------
 
 
-def _cells(segmentation: Segmentation, *, palette: Palette | None, ids: bool) -> Iterator[_Cell]:
+def _cells(segmentation: Segmentation, *, palette: Palette | None, ids: bool) -> Iterator[_Block]:
     """Yield the cells in reading order; the last one has no separator."""
-    separators = None if palette else separators_for(segmentation.text)
-    previous: _Cell | None = None
+    if palette is not None:
+        yield from (_coloured_cell(shown, palette, ids=ids) for shown in visible_tokens(segmentation))
+        return
+    separators = separators_for(segmentation.text)
+    previous: _Block | None = None
     for shown in visible_tokens(segmentation):
         if previous is not None:
             yield previous
-        previous = _cell(shown, palette=palette, separators=separators, ids=ids)
+        previous = _separated_cell(shown, separators, ids=ids)
     if previous is not None:
-        yield replace(previous, separator="")
+        yield previous._replace(separator="", room=previous.room - len(previous.separator))
 
 
-def _cell(shown: VisibleToken, *, palette: Palette | None, separators: Separators | None, ids: bool) -> _Cell:
-    separator = ""
-    if separators is not None:
-        separator = separators.cut if shown.cuts_after else separators.whole
+def _coloured_cell(shown: VisibleToken, palette: Palette, *, ids: bool) -> _Block:
+    token, turn, _, _, looks, _, covers_text = shown
+    if token is None:
+        return _block(looks, palette.uncovered)
+    look = palette.look(token.kind, turn=turn, absent=not covers_text)
+    if ids:
+        return _block(looks, look, f"{token.id} ")  # the space keeps ids apart
+    return _Block(looks, look, "", "", looks.width, looks.room)
+
+
+def _separated_cell(shown: VisibleToken, separators: Separators, *, ids: bool) -> _Block:
+    separator = separators.cut if shown.cuts_after else separators.whole
     if shown.token is None:
-        looks = shown.strip if palette else enclosed("⟦", shown.strip.glyphs, "⟧")
-        return _Cell(looks, palette.uncovered if palette else None, "", separator)
-    look = palette.look(shown.token.kind, turn=shown.turn, absent=not shown.covers_text) if palette else None
-    return _Cell(shown.strip, look, str(shown.token.id) if ids else "", separator)
+        return _block(enclosed("⟦", shown.strip.glyphs, "⟧"), None, separator=separator)
+    return _block(shown.strip, None, str(shown.token.id) if ids else "", separator=separator)
 
 
 # --- cells to lines ---------------------------------------------------------------------------
 
 
-def _blocks(cell: _Cell, *, columns: int) -> Iterator[_Block]:
-    """Split a cell into blocks that fit on a line: one, except for wide tokens and line ends inside a token."""
-    has_separators = cell.look is None
+def _parts(cell: _Block, *, columns: int) -> Iterator[_Block]:
+    """Split a cell that does not fit on a line, or has line ends inside."""
+    *parts, last = _split_strip(cell.strip, columns=columns - (cell.look is None))
     label = cell.label
-    if label and not has_separators:
-        label += " "  # keeps ids apart
-    *parts, last = _split_strip(cell.strip, columns=columns - has_separators)
     for part in parts:
-        yield _block(part, cell.look, label=label, separator="")
+        yield _block(part, cell.look, label)
         label = ""
-    yield _block(last, cell.look, label=label, separator=cell.separator)
+    yield _block(last, cell.look, label, separator=cell.separator)
 
 
 def _split_strip(whole: Strip, *, columns: int) -> Iterator[Strip]:
     """Split a strip between glyphs, after line ends and where the columns are used up."""
-    if whole.room <= columns and not whole.breaks_inside:
-        yield whole
-        return
     glyphs: list[Glyph] = []
     used = 0
     for glyph in whole.glyphs:
@@ -306,33 +306,49 @@ def _split_strip(whole: Strip, *, columns: int) -> Iterator[Strip]:
     yield strip(glyphs)
 
 
-def _block(part: Strip, look: Look | None, *, label: str, separator: str) -> _Block:
-    width = max(part.width, len(label))
-    room = max(part.room, width) + len(separator)
-    return _Block(part, look, label, separator, width, room)
+def _block(shown: Strip, look: Look | None, label: str = "", *, separator: str = "") -> _Block:
+    width = max(shown.width, len(label))
+    return _Block(shown, look, label, separator, width, max(shown.room, width) + len(separator))
 
 
-def _line(blocks: list[_Block], *, ids: bool, ends_text_line: bool = False) -> Line:
-    rows = [_text_row(blocks)]
-    if ids:
-        rows.append(_label_row(blocks))
-    return Line(rows=tuple(rows), ends_text_line=ends_text_line)
+class _Drawing:
+    """Makes lines of blocks; a strip that occurs again with the same look is drawn once.
 
+    Args:
+        ids: whether labels are shown beneath the tokens.
+    """
 
-def _text_row(blocks: list[_Block]) -> Row:
-    segments: list[Segment] = []
-    width = 0
-    for block in blocks:
-        look = block.look
-        for run in block.strip.runs:
-            style = look.style(stand_in=run.stand_in, cut=run.cut) if look else None
-            segments.append(Segment(run.text, style))
-        if padding := block.width - block.strip.width:
-            segments.append(Segment(" " * padding, look.text if look else None))
-        if block.separator:
-            segments.append(Segment(block.separator))
-        width += block.width + len(block.separator)
-    return Row(segments=tuple(segments), width=width)
+    def __init__(self, *, ids: bool) -> None:
+        self._ids = ids
+        self._known: dict[tuple[Strip, Look | None], tuple[Segment, ...]] = {}
+
+    def line(self, blocks: list[_Block], *, ends_text_line: bool = False) -> Line:
+        text = self._text_row(blocks)
+        return Line((text, _label_row(blocks)) if self._ids else (text,), ends_text_line)
+
+    def _text_row(self, blocks: list[_Block]) -> Row:
+        segments: list[Segment] = []
+        total = 0
+        known = self._known
+        for shown, look, _, separator, width, _ in blocks:
+            segments += known.get((shown, look)) or self._drawn(shown, look)
+            total += width
+            if width > shown.width:
+                segments.append(Segment(" " * (width - shown.width), look.text if look else None))
+            if separator:
+                segments.append(_SEPARATOR_SEGMENTS[separator])
+                total += len(separator)
+        return Row(tuple(segments), total)
+
+    def _drawn(self, shown: Strip, look: Look | None) -> tuple[Segment, ...]:
+        if len(self._known) >= _MOST_KNOWN:
+            self._known.clear()
+        drawn = tuple(
+            Segment(run.text, look.style(stand_in=run.stand_in, cut=run.cut) if look else None)
+            for run in shown.runs
+        )
+        self._known[shown, look] = drawn
+        return drawn
 
 
 def _label_row(blocks: list[_Block]) -> Row:

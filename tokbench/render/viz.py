@@ -57,7 +57,7 @@ class _Section(NamedTuple):
 
     header: Row
     tokens: Iterator[Line]
-    footer: list[Row]
+    footer: Iterator[Row]
 
 
 def render_viz(result: VizResult, *, console: Console, ids: bool = False, layout: Layout = "stacked") -> None:
@@ -108,13 +108,18 @@ def render_source(source: str, *, console: Console) -> None:
 
 
 def _section(view: VizTokenizer, *, console: Console, width: int, ids: bool) -> _Section:
-    lines = (*cut_lines(view.cut_clusters()), *uncovered_line(view))
-    notes = [_Note(statistics_of(view)), *map(_indented, lines)]
     return _Section(
         header=_wrapped(_Note(_header(view, width=width)), console=console, width=width)[0],
         tokens=_token_lines(view, console=console, width=width, ids=ids),
-        footer=[row for note in notes for row in _wrapped(note, console=console, width=width)],
+        footer=_footer(view, console=console, width=width),
     )
+
+
+def _footer(view: VizTokenizer, *, console: Console, width: int) -> Iterator[Row]:
+    """Yield the rows below the tokens, which take a further pass over the text."""
+    lines = (*cut_lines(view.cut_clusters()), *uncovered_line(view))
+    for note in (_Note(statistics_of(view)), *map(_indented, lines)):
+        yield from _wrapped(note, console=console, width=width)
 
 
 def _token_lines(view: VizTokenizer, *, console: Console, width: int, ids: bool) -> Iterator[Line]:
@@ -189,8 +194,9 @@ def uncovered_line(view: VizTokenizer) -> Iterator[str]:
     """Yield a line with the number of bytes that no token covers, if any."""
     size = view.num_bytes
     uncovered, reached = 0, 0
-    for start, stop in [*sorted(token.span for token in view.segmentation.tokens), (size, size)]:
-        uncovered += max(min(start, size) - reached, 0)
+    for start, stop in [*sorted(view.spans()), (size, size)]:
+        if start > reached:
+            uncovered += min(start, size) - min(reached, size)
         reached = max(reached, stop)
     if uncovered:
         yield f"{counted(uncovered, 'byte')} of the text {is_or_are(uncovered)} in no token"

@@ -9,6 +9,7 @@ from tokbench.core import graphemes
 from tokbench.core.argument_types import all_opened
 from tokbench.core.result_json import token_fields, tokenizer_fields
 from tokbench.core.tokens import ShownInNotebooks, SpecialPolicy
+from tokbench.core.tokens_in_arrays import TokensInArrays, segment_in_arrays
 from tokbench.core.wording import counted
 from tokbench.errors import ConfigError
 from tokbench.explain.assembling import explain
@@ -20,10 +21,13 @@ if TYPE_CHECKING:
 
     from tokbench.core.argument_types import GivenTokenizer
     from tokbench.core.graphemes import CutCluster
-    from tokbench.core.interfaces import TokenizerInfo
+    from tokbench.core.interfaces import Tokenizer, TokenizerInfo
     from tokbench.core.sampling import Sampling
     from tokbench.core.tokens import Segmentation
     from tokbench.explain.derivation import Explanation
+
+_LONG = 1 << 16
+"""Characters from which the tokens of a text are kept in arrays; shorter texts do not load NumPy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +63,11 @@ class VizTokenizer:
     def bytes_per_token(self) -> float | None:
         """UTF-8 bytes of the text divided by its tokens, higher is better; None if there are no tokens."""
         return self.num_bytes / self.tokens if self.tokens else None
+
+    def spans(self) -> Iterable[tuple[int, int]]:
+        """Return the start and stop of each token."""
+        tokens = self.segmentation.tokens
+        return tokens.spans() if isinstance(tokens, TokensInArrays) else (token.span for token in tokens)
 
     def cut_clusters(self) -> tuple[CutCluster, ...]:
         """Return the grapheme clusters that token boundaries cut, in order; scans the whole text on each call."""
@@ -150,9 +159,18 @@ def visualise(
     views = (
         VizTokenizer(
             info=info,
-            segmentation=segment(tokenizer, text, special=special, sampling=sampling),
+            segmentation=_segmented(tokenizer, text, special=special, sampling=sampling),
             explanation=explain(tokenizer, text, special=special) if steps else None,
         )
         for tokenizer, info in zip(given, distinct_infos(given), strict=True)
     )
     return VizResult(text=text, views=tuple(views))
+
+
+def _segmented(
+    tokenizer: Tokenizer, text: str, *, special: SpecialPolicy, sampling: Sampling | None
+) -> Segmentation:
+    """Segment a text; the tokens of a long one are made as they are read."""
+    if len(text) >= _LONG and special is SpecialPolicy.TEXT and sampling is None:
+        return segment_in_arrays(tokenizer, text)
+    return segment(tokenizer, text, special=special, sampling=sampling)

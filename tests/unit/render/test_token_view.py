@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Sequence
 from itertools import combinations, product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from rich.console import Console
 from support.eyes import EYES, contrast, lab
 from support.segmentations import cut_at, in_words, token
 
-from tokbench.core.tokens import Segmentation, TokenKind
+from tokbench.core.tokens import Segmentation, Token, TokenKind
 from tokbench.render.token_view import (
     CUBE,
     MIN_WIDTH,
@@ -76,6 +77,20 @@ def test_split_token_keeps_its_colour() -> None:
     lines = coloured(in_words("x" * 50), width=20)
     assert [plain(line) for line in lines] == ["x" * 20, "x" * 20, "x" * 10]
     assert len({segment.style for line in lines for segment in line.rows[0].segments}) == 1
+
+
+def test_first_line_is_made_of_the_tokens_that_it_shows() -> None:
+    class Tokens(Sequence[Token]):
+        def __len__(self) -> int:
+            return 100
+
+        def __getitem__(self, index: int | slice) -> Any:
+            assert index in range(3), "only two tokens are on the line"
+            assert isinstance(index, int)
+            return token(index * 9, index * 9 + 9, "ninebytes")
+
+    lines = token_lines(Segmentation("ninebytes" * 100, Tokens()), width=20, palette=CUBE)
+    assert plain(next(lines)) == "ninebytes" * 2
 
 
 def test_newline_ends_the_line_after_its_glyph() -> None:
