@@ -364,8 +364,11 @@ def enclosed(opening: str, glyphs: tuple[Glyph, ...], closing: str) -> Strip:
 
 
 def _uncovered(data: bytes, cuts: Mapping[int, Span], turn: int, start: int, stop: int) -> VisibleToken:
-    head, tail = _cut_ends(cuts, start, stop)
-    looks = strip(cut_glyphs(data[start:stop], head=head, tail=tail))
+    if start in cuts or stop in cuts:
+        head, tail = _cut_ends(cuts, start, stop)
+        looks = strip(cut_glyphs(data[start:stop], head=head, tail=tail))
+    else:
+        looks = _whole_strip(data[start:stop])
     return VisibleToken(None, turn, start, stop, looks, stop in cuts)
 
 
@@ -382,7 +385,7 @@ def _looks(kind: TokenKind, shown: bytes, head: int, tail: int) -> Strip:
 
 
 def _whole_strip(shown: bytes) -> Strip:
-    """Return the strip of an ordinary token of whole characters."""
+    """Return the strip of whole characters."""
     return _kept_strip(shown) if len(shown) <= _LONGEST_KEPT else strip(glyphs_of(shown))
 
 
