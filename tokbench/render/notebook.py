@@ -53,7 +53,7 @@ def as_html(result: ShownInNotebooks) -> str:
 
     >>> from tokbench.core.tokens import Segmentation, Span, Token, TokenKind
     >>> hi = Token(7, b"Hi", Span(0, 2), TokenKind.NORMAL)
-    >>> 'title="id 7, its bytes 48 69' in as_html(Segmentation("Hi", (hi,)))
+    >>> 'title="id 7, bytes 48 69' in as_html(Segmentation("Hi", (hi,)))
     True
     """
     match result:

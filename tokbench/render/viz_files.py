@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from html import escape
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -29,8 +30,8 @@ from tokbench.render.viz import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tokbench.core.tokens import Segmentation
-    from tokbench.render.glyphs import VisibleToken
+    from tokbench.core.tokens import Segmentation, Token
+    from tokbench.render.glyphs import Run, VisibleToken
     from tokbench.render.viz import Layout
     from tokbench.workbench.viz import VizResult, VizTokenizer
 
@@ -49,13 +50,15 @@ ol{list-style:none;margin:.3rem 0;padding:0;display:flex;flex-wrap:wrap;gap:.25r
 font:.95rem/1.5 ui-monospace,Menlo,Consolas,monospace}
 li{max-width:100%}
 li.break{flex-basis:100%;height:0}
-.token{display:block;white-space:pre-wrap;overflow-wrap:anywhere;padding:.05em .08em}
-.cut{text-decoration:underline}
-.id{display:block;font-size:.75rem;opacity:.75;padding-inline-end:.6em}
+li[title],li>span{display:block;white-space:pre-wrap;overflow-wrap:anywhere;padding:.05em .08em}
+i.cut{text-decoration:underline}
+small{display:block;font-size:.75rem;opacity:.75;padding-inline-end:.6em}
 details{margin:.5rem 0}summary{cursor:pointer}
 pre{margin:.3rem 0;overflow-x:auto;font:.9rem/1.6 ui-monospace,Menlo,Consolas,monospace}
 .byte{font-style:italic}.special,.unknown{font-weight:700}.absent{opacity:.7}
 """
+_KIND_SELECTORS = {kind: "" if kind is TokenKind.NORMAL else f".{kind.value}" for kind in TokenKind}
+"""Ordinary tokens, which are most of a page, have the class of their colour alone."""
 
 
 def _colours() -> str:
@@ -63,8 +66,9 @@ def _colours() -> str:
     rules = []
     for kind, looks in CUBE.tokens.items():
         for turn, look in enumerate(looks):
-            rules.append(f".{kind.value}.c{turn}{{{_declared(look.text)}}}")
-            rules.append(f".{kind.value}.c{turn} i{{{_declared(look.stand_in)};font-style:inherit}}")
+            selected = f"{_KIND_SELECTORS[kind]}.c{turn}"
+            rules.append(f"{selected}{{{_declared(look.text)}}}")
+            rules.append(f"{selected} i{{{_declared(look.stand_in)};font-style:inherit}}")
     return "\n".join(rules)
 
 
@@ -75,6 +79,10 @@ def _declared(style: Style) -> str:
     return f"color:{ink};background:{ground}"
 
 
+_TURNS = math.lcm(*map(len, CUBE.tokens.values()))
+"""Tokens after which the colours of all kinds begin again."""
+_MOST_KNOWN = 1 << 16
+"""Maximum number of items that are kept."""
 TOKEN_STYLE = _TOKENS + _colours()
 """CSS rules for tokens and steps, which may be nested in the rule of another element."""
 
@@ -82,7 +90,7 @@ TOKEN_STYLE = _TOKENS + _colours()
 def viz_page(shown: Sequence[ShownText], *, ids: bool = False, beside: bool = False) -> bytes:
     """Render texts with their tokens as an HTML page.
 
-    The tooltip of a token has its id, its bytes and its position; screen readers get the same as its label.
+    The tooltip of a token has its id, its bytes and where it begins; screen readers get the same.
 
     Args:
         shown: the texts, in order.
@@ -116,7 +124,7 @@ def shown_result(result: VizResult) -> Iterator[str]:
 
 def token_list(segmentation: Segmentation, *, ids: bool = False) -> str:
     """Render only the tokens of a text, likewise."""
-    return f"<ol>{''.join(_token(token, ids=ids) for token in visible_tokens(segmentation))}</ol>\n"
+    return f"<ol>{''.join(_items(segmentation, ids=ids))}</ol>\n"
 
 
 def _text(shown: ShownText, *, ids: bool, beside: bool) -> Iterator[str]:
@@ -142,36 +150,56 @@ def _view(view: VizTokenizer, *, ids: bool) -> Iterator[str]:
     yield "</section>\n"
 
 
-def _token(token: VisibleToken, *, ids: bool) -> str:
-    glyphs = "".join(
-        f"<{name}{_classes('cut' if run.cut else '')}>{escape(run.text)}</{name}>"
-        for run in token.strip.runs
-        for name in ("i" if run.stand_in else "span",)
-    )
-    label, classes = _label(token), ["token"]
-    if token.token is not None:
-        cycle = CUBE.tokens[token.token.kind]
-        classes += [token.token.kind.value, f"c{token.turn % len(cycle)}"]
-        if not token.covers_text and token.token.kind is TokenKind.NORMAL:
-            classes.append("absent")
-    below = f'<span class="id">{token.token.id}</span>' if ids and token.token is not None else ""
-    drawn = f'<li><span{_classes(*classes)} title="{escape(label)}">{glyphs}</span>{below}</li>'
-    return drawn + ('<li class="break" aria-hidden="true"></li>' if token.strip.ends_line else "")
+def _items(segmentation: Segmentation, *, ids: bool) -> Iterator[str]:
+    """Yield the list items of tokens; one that occurs again in the same colour differs only in its place."""
+    known: dict[tuple[Any, ...], tuple[str, str]] = {}
+    for shown in visible_tokens(segmentation):
+        token = shown.token
+        key = (shown.strip, token and (token.id, token.piece, shown.turn % _TURNS, shown.covers_text))
+        if (item := known.get(key)) is None:
+            if len(known) >= _MOST_KNOWN:
+                known.clear()
+            item = known[key] = _around_place(shown, ids=ids)
+        before, after = item
+        yield f"{before}{shown.start:,}{after}"
 
 
-def _label(token: VisibleToken) -> str:
-    """Return the tooltip of a token."""
-    place = f"bytes {token.start:,} to {token.stop:,} of the text"
-    if token.token is None:
-        return f"in no token, {place}"
-    kind = "" if token.token.kind is TokenKind.NORMAL else f", {token.token.kind.value}"
-    piece = token.token.piece.hex(" ") or "none"
-    return f"id {token.token.id}{kind}, its bytes {piece}, {place}"
+def _around_place(shown: VisibleToken, *, ids: bool) -> tuple[str, str]:
+    """Return the item of a token, cut where its tooltip says at which byte of the text it is."""
+    colour, token = _classes(shown), shown.token
+    label = "in no token" if token is None else _label(token)
+    end = '</li><li class="break" aria-hidden="true"></li>' if shown.strip.ends_line else "</li>"
+    drawn = "".join(map(_run, shown.strip.runs))
+    if ids and token is not None:
+        return (
+            f'<li><span{colour} title="{label}, at byte ',
+            f'">{drawn}</span><small>{token.id}</small>{end}',
+        )
+    return f'<li{colour} title="{label}, at byte ', f'">{drawn}{end}'
 
 
-def _classes(*names: str) -> str:
-    held = " ".join(filter(None, names))
-    return f' class="{held}"' if held else ""
+def _classes(shown: VisibleToken) -> str:
+    """Return the attribute with the colour of a token, and its kind if that is not the ordinary one."""
+    token = shown.token
+    if token is None:
+        return ""
+    colour = f"c{shown.turn % len(CUBE.tokens[token.kind])}"
+    if token.kind is not TokenKind.NORMAL:
+        return f' class="{token.kind.value} {colour}"'
+    return f" class={colour}" if shown.covers_text else f' class="absent {colour}"'
+
+
+def _label(token: Token) -> str:
+    """Return the beginning of the tooltip of a token."""
+    kind = "" if token.kind is TokenKind.NORMAL else f", {token.kind.value}"
+    return f"id {token.id}{kind}, bytes {token.piece.hex(' ') or 'none'}"
+
+
+def _run(run: Run) -> str:
+    words = escape(run.text)
+    if run.stand_in:
+        return f"<i class=cut>{words}</i>" if run.cut else f"<i>{words}</i>"
+    return f"<u>{words}</u>" if run.cut else words
 
 
 def escaped(text: str) -> str:
