@@ -191,7 +191,7 @@ def test_files_are_written_in_addition_to_the_output(run, letters, tmp_path):
     plain = run("viz", "-t", letters, "--ids", "a b", "c").good()
     done = run("viz", "-t", letters, "--ids", "a b", "c", "--html", page, "--svg", picture).good()
     assert done.out == plain.out
-    assert page.read_text(encoding="utf-8").count('<small>') == 4
+    assert page.read_text(encoding="utf-8").count("<small>") == 4
     assert picture.read_bytes().startswith(b"<svg ")
     assert sorted(page.parent.iterdir()) == [page, picture]
 

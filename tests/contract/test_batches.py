@@ -14,7 +14,7 @@ from support.subjects import sample_texts, texts_with_specials
 from tokbench.core.capabilities import SupportsCounts
 from tokbench.core.token_arrays import KIND_NUMBERS, encode_spans
 from tokbench.core.tokens import SpecialPolicy
-from tokbench.core.tokens_in_arrays import segment_in_arrays
+from tokbench.core.tokens_in_arrays import segment_as_read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,7 +75,7 @@ def assert_same_as_segmentations(tokenizer: Tokenizer, batch: Sequence[str], *, 
     assert spans.starts.tolist() == [token.span.start for token in tokens]
     assert spans.stops.tolist() == [token.span.stop for token in tokens]
     assert spans.kinds.tolist() == [KIND_NUMBERS[token.kind] for token in tokens]
-    assert [segment_in_arrays(tokenizer, text).tokens for text in batch] == segmentations
+    assert [segment_as_read(tokenizer, text, long=0).tokens for text in batch] == segmentations
 
 
 @pytest.mark.parametrize("threads", [2, pytest.param(None, marks=pytest.mark.slow)])

@@ -14,6 +14,7 @@ from tokbench.cli.standard_input import STDIN
 from tokbench.cli.tokenizer_options import DEFAULT, OpeningChoices, SpecialPolicyOption, TokenizerOption
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError
+from tokbench.files.garbage_collection import paused_garbage_collection
 from tokbench.render.console import ColorChoice, ProgressChoice, make_console, print_json, showing_progress
 
 if TYPE_CHECKING:
@@ -94,12 +95,15 @@ def explain(
             opened, find_split, inputs, top=top or _TOP, reading=reading, form=form, progress=progress
         )
         return
-    for item in reading.read(inputs):
-        result = explain_text(opened, item.text, special=special_policy, token=token)
-        if form.json:
-            print_json(result.json_parts())
-        else:
-            _show(result, play=play, color=form.color)
+    with paused_garbage_collection():  # steps are many small objects, without cycles
+        for item in reading.read(inputs):
+            result = explain_text(
+                opened, item.text, special=special_policy, token=token, as_read=not form.json
+            )
+            if form.json:
+                print_json(result.json_parts())
+            else:
+                _show(result, play=play, color=form.color)
 
 
 def _show_splits(

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, overload
 
 from tokbench.core.capabilities import SupportsSpans
-from tokbench.core.tokens import Segmentation, Span, Token, TokenKind
+from tokbench.core.tokens import Segmentation, Span, SpecialPolicy, Token, TokenKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _KINDS = tuple(TokenKind)
 _BLOCK = 1 << 12
+_LONG = 1 << 16
+"""Characters from which the tokens of a text are kept in arrays; shorter texts do not load NumPy."""
 
 
 class TokensInArrays(Sequence[Token]):
@@ -83,12 +85,21 @@ class TokensInArrays(Sequence[Token]):
             yield Token(id, piece(id), Span(start, stop), _KINDS[kind])
 
 
-def segment_in_arrays(tokenizer: Tokenizer, text: str) -> Segmentation:
-    """Segment a long text, treating special tokens as ordinary text; the result equals that of `segment`.
+def segment_as_read(
+    tokenizer: Tokenizer, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT, long: int = _LONG
+) -> Segmentation:
+    """Segment a text as `Tokenizer.segment`, but make the tokens of a long one when they are read.
+
+    Args:
+        tokenizer: the tokenizer.
+        text: the text.
+        special: what the text of a special token becomes; if it is not ordinary text, all tokens are made.
+        long: characters from which a text is long.
 
     Raises:
+        SpecialTokenError: the text holds a special token under `SpecialPolicy.RAISE`.
         TextError: the text holds a lone surrogate.
     """
-    if not isinstance(tokenizer, SupportsSpans):
-        return tokenizer.segment(text)
+    if len(text) < long or special is not SpecialPolicy.TEXT or not isinstance(tokenizer, SupportsSpans):
+        return tokenizer.segment(text, special=special)
     return Segmentation(text, TokensInArrays(tokenizer.encode_spans([text]), tokenizer.token_bytes))

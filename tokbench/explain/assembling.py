@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING
 
 from tokbench.core.capabilities import SupportsExplanation
 from tokbench.core.tokens import Span, SpecialPolicy, TokenKind
+from tokbench.core.tokens_in_arrays import segment_as_read
 from tokbench.errors import ConfigError
+from tokbench.explain.as_read import AsRead
 from tokbench.explain.causes import BesideAddedToken, ByDefinition, LowerScore, NewPreToken, Symbol
 from tokbench.explain.derivation import Boundary, Derivation, ExplainedStep, Explanation, LookupTrace, Step
 from tokbench.explain.pretokens import PreToken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.tokens import Segmentation, Token
@@ -35,28 +37,65 @@ def explain(tokenizer: Tokenizer, text: str, *, special: SpecialPolicy = Special
         SpecialTokenError: the text contains a special token under `SpecialPolicy.RAISE`.
         TextError: the text contains a lone surrogate.
     """
-    segmentation = tokenizer.segment(text, special=special)
+    explanation = _explained(tokenizer, tokenizer.segment(text, special=special))
+    for _ in explanation.steps:
+        pass
+    return explanation
+
+
+def explain_as_read(
+    tokenizer: Tokenizer, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT
+) -> Explanation:
+    """Explain the tokens of a text as `explain`, but derive and check each part of it only when it is read.
+
+    Reading a step whose ids are not those of the text raises `ConfigError`.
+    """
+    return _explained(tokenizer, segment_as_read(tokenizer, text, special=special))
+
+
+def _explained(tokenizer: Tokenizer, segmentation: Segmentation) -> Explanation:
     derivation = derivation_of(tokenizer, segmentation)
-    found = [token.id for token in segmentation.tokens]
-    if derivation.ids != found:
-        other = "other tokens"
-        if len(derivation.ids) != len(found):
-            other = f"{len(derivation.ids)} tokens instead of its {len(found)}"
-        raise ConfigError(
-            f"{tokenizer.info.name!r} does something to this text that cannot be explained step by step: "
-            f"the steps known here give {other}",
-            hint="`tokbench viz` shows its tokens; please report the tokenizer and the text",
-        )
+    tokens = segmentation.tokens
+    if tokens and not derivation.steps:
+        raise _other_ids(tokenizer, derivation, tokens)
     return Explanation(
         tokenizer=tokenizer.info.name,
         algorithm=derivation.algorithm,
-        text=text,
-        tokens=segmentation.tokens,
+        text=segmentation.text,
+        tokens=tokens,
         normalized=derivation.normalized,
         changes=derivation.changes,
         splitter=derivation.splitter,
-        steps=tuple(_numbered(derivation.steps)),
-        boundaries=tuple(_boundaries(derivation, segmentation.tokens)),
+        steps=AsRead(len(derivation.steps), _checked(tokenizer, derivation, tokens)),
+        boundaries=AsRead(max(len(tokens) - 1, 0), _boundaries(derivation, tokens)),
+    )
+
+
+def _checked(
+    tokenizer: Tokenizer, derivation: Derivation, tokens: Sequence[Token]
+) -> Iterator[ExplainedStep]:
+    """Yield the steps with the indices of their tokens. Raises `ConfigError` for one with other ids than the text's."""
+    ids = (token.id for token in tokens)
+    first = 0
+    for number, step in enumerate(derivation.steps, 1):
+        symbols = step.trace.tokens
+        stop = first + len(symbols)
+        is_last = number == len(derivation.steps)
+        if [symbol.id for symbol in symbols] != list(islice(ids, len(symbols))) or (
+            is_last and stop != len(tokens)
+        ):
+            raise _other_ids(tokenizer, derivation, tokens)
+        yield ExplainedStep(step.pretoken, step.trace, first)
+        first = stop
+
+
+def _other_ids(tokenizer: Tokenizer, derivation: Derivation, tokens: Sequence[Token]) -> ConfigError:
+    made = len(derivation.ids)
+    other = "other tokens" if made == len(tokens) else f"{made} tokens instead of its {len(tokens)}"
+    return ConfigError(
+        f"{tokenizer.info.name!r} does something to this text that cannot be explained step by step: "
+        f"the steps known here give {other}",
+        hint="`tokbench viz` shows its tokens; please report the tokenizer and the text",
     )
 
 
@@ -120,29 +159,18 @@ def _shifted(derivation: Derivation, offset: int) -> Derivation:
     )
 
 
-def _numbered(steps: Sequence[Step]) -> Iterator[ExplainedStep]:
-    first = 0
-    for step in steps:
-        yield ExplainedStep(step.pretoken, step.trace, first)
-        first += len(step.trace.tokens)
-
-
 def _boundaries(derivation: Derivation, tokens: Sequence[Token]) -> Iterator[Boundary]:
-    position = 0
+    following = islice(enumerate(tokens), 1, None)
     known_causes: dict[Alternative | None, NewPreToken] = {}
-    made = [step for step in derivation.steps if step.trace.tokens]
-    for before, step in pairwise([None, *made]):
+    made = (step for step in derivation.steps if step.trace.tokens)
+    for before, step in pairwise(chain([None], made)):
         assert step is not None
+        causes: Iterable[Cause] = step.trace.causes
         if before is not None:
-            yield Boundary(
-                position,
-                tokens[position].span.start,
-                _between(before, step, derivation.splitter, known_causes),
-            )
-        for cause in step.trace.causes:
-            position += 1
-            yield Boundary(position, tokens[position].span.start, cause)
-        position += 1
+            causes = chain([_between(before, step, derivation.splitter, known_causes)], causes)
+        for cause in causes:
+            position, token = next(following)
+            yield Boundary(position, token.span.start, cause)
 
 
 def _between(

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import starmap
 from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
+from tokbench.explain.as_read import AsRead
 from tokbench.explain.causes import EarlierMerge, MergeRule, NoMerge
 from tokbench.explain.derivation import MergeStep, MergeTrace
 
@@ -208,7 +209,7 @@ def trace_merges(
     frozen: frozenset[int] = frozenset(),
     by_score: bool = False,
 ) -> MergeTrace:
-    """Merge symbols, and determine the cause of each remaining boundary.
+    """Merge symbols, and determine the cause of each remaining boundary when it is read.
 
     Args:
         symbols: the initial symbols of the pre-token.
@@ -233,7 +234,7 @@ def trace_merges(
             )
         return NoMerge(show(left), show(right))
 
-    inner = zip(merging.edges[1:-1], pairwise(merging.tokens), strict=True)
+    inner = zip(merging.edges[1:-1], merging.tokens[:-1], merging.tokens[1:], strict=True)
     return MergeTrace(
         symbols=tuple(map(show, symbols)),
         steps=tuple(
@@ -242,7 +243,7 @@ def trace_merges(
         ),
         tokens=tuple(map(show, merging.tokens)),
         edges=tuple(merging.edges),
-        causes=tuple(cause(edge, left, right) for edge, (left, right) in inner),
+        causes=AsRead(max(len(merging.tokens) - 1, 0), starmap(cause, inner)),
         by_score=by_score,
     )
 

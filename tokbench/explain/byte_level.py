@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tokbench.core.token_table import MergeTable, TokenTable
 from tokbench.core.tokens import Span
 from tokbench.explain.alternatives import alternatives_of
+from tokbench.explain.as_read import AsRead
 from tokbench.explain.bpe import ListedMerges, RankedTokens, trace_merges
 from tokbench.explain.causes import Symbol
 from tokbench.explain.derivation import Derivation, MergeTrace, Step
@@ -16,7 +17,7 @@ from tokbench.explain.pretokens import PreToken
 from tokbench.explain.records import record_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from tokbench.core.descriptions import ByteLevelBpe
     from tokbench.explain.pretokens import Alternative, Change
@@ -34,6 +35,7 @@ class ByteLevelExplainer:
 
     def __init__(self, description: ByteLevelBpe) -> None:
         self.description = description
+        self._symbols: dict[int, Symbol] = {}
 
     def derivation(
         self,
@@ -51,7 +53,12 @@ class ByteLevelExplainer:
             changes: the changes by normalization.
             original: maps a span of the normalized text to the original text.
         """
-        steps: list[Step] = []
+        steps = AsRead(len(pretokens), self._steps(text, pretokens, original=original))
+        return Derivation("byte-level BPE", text, changes, self._splitter, steps)
+
+    def _steps(
+        self, text: str, pretokens: Sequence[str], *, original: Callable[[Span], Span]
+    ) -> Iterator[Step]:
         traces: dict[str, MergeTrace] = {}
         start = 0
         for pretoken, alternative in zip(pretokens, self._alternatives(text, pretokens), strict=True):
@@ -59,9 +66,8 @@ class ByteLevelExplainer:
             if pretoken not in traces:
                 traces[pretoken] = self.trace(data)
             span = original(Span(start, start + len(data)))
-            steps.append(Step(PreToken(pretoken, span, alternative), traces[pretoken]))
+            yield Step(PreToken(pretoken, span, alternative), traces[pretoken])
             start += len(data)
-        return Derivation("byte-level BPE", text, changes, self._splitter, tuple(steps))
 
     def trace(self, pretoken: bytes) -> MergeTrace:
         """Trace the merges of a pre-token's bytes."""
@@ -92,7 +98,9 @@ class ByteLevelExplainer:
 
     def symbol(self, id: int) -> Symbol:
         """Return the token with an id."""
-        return Symbol(id, self.description.tokens[id] or b"")
+        if (known := self._symbols.get(id)) is None:
+            known = self._symbols[id] = Symbol(id, self.description.tokens[id] or b"")
+        return known
 
     def symbol_of_bytes(self, data: bytes) -> Symbol:
         """Return the token with some bytes; its id is None if there is no such token."""

@@ -49,7 +49,7 @@ class MergeTrace:
     steps: tuple[MergeStep, ...]
     tokens: tuple[Symbol, ...]
     edges: tuple[int, ...]
-    causes: tuple[Cause, ...]
+    causes: Sequence[Cause]
     whole: bool = False
     by_score: bool = False
     dropped: str = ""
@@ -196,7 +196,7 @@ class Derivation:
     normalized: str
     changes: tuple[Change, ...]
     splitter: str
-    steps: tuple[Step, ...]
+    steps: Sequence[Step]
 
     @property
     def ids(self) -> list[int | None]:
@@ -262,8 +262,8 @@ class Explanation:
     normalized: str
     changes: tuple[Change, ...]
     splitter: str
-    steps: tuple[ExplainedStep, ...]
-    boundaries: tuple[Boundary, ...] = field(default=())
+    steps: Sequence[ExplainedStep]
+    boundaries: Sequence[Boundary] = field(default=())
 
     def step_of(self, token: int) -> ExplainedStep:
         """Return the step that produced the token at an index. Raises `IndexError`."""

@@ -29,6 +29,8 @@ _MIN_WIDTH = 20
 
 ProgressChoice = Literal["bar", "json", "none"]
 
+_WRITTEN_AT_ONCE = 1 << 16
+"""Bytes of JSON that are collected before they are written."""
 _SECONDS_BETWEEN_LINES = 0.5
 _TELLING_BYTES = 100_000
 """With less text a rate would measure start-up rather than reading."""
@@ -87,19 +89,28 @@ def _plain_console(**options: Any) -> Console:
 
 def print_json(document: dict[str, Any]) -> None:
     """Print one JSON document on a line of stdout; iterators in it are written incrementally."""
-    write = sys.stdout.buffer.write
-    write(b"{")
-    for number, (name, part) in enumerate(document.items()):
-        write((b"," if number else b"") + json_bytes(name) + b":")
-        if isinstance(part, Iterator):
-            write(b"[")
-            for place, element in enumerate(part):
-                write((b"," if place else b"") + json_bytes(element))
-            write(b"]")
-        else:
-            write(json_bytes(part))
-    write(b"}\n")
+    waiting = bytearray()
+    for part in _json_parts(document):
+        waiting += part
+        if len(waiting) >= _WRITTEN_AT_ONCE:
+            sys.stdout.buffer.write(bytes(waiting))
+            waiting.clear()
+    sys.stdout.buffer.write(bytes(waiting))
     sys.stdout.buffer.flush()
+
+
+def _json_parts(document: dict[str, Any]) -> Iterator[bytes]:
+    yield b"{"
+    for number, (name, part) in enumerate(document.items()):
+        yield (b"," if number else b"") + json_bytes(name) + b":"
+        if isinstance(part, Iterator):
+            yield b"["
+            for place, element in enumerate(part):
+                yield (b"," if place else b"") + json_bytes(element)
+            yield b"]"
+        else:
+            yield json_bytes(part)
+    yield b"}\n"
 
 
 @contextmanager

@@ -107,17 +107,23 @@ def _preparation(result: ExplainResult, painter: Painter) -> Frame:
         )
     if (more := len(found.changes) - _CHANGES_SHOWN) > 0:
         lines.append(Line(Text(f"… and {counted(more, 'other')}", FAINT), LABEL))
-    pretokens = [step.pretoken.text.encode() for step in found.steps]
-    lines.append(labelled("split", Text(f"{counted(len(pretokens), 'pre-token')}: {found.splitter}")))
-    if pretokens:
-        lines.append(Line(painter.cells(pretokens, room=_ROWS_OF_TOKENS * (painter.width - LABEL)), LABEL))
+    lines.append(labelled("split", Text(f"{counted(len(found.steps), 'pre-token')}: {found.splitter}")))
+    room = _room(painter)
+    if pretokens := [step.pretoken.text.encode() for step in found.steps[: room + 1]]:
+        lines.append(Line(painter.cells(pretokens, room=room), LABEL))
     return lines
 
 
+def _room(painter: Painter) -> int:
+    """Return the columns of tokens that are shown at most; one more token than columns is enough to fill them."""
+    return _ROWS_OF_TOKENS * (painter.width - LABEL)
+
+
 def _all_tokens(result: ExplainResult, painter: Painter) -> Text:
-    tokens = [symbol.data for step in result.steps for symbol in step.trace.tokens]
-    drawn = painter.cells(tokens, room=_ROWS_OF_TOKENS * (painter.width - LABEL))
-    drawn.append(f"{'  ' * bool(tokens)}{len(tokens):,}", FAINT)
+    room = _room(painter)
+    tokens = (symbol.data for step in result.steps for symbol in step.trace.tokens)
+    drawn = painter.cells(list(islice(tokens, room + 1)), room=room)
+    drawn.append(f"{'  ' * bool(drawn)}{len(result.explanation.tokens):,}", FAINT)
     return drawn
 
 

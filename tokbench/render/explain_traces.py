@@ -42,36 +42,40 @@ class Painter:
         self, tokens: Sequence[bytes], *, room: int | None = None, focus: int = 0, first: int = 0
     ) -> Text:
         """Return tokens in one row; with `room`, only those around the focus that fit, or the beginning of one."""
-        shown = [text_of(glyphs_of(token)) or "⟨empty⟩" for token in tokens]
-        start, stop = (0, len(shown)) if room is None else self._window(shown, room, focus)
-        if room is not None and stop == start + 1:
-            shown[start] = _with_ellipsis(shown[start], room)
+        start, stop = (0, len(tokens)) if room is None else self._window(tokens, room, focus)
+        shown = list(map(_cell_text, tokens[start:stop]))
+        if room is not None and len(shown) == 1:
+            shown[0] = _with_ellipsis(shown[0], room)
         drawn = Text().append("…" if start else "", FAINT)
-        for number in range(start, stop):
+        for number, text in enumerate(shown, start):
             if self.palette is None:
                 drawn.append(_SEPARATOR if number > start else "")
-                drawn.append(shown[number])
+                drawn.append(text)
             else:
                 look = self.palette.look(TokenKind.NORMAL, turn=first + number)
-                drawn.append(shown[number], look.text)
-        drawn.append("…" if stop < len(shown) else "", FAINT)
+                drawn.append(text, look.text)
+        drawn.append("…" if stop < len(tokens) else "", FAINT)
         return drawn
 
-    def _window(self, shown: Sequence[str], room: int, focus: int) -> tuple[int, int]:
+    def _window(self, tokens: Sequence[bytes], room: int, focus: int) -> tuple[int, int]:
         between = 1 if self.palette is None else 0
-        if not shown:
+        if not tokens:
             return 0, 0
         start, stop = focus, focus + 1
-        used = cell_len(shown[focus]) + 2
+        used = cell_len(_cell_text(tokens[focus])) + 2
         while True:
-            right = used + between + cell_len(shown[stop]) if stop < len(shown) else None
-            left = used + between + cell_len(shown[start - 1]) if start else None
+            right = used + between + cell_len(_cell_text(tokens[stop])) if stop < len(tokens) else None
+            left = used + between + cell_len(_cell_text(tokens[start - 1])) if start else None
             if right is not None and right <= room:
                 used, stop = right, stop + 1
             elif left is not None and left <= room:
                 used, start = left, start - 1
             else:
                 return start, stop
+
+
+def _cell_text(token: bytes) -> str:
+    return text_of(glyphs_of(token)) or "⟨empty⟩"
 
 
 def _with_ellipsis(shown: str, room: int) -> str:

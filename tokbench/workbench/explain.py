@@ -11,7 +11,7 @@ from tokbench.core.progress import no_progress
 from tokbench.core.result_json import token_fields, tokenizer_fields
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.errors import ConfigError
-from tokbench.explain.assembling import explain
+from tokbench.explain.assembling import explain, explain_as_read
 from tokbench.explain.splits import FoundSplits, SplitQuery, find_splits
 from tokbench.explain.words import WordAnswer, why_word
 from tokbench.workbench.explain_json import explanation_fields, symbol_fields
@@ -42,7 +42,7 @@ class ExplainResult:
     token: int | None = None
 
     @property
-    def steps(self) -> tuple[ExplainedStep, ...]:
+    def steps(self) -> Sequence[ExplainedStep]:
         """The requested pre-tokens with their traces."""
         if self.token is None:
             return self.explanation.steps
@@ -99,7 +99,12 @@ class WordResult:
 
 
 def explain_text(
-    tokenizer: Tokenizer, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT, token: int | None = None
+    tokenizer: Tokenizer,
+    text: str,
+    *,
+    special: SpecialPolicy = SpecialPolicy.TEXT,
+    token: int | None = None,
+    as_read: bool = False,
 ) -> ExplainResult:
     """Explain why a text is split where it is split.
 
@@ -108,13 +113,16 @@ def explain_text(
         text: the text.
         special: what the text of a special token becomes.
         token: the position of the requested token, from 0; None for all tokens.
+        as_read: whether to derive and check each part only when it is read; reading then raises the `ConfigError` for
+            a part whose tokens cannot be explained.
 
     Raises:
         ConfigError: the tokenizer cannot explain itself, or there is no such token.
         SpecialTokenError: the text holds a special token under `SpecialPolicy.RAISE`.
         TextError: the text holds a lone surrogate.
     """
-    explanation = explain(tokenizer, text, special=special)
+    explain_it = explain_as_read if as_read else explain
+    explanation = explain_it(tokenizer, text, special=special)
     count = len(explanation.tokens)
     if token is not None and not 0 <= token < count:
         raise ConfigError(

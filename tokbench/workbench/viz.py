@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core import graphemes
 from tokbench.core.argument_types import all_opened
 from tokbench.core.result_json import token_fields, tokenizer_fields
+from tokbench.core.sampling import sample_segmentation
 from tokbench.core.tokens import ShownInNotebooks, SpecialPolicy
-from tokbench.core.tokens_in_arrays import TokensInArrays, segment_in_arrays
+from tokbench.core.tokens_in_arrays import TokensInArrays, segment_as_read
 from tokbench.core.wording import counted
 from tokbench.errors import ConfigError
 from tokbench.explain.assembling import explain
-from tokbench.workbench.encode import distinct_infos, segment
+from tokbench.workbench.encode import distinct_infos
 from tokbench.workbench.explain_json import steps_fields
 
 if TYPE_CHECKING:
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from tokbench.core.sampling import Sampling
     from tokbench.core.tokens import Segmentation
     from tokbench.explain.derivation import Explanation
-
-_LONG = 1 << 16
-"""Characters from which the tokens of a text are kept in arrays; shorter texts do not load NumPy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +168,6 @@ def visualise(
 def _segmented(
     tokenizer: Tokenizer, text: str, *, special: SpecialPolicy, sampling: Sampling | None
 ) -> Segmentation:
-    """Segment a text; the tokens of a long one are made as they are read."""
-    if len(text) >= _LONG and special is SpecialPolicy.TEXT and sampling is None:
-        return segment_in_arrays(tokenizer, text)
-    return segment(tokenizer, text, special=special, sampling=sampling)
+    if sampling is None:
+        return segment_as_read(tokenizer, text, special=special)
+    return sample_segmentation(tokenizer, text, sampling, special=special)

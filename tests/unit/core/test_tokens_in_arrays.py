@@ -10,7 +10,7 @@ import pytest
 import tokbench
 from tokbench.core.graphemes import cut_clusters
 from tokbench.core.tokens import Encoded, EncodedSpans, Segmentation, Span, Token, TokenKind
-from tokbench.core.tokens_in_arrays import TokensInArrays, segment_in_arrays
+from tokbench.core.tokens_in_arrays import TokensInArrays, segment_as_read
 
 PIECES = {7: b"a", 8: b"\xc3", 9: b"\xa9", 10: b"<s>"}
 TOKENS = (
@@ -66,4 +66,6 @@ def test_edges_are_those_of_tokens_that_cover_text() -> None:
 def test_long_text_equals_its_segmentation() -> None:
     tokenizer = tokbench.train(["low lower lowest"] * 9, vocab_size=262)
     text = "low lowest é " * 1000
-    assert segment_in_arrays(tokenizer, text) == tokenizer.segment(text)
+    assert isinstance(segment_as_read(tokenizer, text, long=len(text)).tokens, TokensInArrays)
+    assert segment_as_read(tokenizer, text, long=len(text)) == tokenizer.segment(text)
+    assert isinstance(segment_as_read(tokenizer, text).tokens, tuple)

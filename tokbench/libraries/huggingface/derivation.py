@@ -6,12 +6,13 @@ model is traced in `model_traces.py`. Callers compare the resulting ids with the
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokbench.core.base import utf8
 from tokbench.core.tokens import Span
 from tokbench.explain.alternatives import alternatives_of
+from tokbench.explain.as_read import AsRead
 from tokbench.explain.derivation import Derivation, LookupTrace, Step
 from tokbench.explain.pretokens import Aligned, Change, PreToken, changes_of
 from tokbench.formats.tokenizer_json import from_byte_level
@@ -26,7 +27,7 @@ from tokbench.libraries.huggingface.model_traces import ModelTracer
 from tokbench.libraries.huggingface.tokenizer_json import steps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import tokenizers
 
@@ -64,13 +65,14 @@ class DocumentExplainer:
         self._engine = engine
         self._spellings = spellings
         self.tracer = ModelTracer(document, engine, spellings)
-        self._traces: dict[str, Trace] = {}
 
     def derivation(self, text: str) -> Derivation:
         """Return the steps from a text to its ids."""
-        self._traces = {}
+        trace = cache(self.tracer.trace)
         derivations = [
-            self._derive_added(text, part) if part.added is not None else self._derive_section(text, part)
+            self._derive_added(text, part)
+            if part.added is not None
+            else self._derive_section(text, part, trace=trace)
             for part in self._parts(text)
         ]
         return Derivation(
@@ -78,7 +80,10 @@ class DocumentExplainer:
             normalized="".join(derivation.normalized for derivation in derivations),
             changes=tuple(change for derivation in derivations for change in derivation.changes),
             splitter=self._splitter,
-            steps=tuple(step for derivation in derivations for step in derivation.steps),
+            steps=AsRead(
+                sum(len(derivation.steps) for derivation in derivations),
+                (step for derivation in derivations for step in derivation.steps),
+            ),
         )
 
     # --- before the model ---------------------------------------------------------------------
@@ -127,7 +132,7 @@ class DocumentExplainer:
         trace = LookupTrace("an added token is found before anything else", (self.tracer.symbol(part.added),))
         return Derivation("", covered, (), "", (Step(pretoken, trace),))
 
-    def _derive_section(self, text: str, part: _Part) -> Derivation:
+    def _derive_section(self, text: str, part: _Part, *, trace: Callable[[str], Trace]) -> Derivation:
         """Return the steps from a part without added tokens to its ids."""
         from tokenizers import PreTokenizedString, Regex
 
@@ -154,18 +159,18 @@ class DocumentExplainer:
             (split, Span(*span)) for split, span, _ in pretokens.get_splits("original", "byte") if split
         ]
         alternatives = self._alternatives(normalized, [split for split, _ in splits])
-        section_steps = [
+        section_steps = (
             Step(
                 PreToken(self._shown(split), Span(span.start + offset, span.stop + offset), alternative),
-                self._trace(split),
+                trace(split),
             )
             for (split, span), alternative in zip(splits, alternatives, strict=True)
-        ]
+        )
         moved = tuple(
             Change(Span(change.span.start + offset, change.span.stop + offset), change.before, change.after)
             for change in changes
         )
-        return Derivation("", normalized, moved, "", tuple(section_steps))
+        return Derivation("", normalized, moved, "", AsRead(len(splits), section_steps))
 
     def _pre_tokenizer(self, *, is_first: bool) -> Any:
         """Return the pre-tokenizer; for later parts, one without the prefix that only the first part gets."""
@@ -209,11 +214,11 @@ class DocumentExplainer:
         regex = (split.get("pattern") or {}).get("Regex")
         return regex if behavior in (("Isolated", False), ("Removed", True)) else None
 
-    def _alternatives(self, normalized: str, splits: Sequence[str]) -> list[Alternative | None]:
+    def _alternatives(self, normalized: str, splits: Sequence[str]) -> Iterable[Alternative | None]:
         shown = [self._shown(split) for split in splits]
         if self._pattern is None or "".join(shown) != normalized:
             return [None] * len(splits)
-        return list(alternatives_of(self._pattern).matching(normalized, shown))
+        return alternatives_of(self._pattern).matching(normalized, shown)
 
     def _shown(self, split: str) -> str:
         """Return a pre-token as text; if its characters stand for bytes, these are decoded."""
@@ -228,11 +233,6 @@ class DocumentExplainer:
             for part in ("pre_tokenizer", "normalizer")
             for step in steps(self._document.get(part))
         )
-
-    def _trace(self, split: str) -> Trace:
-        if split not in self._traces:
-            self._traces[split] = self.tracer.trace(split)
-        return self._traces[split]
 
 
 class ExplainsDocument(RunsDocument):

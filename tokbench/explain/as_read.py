@@ -1,0 +1,73 @@
+"""Sequences whose items are made in order, as far as they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import TYPE_CHECKING, TypeVar, overload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+Item_co = TypeVar("Item_co", covariant=True)
+
+
+class AsRead(Sequence[Item_co]):
+    """A sequence of known length that makes an item when it, or a later one, is first read.
+
+    It equals the tuple of its items.
+
+    Args:
+        size: the number of items.
+        items: makes them, in order.
+
+    >>> squares = AsRead(3, (number**2 for number in range(3)))
+    >>> len(squares), squares[1], squares == (0, 1, 4)
+    (3, 1, True)
+    """
+
+    def __init__(self, size: int, items: Iterator[Item_co]) -> None:
+        self._size = size
+        self._coming = items
+        self._made: list[Item_co] = []
+
+    def __len__(self) -> int:
+        return self._size
+
+    @overload
+    def __getitem__(self, index: int) -> Item_co: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Item_co, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Item_co | tuple[Item_co, ...]:
+        places = range(self._size)[index]
+        if isinstance(places, int):
+            self._read(places + 1)
+            return self._made[places]
+        self._read(max(places, default=-1) + 1)
+        return tuple(self._made[place] for place in places)
+
+    def __iter__(self) -> Iterator[Item_co]:
+        made, place = self._made, 0
+        while place < self._size:
+            if place == len(made):
+                self._read(place + 1)
+            yield made[place]
+            place += 1
+
+    def __eq__(self, other: object) -> bool:
+        return tuple(self) == tuple(other) if isinstance(other, AsRead | tuple) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+    def __reduce__(self) -> tuple[type[tuple[Item_co, ...]], tuple[tuple[Item_co, ...]]]:
+        return tuple, (tuple(self),)
+
+    def _read(self, count: int) -> None:
+        if count > len(self._made):
+            self._made.extend(islice(self._coming, count - len(self._made)))
