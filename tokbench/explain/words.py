@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from tokbench.core.tokens import TokenKind
@@ -65,7 +65,7 @@ def why_word(explanation: Explanation) -> WordAnswer:
         return _unknown(word, tokens, step)
     if len(tokens) == 1:
         return WordAnswer(word, tokens, f"{_statement(word, tokens)}: {_why_one(step)}.")
-    return _several(word, tokens, step)
+    return _several(word, tokens, step, explanation=explanation)
 
 
 def _unknown(word: str, tokens: tuple[Symbol, ...], step: ExplainedStep) -> WordAnswer:
@@ -116,20 +116,25 @@ def _why_matched(trace: LongestMatchTrace) -> str:
     return "the whole word is in the vocabulary"
 
 
-def _several(word: str, tokens: tuple[Symbol, ...], step: ExplainedStep) -> WordAnswer:
+def _several(
+    word: str, tokens: tuple[Symbol, ...], step: ExplainedStep, *, explanation: Explanation
+) -> WordAnswer:
     trace = step.trace
     causes = list(dict.fromkeys(map(cause_in_words, trace.causes)))
     more = f"; and {len(causes) - _MOST_LISTED:,} more" if len(causes) > _MOST_LISTED else ""
     sentence = f"{_statement(word, tokens)}: {'; '.join(causes[:_MOST_LISTED])}{more}."
     match trace:
         case MergeTrace():
-            merges = merges_to_one([symbol.data for symbol in tokens])
+            parts, missing = _mergeable(trace, explanation)
+            merges = merges_to_one(parts)
             said = ", then ".join(
                 f"{quoted(left)} + {quoted(right)}" for left, right in merges[:_MERGES_LISTED]
             )
             rest = f" and {len(merges) - _MERGES_LISTED:,} more" if len(merges) > _MERGES_LISTED else ""
-            change = f"{counted(len(merges), 'merge')} more at the end of their list: {said}{rest}"
-            return WordAnswer(word, tokens, sentence, change, merges=merges)
+            changes = [f"{' and '.join(map(quoted, missing))} in the vocabulary"] * bool(missing)
+            if merges:
+                changes.append(f"{counted(len(merges), 'merge')} more at the end of their list: {said}{rest}")
+            return WordAnswer(word, tokens, sentence, ", and ".join(changes), merges=merges)
         case LongestMatchTrace():
             piece = step.pretoken.text
             change = f"the piece {quoted(piece)} in the vocabulary"
@@ -144,6 +149,28 @@ def _several(word: str, tokens: tuple[Symbol, ...], step: ExplainedStep) -> Word
             return WordAnswer(word, tokens, sentence, change, piece=text, score=best)
         case LookupTrace():
             return WordAnswer(word, tokens, f"{sentence[:-1]}. No change to the vocabulary makes it one.")
+
+
+def _mergeable(trace: MergeTrace, explanation: Explanation) -> tuple[list[bytes], list[str]]:
+    """Return the tokens that merges can join, and the characters among them that must become tokens first.
+
+    Byte tokens stand for a character that is not in the vocabulary, as an unknown token does, and do not merge.
+    """
+    data = explanation.text.encode()
+    parts: list[bytes] = []
+    missing: list[str] = []
+    both = zip(trace.tokens, explanation.tokens, strict=True)
+    for kind, run in groupby(both, key=lambda each: each[1].kind):
+        if kind not in (TokenKind.BYTE, TokenKind.UNKNOWN):
+            parts += [symbol.data for symbol, _ in run]
+            continue
+        characters = b"".join(
+            token.piece if kind is TokenKind.BYTE else data[token.span.start : token.span.stop]
+            for _, token in run
+        ).decode(errors="replace")
+        parts += [character.encode() for character in characters]
+        missing += characters
+    return parts, list(dict.fromkeys(missing))
 
 
 def merges_to_one(tokens: Sequence[bytes]) -> tuple[tuple[bytes, bytes], ...]:
