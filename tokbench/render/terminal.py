@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from itertools import groupby, pairwise
+from itertools import groupby, islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich import box
@@ -44,6 +44,7 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _BREAKS = re.compile(f" +|│|{_BREAKABLE}")
 _NARROWEST = 20
 """Minimum columns for wrapped lines."""
+_ROWS_AT_ONCE = 32
 _INDENT = 4
 """Columns before a cell that is printed below the others of its row."""
 
@@ -260,9 +261,10 @@ def folded(line: Line, console: Console) -> list[Text]:
 
 def print_folded(lines: Iterable[Line], *, console: Console) -> None:
     """Print lines, each wrapped to the width of the console."""
-    for line in lines:
-        for row in folded(line, console):
-            console.print(row, soft_wrap=True)
+    width = console.width  # asking a terminal for it takes as long as printing a line
+    rows = (row for line in lines for row in folded_to(line, width))
+    while batch := list(islice(rows, _ROWS_AT_ONCE)):
+        console.print(Text("\n").join(batch), soft_wrap=True)
 
 
 def folded_to(line: Line, width: int) -> list[Text]:
