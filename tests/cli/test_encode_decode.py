@@ -185,7 +185,7 @@ def test_special_policy_is_applied(run, trained, special_ids):
     assert run("encode", "-t", trained, "--special-policy", "raise", "plain").good().out
 
 
-@pytest.mark.parametrize("command", ["encode", "count"])
+@pytest.mark.parametrize("command", ["encode", "count", "viz", "explain"])
 def test_refused_special_token_is_named_with_file_and_line(run, trained, tmp_path, command):
     text, records = tmp_path / "notes.txt", tmp_path / "notes.jsonl"
     text.write_text("first\n\u00e9 <|endoftext|> after\n")

@@ -70,6 +70,7 @@ def explain(
 ) -> None:
     """Explain why a text is split where it is: each step of the algorithm, and the cause of each boundary."""
     from tokbench.render.explain import render_merges, render_words
+    from tokbench.workbench.encode import naming_place
     from tokbench.workbench.explain import explain_merges, explain_text, explain_words
 
     refuse_combined(
@@ -97,9 +98,10 @@ def explain(
         return
     with paused_garbage_collection():  # steps are many small objects, without cycles
         for item in reading.read(inputs):
-            result = explain_text(
-                opened, item.text, special=special_policy, token=token, as_read=not form.json
-            )
+            with naming_place(item):
+                result = explain_text(
+                    opened, item.text, special=special_policy, token=token, as_read=not form.json
+                )
             if form.json:
                 print_json(result.json_parts())
             else:

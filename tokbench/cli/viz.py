@@ -24,6 +24,7 @@ from tokbench.core.tokens import SpecialPolicy
 from tokbench.files.atomic import write_file
 from tokbench.render.console import make_console, print_json
 from tokbench.render.viz import Layout, ShownText
+from tokbench.workbench.encode import naming_place
 from tokbench.workbench.viz import visualise
 
 _COLUMNS = 84
@@ -71,7 +72,8 @@ def viz(
     kept: list[ShownText] = []
     for item, following in pairwise(chain(reading.read_with_progress(inputs, progress=progress), [None])):
         assert item is not None
-        result = visualise(opened, item.text, special=special_policy, sampling=sampling, steps=steps)
+        with naming_place(item):
+            result = visualise(opened, item.text, special=special_policy, sampling=sampling, steps=steps)
         if html is not None or svg is not None:
             kept.append(ShownText(item.source, result))
         if json:
