@@ -68,6 +68,15 @@ def test_a_long_pretoken_takes_a_few_rows(run, trained):
     assert any(line.endswith('x…  no merge joins "x" and "x"') for line in lines)
 
 
+def test_many_short_tokens_fill_the_rows(run, trained, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    lines = run("explain", "-t", trained, "--text", "1," * 500).good().lines
+    rows = [line.strip() for line in lines if "1│,│1" in line]
+    assert len(rows) == 2 * 6, "six rows of pre-tokens, and six of tokens"
+    assert all(len(row) > 25 for row in rows)
+    assert lines[-1].endswith("…  1,000")
+
+
 def test_characters_without_any_token_are_named(run, tmp_path):
     model = {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"], "unk_token": None}
     document = huggingface.document(model, pre_tokenizer={"type": "Whitespace"})

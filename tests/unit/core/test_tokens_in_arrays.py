@@ -60,6 +60,13 @@ def test_pickle_holds_the_tokens() -> None:
 
 def test_edges_are_those_of_tokens_that_cover_text() -> None:
     assert in_arrays().edges() == [0, 1, 2, 3]
+    spans = EncodedSpans(
+        encoded=Encoded(ids=np.array([7, 10], np.uint32), offsets=np.array([0, 2])),
+        starts=np.array([0, 1]),
+        stops=np.array([3, 1]),
+        kinds=np.array([0, 3], np.uint8),
+    )
+    assert TokensInArrays(spans, PIECES.__getitem__).edges() == [0, 3]
     assert cut_clusters(Segmentation("aé", in_arrays())) == cut_clusters(Segmentation("aé", TOKENS))
 
 

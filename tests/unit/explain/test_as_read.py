@@ -68,6 +68,13 @@ def test_explanation_as_read_equals_the_explanation() -> None:
     assert explain_as_read(tokenizer, TEXT) == explain(tokenizer, TEXT)
 
 
+def test_step_with_as_many_other_ids_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokenizer = tokbench.train([TEXT], vocab_size=256)
+    monkeypatch.setattr(assembling, "derivation_of", lambda *_: tokenizer.derivation("lob lower"))
+    with pytest.raises(ConfigError, match="the steps known here give other tokens"):
+        explain_as_read(tokenizer, "low lower").steps[0]
+
+
 def test_step_with_other_ids_is_refused_when_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     other = tokbench.train(["zzz " * 20], vocab_size=258)
     monkeypatch.setattr(
