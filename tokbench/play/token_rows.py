@@ -16,8 +16,8 @@ from rich.color import Color
 from rich.style import Style
 
 from tokbench.core.tokens import Segmentation, TokenKind
-from tokbench.render.glyphs import visible_tokens
 from tokbench.render.token_view import SIXTEEN, palette_for, separators_for
+from tokbench.render.visible_tokens import visible_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

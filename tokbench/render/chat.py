@@ -11,9 +11,10 @@ from rich.text import Text
 
 from tokbench.core.tokens import Segmentation, Span, Token, TokenKind
 from tokbench.core.wording import counted
-from tokbench.render.glyphs import visible, visible_tokens
+from tokbench.render.glyphs import visible
 from tokbench.render.terminal import print_rows
 from tokbench.render.token_view import FAINT, Separators, palette_for, rule_with_title, separators_for
+from tokbench.render.visible_tokens import visible_tokens
 from tokbench.render.viz_files import escaped, inert_page
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ from rich.style import Style
 from rich.text import Text
 
 from tokbench.core.tokens import TokenKind
-from tokbench.render.glyphs import Glyph, Strip, VisibleToken, enclosed, strip, visible_tokens
+from tokbench.render.glyphs import Glyph, Strip, enclosed, strip
+from tokbench.render.visible_tokens import VisibleToken, visible_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

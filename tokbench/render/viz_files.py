@@ -15,8 +15,9 @@ from rich.text import Text
 
 from tokbench.core.tokens import TokenKind
 from tokbench.render.console import as_text
-from tokbench.render.glyphs import visible, visible_tokens
+from tokbench.render.glyphs import visible
 from tokbench.render.token_view import CUBE
+from tokbench.render.visible_tokens import visible_tokens
 from tokbench.render.viz import (
     ShownText,
     comparison_of,
@@ -31,7 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tokbench.core.tokens import Segmentation, Token
-    from tokbench.render.glyphs import Run, VisibleToken
+    from tokbench.render.glyphs import Run
+    from tokbench.render.visible_tokens import VisibleToken
     from tokbench.render.viz import Layout
     from tokbench.workbench.viz import VizResult, VizTokenizer
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tokbench.evaluation.candidates import BASELINES
-from tokbench.render.glyphs import visible, visible_tokens
+from tokbench.render.glyphs import visible
+from tokbench.render.visible_tokens import visible_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
