@@ -133,7 +133,7 @@ def _several(
             rest = f" and {len(merges) - _MERGES_LISTED:,} more" if len(merges) > _MERGES_LISTED else ""
             changes = [f"{' and '.join(map(quoted, missing))} in the vocabulary"] * bool(missing)
             if merges:
-                changes.append(f"{counted(len(merges), 'merge')} more at the end of their list: {said}{rest}")
+                changes.append(f"{counted(len(merges), 'more merge')} at the end of the list: {said}{rest}")
             return WordAnswer(word, tokens, sentence, ", and ".join(changes), merges=merges)
         case LongestMatchTrace():
             piece = step.pretoken.text

@@ -37,11 +37,11 @@ def document(**changes: Any) -> dict[str, Any]:
     [
         (
             "abé",
-            '"é" in the vocabulary, and 1 merge more at the end of their list: "ab" + "é"',
+            '"é" in the vocabulary, and 1 more merge at the end of the list: "ab" + "é"',
             [["ab", "é"]],
         ),
-        ("éa", '"é" in the vocabulary, and 1 merge more at the end of their list: "é" + "a"', [["é", "a"]]),
-        ("aa", '1 merge more at the end of their list: "a" + "a"', [["a", "a"]]),
+        ("éa", '"é" in the vocabulary, and 1 more merge at the end of the list: "é" + "a"', [["é", "a"]]),
+        ("aa", '1 more merge at the end of the list: "a" + "a"', [["a", "a"]]),
     ],
 )
 def test_character_without_a_token_must_become_one_before_it_merges(
