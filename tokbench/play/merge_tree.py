@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 
-from tokbench.render.glyphs import glyphs_of, spelled, text_of
+from tokbench.render.glyphs import EMPTY_MARK, glyphs_of, spelled, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -60,7 +60,7 @@ def merge_tree(trace: MergeTrace, *, width: int) -> list[str] | None:
 
 
 def _shown(data: bytes) -> str:
-    return text_of(glyphs_of(data)) or text_of(spelled(data)) or "⟨empty⟩"
+    return text_of(glyphs_of(data)) or text_of(spelled(data)) or EMPTY_MARK
 
 
 def _label(step: MergeStep) -> str:

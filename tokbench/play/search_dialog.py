@@ -17,7 +17,7 @@ from tokbench.inspection.search import TokenQuery, parse_bytes_of_token
 from tokbench.play.background import Background
 from tokbench.play.dialogs import Dialog
 from tokbench.play.merge_tree import merge_tree
-from tokbench.render.glyphs import glyphs_of, text_of
+from tokbench.render.glyphs import EMPTY_MARK, glyphs_of, text_of
 from tokbench.workbench.search_vocabulary import search_vocabulary
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ def search_tokens(vocabulary: VocabularyTokens, asked: str) -> SearchResult:
 
 def found_line(token: VocabularyToken) -> Text:
     """Format a found token as a line."""
-    shown = text_of(glyphs_of(token.data)) or "⟨empty⟩"
+    shown = text_of(glyphs_of(token.data)) or EMPTY_MARK
     kind = "" if token.kind.value == "normal" else f"  {token.kind.value}"
     return Text.assemble((f"{token.id:>8,}  ", "dim"), shown, (kind, "dim"))
 

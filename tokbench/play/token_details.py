@@ -14,7 +14,7 @@ from tokbench.explain.sentences import cause_in_words
 from tokbench.inspection.search import TokenQuery
 from tokbench.play.merge_tree import merge_tree
 from tokbench.render.explain_traces import Painter, step_frames
-from tokbench.render.glyphs import glyphs_of, text_of, visible
+from tokbench.render.glyphs import EMPTY_MARK, glyphs_of, text_of, visible
 from tokbench.render.terminal import Line, folded_to
 from tokbench.render.token_view import FAINT
 from tokbench.workbench.explain import explain_text
@@ -195,7 +195,7 @@ def _lines(answer: TokenAnswer, width: int) -> Iterator[Line]:
 
 def _head(answer: TokenAnswer) -> Text:
     token, details = answer.token, answer.details
-    shown = text_of(glyphs_of(token.piece)) or "⟨empty⟩"
+    shown = text_of(glyphs_of(token.piece)) or EMPTY_MARK
     head = Text.assemble((shown, _BOLD), f"  id {token.id:,}")
     if details is not None and details.token.rank is not None:
         head.append(f" · rank {details.token.rank:,}")

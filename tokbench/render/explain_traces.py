@@ -15,7 +15,7 @@ from rich.text import Text
 from tokbench.core.tokens import TokenKind
 from tokbench.explain.derivation import LatticeTrace, LongestMatchTrace, LookupTrace, MergeTrace
 from tokbench.explain.sentences import alternative_in_words, cause_in_words, percent, rank_of
-from tokbench.render.glyphs import glyphs_of, text_of, visible
+from tokbench.render.glyphs import EMPTY_MARK, glyphs_of, text_of, visible
 from tokbench.render.terminal import Line, print_folded
 from tokbench.render.token_view import CUBE, FAINT, palette_for, rule_with_title
 
@@ -75,7 +75,7 @@ class Painter:
 
 
 def _cell_text(token: bytes) -> str:
-    return text_of(glyphs_of(token)) or "⟨empty⟩"
+    return text_of(glyphs_of(token)) or EMPTY_MARK
 
 
 def _with_ellipsis(shown: str, room: int) -> str:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from tokbench.core.wording import counted, quoted
 from tokbench.render.console import amount
-from tokbench.render.glyphs import spelled, text_of, visible
+from tokbench.render.glyphs import EMPTY_MARK, spelled, text_of, visible
 from tokbench.render.table import (
     NONE,
     Cell,
@@ -326,4 +326,4 @@ def _rank(rule: MergeRule) -> str:
 
 
 def _plain(symbol: Symbol) -> str:
-    return text_of(spelled(symbol.data)) or "⟨empty⟩"
+    return text_of(spelled(symbol.data)) or EMPTY_MARK

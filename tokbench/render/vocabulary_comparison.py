@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from tokbench.core.wording import counted
-from tokbench.render.glyphs import spelled, text_of, visible
+from tokbench.render.glyphs import EMPTY_MARK, spelled, text_of, visible
 from tokbench.render.table import (
     NONE,
     Cell,
@@ -146,7 +146,7 @@ def _id_cell(id: int | None) -> Cell:
 
 
 def _token(data: bytes) -> Cell:
-    shown = text_of(spelled(data)) or "⟨empty⟩"
+    shown = text_of(spelled(data)) or EMPTY_MARK
     return Cell(shown, shown)
 
 
