@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tokbench.opening.splitting.character_sets import members_of
-from tokbench.opening.splitting.steps import RUSTS_WORD
+from tokbench.backends.bpe.split_programs.character_sets import members_of
+from tokbench.opening.split_steps import RUSTS_WORD
 from tokbench.opening.unicode_agreement import tiktoken_members, tokenizers_members
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from tokbench.formats.tokenizer_json import to_byte_level
 from tokbench.libraries.huggingface.tokenizer_json import model_type, needed_by_texts, special_contents, steps
 from tokbench.opening.found_tokens import FoundToken, found_tokens
 from tokbench.opening.kernel_vocabulary import KernelVocabulary, kernel_vocabulary
-from tokbench.opening.splitting.steps import SplitSteps, split_steps
+from tokbench.opening.split_steps import SplitSteps, split_steps
 from tokbench.opening.text_normalization import TextNormalization
 from tokbench.opening.tokenizer_json_tokens import NotNativeError, is_hidden
 from tokbench.opening.white_space import needed_normalizers

@@ -21,7 +21,7 @@ from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
 from tokbench.opening.document_encoder import ChangingDocumentEncoder, DocumentEncoder
 from tokbench.opening.found_tokens import WholeWords, rows_of
 from tokbench.opening.kernel_vocabulary import KernelVocabulary
-from tokbench.opening.splitting.steps import byte_masks, disputed_by_sets
+from tokbench.opening.split_steps import byte_masks, disputed_by_sets
 from tokbench.opening.text_normalization import TextNormalization
 from tokbench.opening.unicode_agreement import UnicodeAgreement, tokenizers_members
 from tokbench.opening.word_fallback.encoder import WordEncoder

@@ -1,7 +1,7 @@
 """Ranks whose split pattern has no scanner: on our kernel by a compiled program, with `tiktoken` for the rest.
 
-tiktoken uses Rust's regular expressions, programs follow Oniguruma's. Patterns that `splitting/syntax.py` understands
-mean the same to both, except for line ends, and for the characters of a class, about which tiktoken is asked.
+tiktoken uses Rust's regular expressions, programs follow Oniguruma's. Patterns that `split_programs/syntax.py`
+understands mean the same to both, except for line ends, and for the characters of a class, about which we ask tiktoken.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ import re
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from tokbench.backends.bpe.split_programs.character_sets import UnknownPatternError
+from tokbench.backends.bpe.split_programs.gaps import ends_lines, matches_everywhere
+from tokbench.backends.bpe.split_programs.programs import program_of
 from tokbench.core.kernel_or_library import KernelUse
 from tokbench.core.kernel_spans import KernelSpans
 from tokbench.core.token_arrays import TiledSpans
 from tokbench.core.tokens import Encoded, SpecialPolicy
 from tokbench.opening.native_with_fallback import NativeBpeWithFallback
-from tokbench.opening.splitting.character_sets import UnknownPatternError
-from tokbench.opening.splitting.gaps import ends_lines, matches_everywhere
-from tokbench.opening.splitting.programs import program_of
-from tokbench.opening.splitting.steps import (
+from tokbench.opening.split_steps import (
     RUSTS_WORD,
     ProgramStep,
     SplitSteps,

@@ -16,13 +16,13 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from tokbench.backends.bpe.kernel import has_native_kernel
+from tokbench.backends.bpe.split_programs.gaps import takes_characters, takes_one_character
 from tokbench.core.normal_forms import nfc
 from tokbench.core.special_tokens import WHITE_SPACE
 from tokbench.libraries.huggingface.engines import engine_with
 from tokbench.opening import character_origins
 from tokbench.opening.character_changes import APART, ChangesByNeed, EachCharacter
 from tokbench.opening.replacement_table import ReplacementTable, table_of
-from tokbench.opening.splitting.gaps import takes_characters, takes_one_character
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
 
 if TYPE_CHECKING:

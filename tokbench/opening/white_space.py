@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tokbench.backends.bpe.split_programs.character_sets import UnknownPatternError, members_of
+from tokbench.backends.bpe.split_programs.syntax import Characters, Group, parsed
 from tokbench.core.special_tokens import WHITE_SPACE
 from tokbench.opening.normalization_steps import WHITE_SPACE_RUNS
-from tokbench.opening.splitting.character_sets import UnknownPatternError, members_of
-from tokbench.opening.splitting.syntax import Characters, Group, parsed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from tokbench.opening.splitting.syntax import Choices, Item
+    from tokbench.backends.bpe.split_programs.syntax import Choices, Item
 
 _BESIDE = frozenset(["NFC", "NFD", "Lowercase"])
 """Other steps that make white space of white space alone, and treat what is next to it as at the end of a text."""

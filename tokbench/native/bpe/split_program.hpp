@@ -1,8 +1,8 @@
 // Matches split patterns that have no scanner of their own: regular expressions, compiled to operations and matched with
 // backtracking.
 //
-// Python compiles the operations (opening/splitting/programs.py). An operation only leads to later ones, so that matching
-// terminates. Characters are represented by the sets that contain them, one bit per set.
+// Python compiles the operations (backends/bpe/split_programs/programs.py). An operation only leads to later ones, so that
+// matching terminates. Characters are represented by the sets that contain them, one bit per set.
 #pragma once
 
 #include <algorithm>

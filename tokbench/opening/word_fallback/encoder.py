@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tokbench.core.kernel_spans import Places
     from tokbench.core.tokens import Batch
     from tokbench.opening.found_tokens import FoundToken
-    from tokbench.opening.splitting.steps import SplitSteps
+    from tokbench.opening.split_steps import SplitSteps
     from tokbench.opening.word_fallback.models import WordModel, WordToken
 
 _CACHE_SIZE = 1 << 16

@@ -6,14 +6,14 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokbench.backends.bpe.split_patterns import resolve_pattern, split
-from tokbench.opening.splitting.programs import Kind
-from tokbench.opening.splitting.steps import MarkStep, PatternStep
+from tokbench.backends.bpe.split_programs.programs import Kind
+from tokbench.opening.split_steps import MarkStep, PatternStep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from tokbench.opening.splitting.programs import Program
-    from tokbench.opening.splitting.steps import ProgramStep, SplitSteps
+    from tokbench.backends.bpe.split_programs.programs import Program
+    from tokbench.opening.split_steps import ProgramStep, SplitSteps
 
     Cut = Callable[[str], Iterable["Part"]]
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tokbench.backends.bpe.split_programs.character_sets import CharacterSets, UnknownPatternError
+from tokbench.backends.bpe.split_programs.programs import Program, program_of, program_of_text
 from tokbench.formats.tokenizer_json import to_byte_level
 from tokbench.opening.patterns import known_pattern
-from tokbench.opening.splitting.character_sets import CharacterSets, UnknownPatternError
-from tokbench.opening.splitting.programs import Program, program_of, program_of_text
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
 from tokbench.opening.unicode_agreement import tokenizers_members
 

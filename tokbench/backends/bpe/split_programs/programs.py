@@ -12,8 +12,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tokbench.opening.splitting.character_sets import CharacterSets, UnknownPatternError, members_of
-from tokbench.opening.splitting.syntax import Ahead, Characters, Choices, Group, Item, LineEnd, parsed
+from tokbench.backends.bpe.split_programs.character_sets import CharacterSets, UnknownPatternError, members_of
+from tokbench.backends.bpe.split_programs.syntax import (
+    Ahead,
+    Characters,
+    Choices,
+    Group,
+    Item,
+    LineEnd,
+    parsed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tokbench.opening.splitting.character_sets import MOST_SETS, CharacterSets, members_of
+from tokbench.backends.bpe.split_programs.character_sets import MOST_SETS, CharacterSets, members_of
 
 CLASSES = [r"\s", r"\p{L}", "[0-9]", "[a-f]", r"[^\p{Lu}]", "[東京]", ".", r"\d", r"[\s\p{N}]", "[x-z]"]
 

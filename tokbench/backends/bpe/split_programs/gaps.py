@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tokbench.backends.bpe.split_programs.character_sets import UnknownPatternError, members_of
+from tokbench.backends.bpe.split_programs.syntax import Ahead, Characters, Group, LineEnd, parsed
 from tokbench.core.character_agreement import NUM_CODE_POINTS
-from tokbench.opening.splitting.character_sets import UnknownPatternError, members_of
-from tokbench.opening.splitting.syntax import Ahead, Characters, Group, LineEnd, parsed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tokbench.opening.splitting.syntax import Choices, Item
+    from tokbench.backends.bpe.split_programs.syntax import Choices, Item
 
 
 def matches_everywhere(pattern: str) -> bool:

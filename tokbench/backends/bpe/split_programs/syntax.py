@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tokbench.opening.splitting.character_sets import (
+from tokbench.backends.bpe.split_programs.character_sets import (
     BRACKET,
     CODE_POINT,
     MOST_SETS,
