@@ -105,7 +105,9 @@ inline SplitProgram program_of(const Expression& expression) {
   return {std::move(operations), first, SplitUnit::Character};
 }
 
-inline ProgramStep step_of(const Step& step) { return {program_of(step.expression), step.behavior, step.is_inverted}; }
+inline ProgramStep step_of(const Step& step) {
+  return {SplitMatcher(program_of(step.expression), character_sets()), step.behavior, step.is_inverted};
+}
 
 // The number of characters that items match from `at` on: each item takes as many as possible, and fewer if the rest does not match
 // otherwise; a lazy item takes as few as possible, and more.

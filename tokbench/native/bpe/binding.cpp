@@ -13,18 +13,24 @@ using namespace nb::literals;
 
 namespace {
 
-Array<std::int64_t> split(const std::string& pattern, const nb::bytes& text, const std::optional<std::string>& simd) {
+Array<std::int64_t> split(nb::handle pattern, const nb::bytes& text, const std::optional<std::string>& simd) {
   std::vector<std::int64_t> ends;
   const Bytes bytes = view(text);
-  const Pattern named = pattern_named(pattern);
-  const SimdTier tier = simd ? simd_tier_named(*simd) : simd_tier();
+  const PretokenPattern splitting = pattern_of(pattern);
+  const Split split = simd ? split_of(pattern_named(nb::cast<std::string>(pattern)), simd_tier_named(*simd)) : splitting.split();
   {
     const nb::gil_scoped_release unlocked;
-    for_each_split(split_of(named, tier), bytes, [&](const Byte*, std::span<const Byte* const> found) {
+    for_each_split(split, bytes, [&](const Byte*, std::span<const Byte* const> found) {
       for (const Byte* const stop : found) ends.push_back(stop - bytes.data());
     });
   }
   return to_array(std::move(ends));
+}
+
+SharedPattern compiled_pattern(const OperationRows& operations, SetMask first, const InputArray<SetMask>& sets) {
+  static constexpr std::array<SetMask, 256> kNoBytes{};
+  SplitProgram program(operations_of(operations), first, SplitUnit::Character);
+  return {std::make_shared<const CompiledPattern>(std::move(program), CharacterSets(view(sets), kNoBytes))};
 }
 
 // A string that a function normalized; the same object if it was normalized before.
@@ -45,8 +51,12 @@ nb::object normalized(const nb::str& text) {
 NB_MODULE(_bpe, module) {
   module.attr("SOURCES") = TOKBENCH_SOURCES;
   module.attr("UNICODE_TABLES") = kUnicodeTablesVersion;
+  nb::class_<SharedPattern>(module, "CompiledPattern", "A split pattern that has no scanner, of a program that leaves out nothing of a text.")
+      .def(nb::new_(&compiled_pattern), "operations"_a.noconvert(), "first"_a, "sets"_a.noconvert(), "uint32[n, 6], bits, and uint64[0x110000].")
+      .def_prop_ro("cuts_at_spaces", [](const SharedPattern& self) { return self.pattern->cuts_at_spaces(); },
+                   "Whether it splits at each space between two ASCII letters, and both sides as if they stood alone.");
   module.def("split", &split, "pattern"_a, "text"_a, "simd"_a = nb::none(),
-             "Where the pre-tokens of a text end, in bytes: int64[n]. `simd` names a tier, as TOKBENCH_SIMD does.");
+             "Where the pre-tokens of a text end, in bytes: int64[n]. `simd` names a tier for a named pattern, as TOKBENCH_SIMD does.");
   module.def("simd_tier", [] { return kSimdTierNames[static_cast<std::size_t>(simd_tier())]; },
              "The tier that runs. Raises ValueError where TOKBENCH_SIMD names one that cannot.");
   module.def(

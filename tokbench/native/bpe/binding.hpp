@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "encoding/python_encoding.hpp"
-#include "patterns.hpp"
+#include "pretoken_pattern.hpp"
 
 namespace tokbench {
 
@@ -24,7 +24,29 @@ void bind_encoding(nb::module_& module);
 void bind_parity(nb::module_& module);
 void bind_preparation(nb::module_& module);
 
-inline Pattern pattern_or_none(const std::optional<std::string>& name) { return name ? pattern_named(*name) : Pattern::None; }
+// A compiled pattern as an object of Python; what splits by it keeps it alive.
+struct SharedPattern {
+  std::shared_ptr<const CompiledPattern> pattern;
+};
+
+// Converts a pattern from Python: a name, a compiled pattern, or None for texts that are one pre-token each.
+inline PretokenPattern pattern_of(nb::handle pattern) {
+  if (pattern.is_none()) return Pattern::None;
+  if (nb::isinstance<SharedPattern>(pattern)) return nb::cast<const SharedPattern&>(pattern).pattern;
+  return pattern_named(nb::cast<std::string>(pattern));
+}
+
+// The operations of a program as rows, see SplitOperation.
+using OperationRows = nb::ndarray<const std::uint32_t, nb::shape<-1, 6>, nb::c_contig, nb::device::cpu>;
+
+inline std::vector<SplitOperation> operations_of(const OperationRows& rows) {
+  std::vector<SplitOperation> operations;
+  for (std::size_t i = 0; i < rows.shape(0); ++i) {
+    const std::uint32_t* const row = rows.data() + i * 6;
+    operations.push_back({static_cast<SplitOperation::Kind>(row[0]), row[1], row[2], row[3], row[4], row[5]});
+  }
+  return operations;
+}
 
 // Views into the bytes objects of a list, which keeps them alive.
 inline std::vector<std::string_view> views_of_list(const nb::list& tokens) {

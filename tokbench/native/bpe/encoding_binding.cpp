@@ -11,9 +11,9 @@ using namespace nb::literals;
 namespace {
 
 void construct_from_merges(BpeEncoder* self, const nb::ndarray<const Id, nb::shape<-1, 2>, nb::c_contig, nb::device::cpu>& merges,
-                           const std::optional<std::string>& pattern) {
+                           nb::handle pattern) {
   const auto* const rows = reinterpret_cast<const std::array<Id, 2>*>(merges.data());
-  new (self) BpeEncoder(Vocabulary::from_merges({rows, merges.shape(0)}), pattern_or_none(pattern));
+  new (self) BpeEncoder(Vocabulary::from_merges({rows, merges.shape(0)}), pattern_of(pattern));
 }
 
 // Views into a block of tokens: token i is block[starts[i]:starts[i + 1]], empty for a gap.
@@ -35,32 +35,34 @@ std::vector<std::string_view> views_of(const InputArray<Byte>& block, const Inpu
   return views;
 }
 
-BpeEncoder* encoder_from_ranks(const nb::list& tokens, const std::optional<std::string>& pattern) {
+BpeEncoder* encoder_from_ranks(const nb::list& tokens, nb::handle pattern) {
   const std::vector<std::string_view> views = views_of_list(tokens);
   const auto empty = std::ranges::find_if(views, [](std::string_view token) { return token.empty(); });
   if (empty != views.end()) throw std::invalid_argument("token " + std::to_string(empty - views.begin()) + " is empty");
-  return new BpeEncoder(Vocabulary::from_ranks(views), pattern_or_none(pattern));
+  return new BpeEncoder(Vocabulary::from_ranks(views), pattern_of(pattern));
 }
 
 BpeEncoder* encoder_from_ranked_block(const InputArray<Byte>& block, const InputArray<std::uint32_t>& starts, const std::vector<Id>& gaps,
-                                   const std::optional<std::string>& pattern) {
-  return new BpeEncoder(Vocabulary::from_ranks(views_of(block, starts, gaps)), pattern_or_none(pattern));
+                                   nb::handle pattern) {
+  return new BpeEncoder(Vocabulary::from_ranks(views_of(block, starts, gaps)), pattern_of(pattern));
 }
 
 BpeEncoder* encoder_from_parts(const nb::list& tokens, const MergeRows& merges,
-                               bool whole_tokens_first, const std::optional<std::string>& pattern) {
+                               bool whole_tokens_first, nb::handle pattern) {
   return new BpeEncoder(Vocabulary::from_parts(views_of_list(tokens), rows_of(merges), whole_tokens_first),
-                     pattern_or_none(pattern));
+                     pattern_of(pattern));
 }
 
 BpeEncoder* encoder_from_merged_block(const InputArray<Byte>& block, const InputArray<std::uint32_t>& starts, const std::vector<Id>& gaps,
                                    const InputArray<Id>& merges, bool whole_tokens_first,
-                                   const std::optional<std::string>& pattern) {
+                                   nb::handle pattern) {
   if (merges.size() % 3 != 0) throw std::invalid_argument("a merge is three ids");
   const auto* const rows = reinterpret_cast<const std::array<Id, 3>*>(merges.data());
   return new BpeEncoder(Vocabulary::from_parts(views_of(block, starts, gaps), {rows, merges.size() / 3}, whole_tokens_first),
-                     pattern_or_none(pattern));
+                     pattern_of(pattern));
 }
+
+BpeEncoder* split_otherwise(const BpeEncoder& encoder, nb::handle pattern) { return new BpeEncoder(encoder.model(), pattern_of(pattern)); }
 
 template <class T>
 nb::bytes bytes_of(const std::vector<T>& values) {
@@ -144,6 +146,7 @@ void bind_encoding(nb::module_& module) {
                   "pattern"_a.none(), "Token i is block[starts[i]:starts[i + 1]], and its rank is i.")
       .def_static("from_merged_block", &encoder_from_merged_block, "block"_a.noconvert(), "starts"_a.noconvert(), "gaps"_a,
                   "merges"_a.noconvert(), nb::kw_only(), "whole_tokens_first"_a, "pattern"_a.none())
+      .def("with_pattern", &split_otherwise, "pattern"_a.none(), "An encoder of the same vocabulary that splits by another pattern.")
       .def("complete", &BpeEncoder::complete, nb::call_guard<nb::gil_scoped_release>(),
            "Make ready for much text, as it is by itself once there has been some.")
       .def("encode", &encode_text<BpeFamily>, "text"_a)

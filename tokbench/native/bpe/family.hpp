@@ -3,9 +3,8 @@
 
 #include "encoding/encoder.hpp"
 #include "group_merger.hpp"
+#include "pretoken_pattern.hpp"
 #include "reachable.hpp"
-#include "safe_cuts.hpp"
-#include "word_splitting.hpp"
 
 namespace tokbench {
 
@@ -78,19 +77,16 @@ class BpeFamily {
     const Vocabulary& vocabulary_;
   };
 
-  BpeFamily(Pattern pattern) : pattern_(pattern), split_words_(split_words_of(pattern)) {}  // NOLINT: implicit on purpose
+  BpeFamily(PretokenPattern pattern) : pattern_(std::move(pattern)) {}  // NOLINT: implicit on purpose
 
-  SplitWords split_words() const { return split_words_; }
-  std::size_t first_safe_cut(const Text& text, std::size_t from) const {
-    return tokbench::first_safe_cut(pattern_, text, from);
-  }
+  SplitWords split_words() const { return pattern_.split_words(); }
+  std::size_t first_safe_cut(const Text& text, std::size_t from) const { return pattern_.first_safe_cut(text, from); }
   static std::shared_ptr<const Vocabulary> completed(std::shared_ptr<const Vocabulary> vocabulary) {
     return tokbench::completed(std::move(vocabulary));
   }
 
  private:
-  Pattern pattern_;
-  SplitWords split_words_;
+  PretokenPattern pattern_;
 };
 
 using BpeEncoder = Encoder<BpeFamily>;

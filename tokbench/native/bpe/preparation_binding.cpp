@@ -29,7 +29,7 @@ bool merges_all_ends(const Vocabulary& vocabulary) {
 }
 
 void construct(PreparedEncoder* self, const nb::list& tokens, const std::optional<MergeRows>& merges, bool whole_tokens_first,
-               const std::optional<std::string>& pattern, const nb::tuple& added, const nb::tuple& added_with_specials,
+               nb::handle pattern, const nb::tuple& added, const nb::tuple& added_with_specials,
                const std::optional<nb::list>& steps, const SetsOrNone& sets, const SetsOrNone& byte_sets, bool marks_ends,
                bool makes_nfc) {
   Vocabulary vocabulary = vocabulary_of(tokens, merges, whole_tokens_first);
@@ -37,7 +37,7 @@ void construct(PreparedEncoder* self, const nb::list& tokens, const std::optiona
                    marks_ends && merges_all_ends(vocabulary)};
   if (steps) made.steps.emplace(split_steps_of(*steps, sets, byte_sets));
   new (self) PreparedEncoder(std::move(vocabulary),
-                             Prepared<BpeFamily>(BpeFamily(pattern_or_none(pattern)), std::move(made)));
+                             Prepared<BpeFamily>(BpeFamily(pattern_of(pattern)), std::move(made)));
 }
 
 Preparation preparation_of_words(const nb::tuple& added, const nb::tuple& added_with_specials, const nb::list& steps,

@@ -1,16 +1,16 @@
-// The Splitter of a named pattern (training/counter.hpp): adjacent pre-tokens.
+// The Splitter of a pattern (training/counter.hpp): adjacent pre-tokens.
 #pragma once
 
-#include "splitting.hpp"
+#include "pretoken_pattern.hpp"
 #include "training/counter.hpp"
 
 namespace tokbench {
 
 class PatternSplitter {
  public:
-  explicit PatternSplitter(Pattern pattern) : pattern_(pattern), split_(split_of(pattern)) {}
+  explicit PatternSplitter(PretokenPattern pattern) : pattern_(std::move(pattern)), split_(pattern_.split()) {}
 
-  std::size_t last_safe_cut(Bytes text, std::size_t from) const { return tokbench::last_safe_cut(pattern_, text, from); }
+  std::size_t last_safe_cut(Bytes text, std::size_t from) const { return pattern_.last_safe_cut(text, from); }
 
   template <class Sink>
   void for_each_some(Bytes text, Sink sink) const {
@@ -27,7 +27,7 @@ class PatternSplitter {
  private:
   static_assert(kMostPretokens <= PretokenTable::kMostAtOnce);
 
-  Pattern pattern_;
+  PretokenPattern pattern_;
   Split split_;
 };
 

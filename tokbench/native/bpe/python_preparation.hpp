@@ -9,34 +9,31 @@
 
 namespace tokbench {
 
-using OperationRows = nb::ndarray<const std::uint32_t, nb::shape<-1, 6>, nb::c_contig, nb::device::cpu>;
 using SetsOrNone = std::optional<InputArray<SetMask>>;
 
 // Converts a step from Python: (pattern name, whether a prefix space is added); (mark, whether it is put in front, whether
 // parts are split before it); or (operations, first sets, whether on bytes, behavior, whether inverted).
-inline SplitStep split_step_of(const nb::tuple& step) {
+inline SplitStep split_step_of(const nb::tuple& step, const std::optional<CharacterSets>& sets) {
   if (step.size() == 2) return PatternStep{pattern_named(nb::cast<std::string>(step[0])), nb::cast<bool>(step[1])};
   if (step.size() == 3) return MarkStep{nb::cast<std::string>(step[0]), nb::cast<bool>(step[1]), nb::cast<bool>(step[2])};
   if (step.size() != 5) throw std::invalid_argument("a step has two parts, three or five");
-  const auto rows = nb::cast<OperationRows>(step[0]);
-  std::vector<SplitOperation> operations;
-  for (std::size_t i = 0; i < rows.shape(0); ++i) {
-    const std::uint32_t* const row = rows.data() + i * 6;
-    operations.push_back({static_cast<SplitOperation::Kind>(row[0]), row[1], row[2], row[3], row[4], row[5]});
-  }
+  if (!sets) throw std::invalid_argument("a program needs sets");
   const auto behavior = nb::cast<unsigned>(step[3]);
   if (behavior > static_cast<unsigned>(SplitBehavior::Contiguous)) throw std::invalid_argument("no such behavior");
   const SplitUnit unit = nb::cast<bool>(step[2]) ? SplitUnit::OneByte : SplitUnit::Character;
-  return ProgramStep{SplitProgram(std::move(operations), nb::cast<SetMask>(step[1]), unit), static_cast<SplitBehavior>(behavior),
-                     nb::cast<bool>(step[4])};
+  SplitProgram program(operations_of(nb::cast<OperationRows>(step[0])), nb::cast<SetMask>(step[1]), unit);
+  return ProgramStep{SplitMatcher(std::move(program), *sets), static_cast<SplitBehavior>(behavior), nb::cast<bool>(step[4])};
 }
 
 inline SplitSteps split_steps_of(const nb::list& list, const SetsOrNone& sets, const SetsOrNone& byte_sets) {
+  std::optional<CharacterSets> made;
+  if (sets && byte_sets) {
+    if (byte_sets->size() != 256) throw std::invalid_argument("there must be sets for each byte");
+    made.emplace(view(*sets), view(*byte_sets).first<256>());
+  }
   std::vector<SplitStep> steps;
-  for (const nb::handle step : list) steps.push_back(split_step_of(nb::cast<nb::tuple>(step)));
-  if (!sets || !byte_sets) return {std::nullopt, std::move(steps)};
-  if (byte_sets->size() != 256) throw std::invalid_argument("there must be sets for each byte");
-  return {CharacterSets(view(*sets), view(*byte_sets).first<256>()), std::move(steps)};
+  for (const nb::handle step : list) steps.push_back(split_step_of(nb::cast<nb::tuple>(step), made));
+  return {std::move(made), std::move(steps)};
 }
 
 template <class Base>

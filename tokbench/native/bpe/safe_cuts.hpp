@@ -58,4 +58,13 @@ inline std::size_t first_space_between_letters(const Text& text, std::size_t fro
   });
 }
 
+// The last space between two ASCII letters after `from`, or 0 if there is none.
+inline std::size_t last_space_between_letters(Bytes text, std::size_t from) {
+  const auto is_ascii_letter = [&](std::size_t i) { return text[i] < 0x80 && is_letter(class_of(text[i])); };
+  for (std::size_t cut = text.size(); cut-- > from + 1;) {
+    if (text[cut] == ' ' && cut + 1 < text.size() && is_ascii_letter(cut - 1) && is_ascii_letter(cut + 1)) return cut;
+  }
+  return 0;
+}
+
 }  // namespace tokbench

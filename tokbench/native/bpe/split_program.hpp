@@ -33,6 +33,23 @@ struct SplitOperation {
 // What a program matches: characters of the text, or bytes as the characters of GPT-2's alphabet.
 enum class SplitUnit : std::uint8_t { Character, OneByte };
 
+// The class of what is at p < end, and its length.
+template <SplitUnit Unit>
+TOKBENCH_ALWAYS_INLINE inline CharacterSets::Class class_at(const CharacterSets& sets, const Byte* p, const Byte* end, std::size_t& length) {
+  if constexpr (Unit == SplitUnit::OneByte) {
+    length = 1;
+    return sets.class_of_byte(*p);
+  } else {
+    return sets.class_of_character(p, end, length);
+  }
+}
+
+// The sets that contain it, and its length.
+template <SplitUnit Unit>
+inline SetMask sets_at(const CharacterSets& sets, const Byte* p, const Byte* end, std::size_t& length) {
+  return sets.classes()[class_at<Unit>(sets, p, end, length)];
+}
+
 class SplitProgram {
  public:
   // A program starts at operation 0. `first` are the sets of characters that a match can start with.
@@ -55,10 +72,10 @@ class SplitProgram {
   SetMask first() const { return first_; }
   SplitUnit unit() const { return unit_; }
 
-  // Calls sink(start, stop, whether it is a match) for the matches in a text and the parts between them.
-  template <class Sink>
-  void for_each_part(const CharacterSets& sets, const Byte* begin, const Byte* end, const Sink& sink) const {
-    unit_ == SplitUnit::OneByte ? parts_of<SplitUnit::OneByte>(sets, begin, end, sink) : parts_of<SplitUnit::Character>(sets, begin, end, sink);
+  // The end of the match at `p`, or nullptr.
+  template <SplitUnit Unit>
+  const Byte* match(const CharacterSets& sets, const Byte* p, const Byte* end) const {
+    return match<Unit>(sets, 0, p, end);
   }
 
  private:
@@ -87,33 +104,6 @@ class SplitProgram {
 
   // Whether a match from an operation on may start with a character of these sets.
   bool may_start(std::uint32_t number, SetMask sets) const { return starts_[number] == kAny || (starts_[number] & sets) != 0; }
-
-  template <SplitUnit Unit>
-  static SetMask sets_at(const CharacterSets& sets, const Byte* p, const Byte* end, std::size_t& length) {
-    if constexpr (Unit == SplitUnit::OneByte) {
-      length = 1;
-      return sets.of_byte(*p);
-    }
-    return sets.of_character(p, end, length);
-  }
-
-  template <SplitUnit Unit, class Sink>
-  void parts_of(const CharacterSets& sets, const Byte* begin, const Byte* end, const Sink& sink) const {
-    const Byte* unmatched = begin;
-    for (const Byte* p = begin; p < end;) {
-      std::size_t length;
-      const Byte* stop = nullptr;
-      if (sets_at<Unit>(sets, p, end, length) & first_) stop = match<Unit>(sets, 0, p, end);
-      if (stop == nullptr || stop == p) {
-        p += length;
-        continue;
-      }
-      if (unmatched < p) sink(unmatched, p, false);
-      sink(p, stop, true);
-      p = unmatched = stop;
-    }
-    if (unmatched < end) sink(unmatched, end, false);
-  }
 
   // The end of the match at `p` by the operations from `number` on, or nullptr. The depth of recursion is at most the number of
   // operations.

@@ -9,6 +9,7 @@
 #include <utility>
 #include <variant>
 
+#include "split_matcher.hpp"
 #include "splitting.hpp"
 #include "step_cuts.hpp"
 
@@ -55,7 +56,7 @@ void behave(SplitBehavior behavior, const ForEach& for_each, const Sink& sink) {
 }
 
 struct ProgramStep {
-  SplitProgram program;
+  SplitMatcher matcher;
   SplitBehavior behavior;
   bool is_inverted;  // the text between the matches of the program counts as matches, and vice versa
 };
@@ -79,7 +80,6 @@ class SplitSteps {
  public:
   SplitSteps(std::optional<CharacterSets> sets, std::vector<SplitStep> steps) : sets_(std::move(sets)), steps_(std::move(steps)) {
     for (const SplitStep& step : steps_) {
-      if (std::holds_alternative<ProgramStep>(step) && !sets_) throw std::invalid_argument("a program needs sets");
       if (const auto* const mark = std::get_if<MarkStep>(&step)) {
         if (mark->mark.empty()) throw std::invalid_argument("a mark is empty");
         copies(mark->mark.size());
@@ -155,7 +155,7 @@ class SplitSteps {
     if (number == steps_.size()) return sink(Bytes(start, stop));
     if (const auto* const program = std::get_if<ProgramStep>(&steps_[number])) {
       const auto for_each = [&](const auto& use) {
-        program->program.for_each_part(*sets_, start, stop, [&](const Byte* from, const Byte* to, bool is_match) {
+        program->matcher.for_each_part(*sets_, start, stop, [&](const Byte* from, const Byte* to, bool is_match) {
           use(from, to, is_match != program->is_inverted);
         });
       };
@@ -207,7 +207,7 @@ class SplitSteps {
     for (const SplitStep& step : steps_) {
       if (const auto* const named = std::get_if<PatternStep>(&step)) return has_safe_cuts(named->pattern);
       const auto& program = std::get<ProgramStep>(step);
-      const ProgramCuts cuts(program.program, *sets_);
+      const ProgramCuts cuts(program.matcher.program(), *sets_);
       if (!cuts.is_local()) return false;
       if (program.behavior == SplitBehavior::Isolated && cuts.begins_there()) return true;
       // The space is removed from both sides.

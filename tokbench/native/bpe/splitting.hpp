@@ -1,6 +1,7 @@
 // Splits text into groups of pre-tokens, so that the code that processes them is compiled once for all patterns and tiers.
 #pragma once
 
+#include "compiled_pattern.hpp"
 #include "encoding/text_words.hpp"
 #include "patterns.hpp"
 
@@ -19,11 +20,12 @@ using Split = SplitInto<PretokenEnds>;
 
 // The splitting function of a pattern in a SIMD tier; all tiers give the same result.
 Split split_of(Pattern pattern, SimdTier tier = simd_tier());
+Split split_of(const CompiledPattern& pattern);
 
 // Calls sink(start, ends) for each group of at most kMostPretokens pre-tokens: the first one starts at `start`, each further
 // one at the end of the one before.
 template <class Sink>
-inline void for_each_split(Split split, Bytes text, Sink sink) {
+inline void for_each_split(const Split& split, Bytes text, Sink sink) {
   const Byte* const end = text.data() + text.size();
   const Byte* ends[kMostPretokens];
   for (const Byte* p = text.data(); p != end;) {

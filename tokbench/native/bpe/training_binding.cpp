@@ -146,9 +146,9 @@ void bind_training(nb::module_& module) {
   counter
       .def(
           "__init__",
-          [](PretokenCounter* self, const std::optional<std::string>& pattern, std::vector<std::string> special_tokens,
+          [](PretokenCounter* self, nb::handle pattern, std::vector<std::string> special_tokens,
              unsigned threads, std::uint64_t seed) {
-            new (self) PretokenCounter(PatternSplitter(pattern_or_none(pattern)), checked(std::move(special_tokens)), threads, seed);
+            new (self) PretokenCounter(PatternSplitter(pattern_of(pattern)), checked(std::move(special_tokens)), threads, seed);
           },
           nb::kw_only(), "pattern"_a.none(), "special_tokens"_a, "threads"_a, "seed"_a)
       .def(

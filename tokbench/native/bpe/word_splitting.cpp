@@ -6,6 +6,8 @@ namespace tokbench {
 
 SplitWords split_words_of(Pattern pattern, SimdTier tier) { return split_into<TextWords>(pattern, tier); }
 
+SplitWords split_words_of(const CompiledPattern& pattern) { return pattern.split_into<TextWords>(); }
+
 SplitWords split_at_spaces(SimdTier tier) { return split_with<SpaceScanner, TextWords>(tier); }
 
 }  // namespace tokbench

@@ -21,8 +21,8 @@ class Encoder {
   using Worker = tokbench::Worker<F>;
   using Reading = ReadingOf<F>;
 
-  Encoder(Model model, F family)
-      : model_(std::make_shared<const Model>(std::move(model))), family_(family), split_words_(family_.split_words()) {}
+  Encoder(std::shared_ptr<const Model> model, F family) : model_(std::move(model)), family_(std::move(family)), split_words_(family_.split_words()) {}
+  Encoder(Model model, F family) : Encoder(std::make_shared<const Model>(std::move(model)), std::move(family)) {}
 
   const F& family() const { return family_; }
 

@@ -12,9 +12,25 @@
 namespace tokbench {
 
 // Calls sink(start, stop) for each word from `p` on, until the sink has no room for another block or the text ends; returns where
-// to continue. Requires p < end; reads nothing from `end` on.
+// to continue. Requires p < end; reads nothing from `end` on. Refers to its state, if it has one.
 template <class Sink>
-using SplitInto = const Byte* (*)(const Byte* p, const Byte* end, Sink& sink);
+class SplitInto {
+ public:
+  using Function = const Byte* (*)(const Byte* p, const Byte* end, Sink& sink);
+  using FunctionOfState = const Byte* (*)(const void* state, const Byte* p, const Byte* end, Sink& sink);
+
+  SplitInto(Function function) : function_(function) {}  // NOLINT: implicit on purpose
+  SplitInto(FunctionOfState function, const void* state) : of_state_(function), state_(state) {}
+
+  const Byte* operator()(const Byte* p, const Byte* end, Sink& sink) const {
+    return of_state_ == nullptr ? function_(p, end, sink) : of_state_(state_, p, end, sink);
+  }
+
+ private:
+  Function function_ = nullptr;
+  FunctionOfState of_state_ = nullptr;
+  const void* state_ = nullptr;
+};
 
 inline constexpr std::size_t kEnoughPretokens = 64;
 inline constexpr std::size_t kMostPretokens = kEnoughPretokens + kBlock;

@@ -1,0 +1,54 @@
+// A split pattern that has no scanner: a program whose matches leave out nothing of a text.
+#pragma once
+
+#include <algorithm>
+
+#include "encoding/text_words.hpp"
+#include "split_matcher.hpp"
+#include "step_cuts.hpp"
+
+namespace tokbench {
+
+class CompiledPattern {
+ public:
+  CompiledPattern(SplitProgram program, CharacterSets sets)
+      : sets_(std::move(sets)), matcher_(std::move(program), sets_), cuts_at_spaces_(finds_cuts(ProgramCuts(matcher_.program(), sets_))) {}
+
+  // Whether each space between two ASCII letters begins a pre-token, and both sides are split independently.
+  bool cuts_at_spaces() const { return cuts_at_spaces_; }
+
+  // The splitting function, which refers to this pattern.
+  template <class Sink>
+  SplitInto<Sink> split_into() const {
+    return {&split_by_pattern<Sink>, this};
+  }
+
+ private:
+  static bool finds_cuts(const ProgramCuts& cuts) { return cuts.is_local() && cuts.begins_there(); }
+
+  template <class Sink>
+  static const Byte* split_by_pattern(const void* state, const Byte* p, const Byte* end, Sink& sink) {
+    const auto& pattern = *static_cast<const CompiledPattern*>(state);
+    return pattern.matcher_.with_matching([&](const auto& matching) { return split_by(matching, pattern.sets_, p, end, sink); });
+  }
+
+  // Works on a copy of the sink, as split_by_blocks() does.
+  template <class Matching, class Sink>
+  static const Byte* split_by(const Matching& matching, const CharacterSets& sets, const Byte* p, const Byte* end, Sink& shared_sink) {
+    Sink sink = shared_sink;
+    while (p != end && sink.has_room()) {
+      const Byte* stop = matching.template match<SplitUnit::Character>(sets, p, end);
+      if (stop == nullptr || stop == p) [[unlikely]] stop = p + std::max(well_formed_length(p, end), 1u);  // of bytes that are not UTF-8
+      sink(p, stop);
+      p = stop;
+    }
+    shared_sink = sink;
+    return p;
+  }
+
+  CharacterSets sets_;
+  SplitMatcher matcher_;
+  bool cuts_at_spaces_;
+};
+
+}  // namespace tokbench
