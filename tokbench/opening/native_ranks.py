@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from tokbench.backends.bpe.split_programs.character_sets import UnknownPatternError
 from tokbench.backends.bpe.split_programs.gaps import ends_lines, matches_everywhere
 from tokbench.backends.bpe.split_programs.programs import program_of
+from tokbench.backends.bpe.split_programs.syntax import RUST
 from tokbench.core.kernel_or_library import KernelUse
 from tokbench.core.kernel_spans import KernelSpans
 from tokbench.core.token_arrays import TiledSpans
@@ -127,10 +128,11 @@ def rank_splitting(pattern: str) -> SplitSteps:
     """
     splitting = SplitSteps()
     try:
-        program = program_of(_with_rusts_words(pattern), splitting.sets)
-        if ends_lines(pattern):
+        pattern = _with_rusts_words(pattern)
+        program = program_of(pattern, splitting.sets, dialect=RUST)
+        if ends_lines(pattern, dialect=RUST):
             raise NotNativeError("its split pattern matches ends of lines")
-        if not matches_everywhere(pattern):
+        if not matches_everywhere(pattern, dialect=RUST):
             raise NotNativeError("its split pattern may leave out parts of a text")
     except UnknownPatternError as error:
         raise NotNativeError(f"the native kernel does not run its split pattern: {error}") from None

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tokbench.core.character_agreement import NUM_CODE_POINTS
+from tokbench.formats.set_operations import without_set_operations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -189,17 +190,23 @@ def _escaped(element: str) -> NDArray[np.bool_]:
         if element.startswith(r"\P{^"):
             raise UnknownPatternError("it negates a property twice")
         return ~_escaped(r"\p{" + element[3:].removeprefix("^"))
-    return _found_by_regex(element)
+    return members_for_regex(element)
 
 
-def _found_by_regex(element: str) -> NDArray[np.bool_]:
+@cache
+def members_for_regex(spelling: str) -> NDArray[np.bool_]:
+    r"""Return the same as `members_of`, as the `regex` package defines it, with set operations as in tiktoken.
+
+    >>> members_for_regex(r"\w")[0x200D], members_of(r"\w")[0x200D]
+    (np.True_, np.False_)
+    """
     import regex
 
     members = np.zeros(NUM_CODE_POINTS, np.bool_)
     try:
-        found = regex.compile(element + "+").finditer(_all_characters())
+        found = regex.compile(without_set_operations(spelling) + "+").finditer(_all_characters())
     except regex.error:
-        raise UnknownPatternError(f"it contains {element}") from None
+        raise UnknownPatternError(f"it contains {spelling}") from None
     for run in found:
         # Positions after the surrogates, which no text contains, are not code points.
         for start, stop in _without_surrogates(run.start(), run.end()):
@@ -217,7 +224,8 @@ def _without_surrogates(start: int, stop: int) -> Iterable[tuple[int, int]]:
 
 @cache
 def _all_characters() -> str:
-    return "".join(map(chr, [*range(0xD800), *range(0xE000, NUM_CODE_POINTS)]))
+    codes = np.concatenate([np.arange(0xD800), np.arange(0xE000, NUM_CODE_POINTS)])
+    return codes.astype("<u4").tobytes().decode("utf-32-le")
 
 
 def _in_both_cases(members: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -7,17 +7,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tokbench.backends.bpe.split_programs.character_sets import UnknownPatternError, members_of
-from tokbench.backends.bpe.split_programs.syntax import Ahead, Characters, Group, LineEnd, parsed
+from tokbench.backends.bpe.split_programs.character_sets import UnknownPatternError
+from tokbench.backends.bpe.split_programs.syntax import (
+    NO_LIMIT,
+    ONIGURUMA,
+    Ahead,
+    Characters,
+    Group,
+    LineEnd,
+    parsed,
+)
 from tokbench.core.character_agreement import NUM_CODE_POINTS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from tokbench.backends.bpe.split_programs.syntax import Choices, Item
+    from tokbench.backends.bpe.split_programs.syntax import Choices, Dialect, Item
 
 
-def matches_everywhere(pattern: str) -> bool:
+def matches_everywhere(pattern: str, *, dialect: Dialect = ONIGURUMA) -> bool:
     r"""Whether a pattern certainly matches at every position before a text's end.
 
     That holds if every character by itself, whatever follows it, is a match of some alternative.
@@ -25,18 +33,20 @@ def matches_everywhere(pattern: str) -> bool:
     >>> matches_everywhere(r"\p{L}+|\s+(?!\S)|\s|[^\p{L}\s]+"), matches_everywhere(r"\p{L}+|\s+(?!\S)")
     (True, False)
     """
-    matched = _alone(parsed(pattern))
+    matched = _Alone(dialect).matched(parsed(pattern, dialect=dialect))
     matched[0xD800:0xE000] = True  # no text contains surrogates
     return bool(matched.all())
 
 
-def ends_lines(pattern: str) -> bool:
-    r"""Whether a pattern uses the end of a line, which libraries define differently.
+def ends_lines(pattern: str, *, dialect: Dialect = ONIGURUMA) -> bool:
+    r"""Whether a pattern may match the end of a line, which libraries define differently.
 
-    >>> ends_lines(r"\s+$|\s|\S")
-    True
+    A dollar after a possessive repetition that takes line breaks, too, only matches the end of the text.
+
+    >>> ends_lines(r"\s+$|\s|\S"), ends_lines(r"\s++$|\s|\S")
+    (True, False)
     """
-    return _holds_line_end(parsed(pattern))
+    return _holds_line_end(parsed(pattern, dialect=dialect), dialect)
 
 
 def takes_characters(pattern: str) -> bool:
@@ -81,23 +91,36 @@ def _takes_some(item: Item) -> bool:
     return isinstance(item, Group) and not item.is_optional and _take_some(item.choices)
 
 
-def _alone(choices: Choices) -> NDArray[np.bool_]:
-    """Return bool[0x110000]: the characters that some choice matches by themselves, whatever follows them."""
-    matched = np.zeros(NUM_CODE_POINTS, np.bool_)
-    for items in choices:
-        for place, item in enumerate(items):
-            others = [*items[:place], *items[place + 1 :]]
-            if all(map(_may_be_empty, others)):
-                matched |= _matched_alone(item) & ~_taken_by(items[:place])
-    return matched
+class _Alone:
+    """Finds the characters that a pattern matches by themselves, whatever follows them."""
 
+    def __init__(self, dialect: Dialect) -> None:
+        self._members_of = dialect.members_of
 
-def _matched_alone(item: Item) -> NDArray[np.bool_]:
-    if isinstance(item, Characters) and item.least <= 1:
-        return members_of(item.spelling)
-    if isinstance(item, Group):
-        return _alone(item.choices)
-    return np.zeros(NUM_CODE_POINTS, np.bool_)
+    def matched(self, choices: Choices) -> NDArray[np.bool_]:
+        """Return bool[0x110000]: the characters that some choice matches so."""
+        matched = np.zeros(NUM_CODE_POINTS, np.bool_)
+        for items in choices:
+            for place, item in enumerate(items):
+                others = [*items[:place], *items[place + 1 :]]
+                if all(map(_may_be_empty, others)):
+                    matched |= self._matched_by(item) & ~self._taken_by(items[:place])
+        return matched
+
+    def _matched_by(self, item: Item) -> NDArray[np.bool_]:
+        if isinstance(item, Characters) and item.least <= 1:
+            return self._members_of(item.spelling)
+        if isinstance(item, Group):
+            return self.matched(item.choices)
+        return np.zeros(NUM_CODE_POINTS, np.bool_)
+
+    def _taken_by(self, items: tuple[Item, ...]) -> NDArray[np.bool_]:
+        """Return the characters that preceding possessive items take and do not give back to the next item."""
+        taken = np.zeros(NUM_CODE_POINTS, np.bool_)
+        for item in items:
+            if isinstance(item, Characters) and item.is_possessive:
+                taken |= self._members_of(item.spelling)
+        return taken
 
 
 def _may_be_empty(item: Item) -> bool:
@@ -106,18 +129,18 @@ def _may_be_empty(item: Item) -> bool:
     return isinstance(item, Group) and item.is_optional
 
 
-def _taken_by(items: tuple[Item, ...]) -> NDArray[np.bool_]:
-    """Return the characters that preceding possessive items take and do not give back to the next item."""
-    taken = np.zeros(NUM_CODE_POINTS, np.bool_)
-    for item in items:
-        if isinstance(item, Characters) and item.is_possessive:
-            taken |= members_of(item.spelling)
-    return taken
+def _holds_line_end(choices: Choices, dialect: Dialect) -> bool:
+    """Whether some dollar does not follow a repetition that leaves no line break before it."""
 
+    def takes_line_breaks(item: Item) -> bool:
+        if not isinstance(item, Characters) or not item.is_possessive or item.most != NO_LIMIT:
+            return False
+        return bool(dialect.members_of(item.spelling)[ord("\n")])
 
-def _holds_line_end(choices: Choices) -> bool:
-    return any(
-        isinstance(item, LineEnd) or (isinstance(item, Group | Ahead) and _holds_line_end(item.choices))
-        for items in choices
-        for item in items
-    )
+    for items in choices:
+        for place, item in enumerate(items):
+            if isinstance(item, LineEnd) and not (place and takes_line_breaks(items[place - 1])):
+                return True
+            if isinstance(item, Group | Ahead) and _holds_line_end(item.choices, dialect):
+                return True
+    return False

@@ -1,6 +1,6 @@
 r"""Compile split patterns as found in vocabularies into programs for the kernel (native/bpe/split_program.hpp).
 
-Patterns mean what they mean to Oniguruma, as used by `tokenizers`. Supported are characters, nested classes,
+Patterns mean what they mean to Oniguruma, as used by `tokenizers`, or in another dialect. Supported are characters, nested classes,
 properties, groups, alternatives, greedy, possessive and lazy repetition of single characters, an optional group, and
 lookahead; a pattern with anything else is unknown here.
 """
@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from tokbench.backends.bpe.split_programs.character_sets import CharacterSets, UnknownPatternError, members_of
+from tokbench.backends.bpe.split_programs.character_sets import CharacterSets, UnknownPatternError
 from tokbench.backends.bpe.split_programs.syntax import (
+    ONIGURUMA,
     Ahead,
     Characters,
     Choices,
+    Dialect,
     Group,
     Item,
     LineEnd,
@@ -56,12 +58,13 @@ class Program(NamedTuple):
     first: int
 
 
-def program_of(pattern: str, sets: CharacterSets) -> Program:
+def program_of(pattern: str, sets: CharacterSets, *, dialect: Dialect = ONIGURUMA) -> Program:
     r"""Compile a regular expression into a program.
 
     Args:
-        pattern: the expression in Oniguruma's syntax.
+        pattern: the expression.
         sets: the character sets, to which those of the pattern are added.
+        dialect: what the expression means.
 
     Raises:
         UnknownPatternError: the pattern is not fully understood, or matches the empty string.
@@ -69,7 +72,7 @@ def program_of(pattern: str, sets: CharacterSets) -> Program:
     >>> program_of(r"\p{N}{1,3}", CharacterSets()).operations.tolist()
     [[2, 0, 1, 3, 1, 0], [0, 0, 0, 0, 0, 0]]
     """
-    return _Assembler(sets).program(parsed(pattern))
+    return _Assembler(sets, dialect).program(parsed(pattern, dialect=dialect))
 
 
 def program_of_text(text: str, sets: CharacterSets) -> Program:
@@ -83,8 +86,9 @@ _WITH_TWO_SUCCESSORS = (Kind.EITHER, Kind.AHEAD, Kind.NOT_AHEAD)
 class _Assembler:
     """An assembler that lays out operations so that each leads only to later ones."""
 
-    def __init__(self, sets: CharacterSets) -> None:
+    def __init__(self, sets: CharacterSets, dialect: Dialect) -> None:
         self._sets = sets
+        self._members_of = dialect.members_of
         self._rows: list[list[int]] = []
 
     def program(self, choices: Choices) -> Program:
@@ -146,7 +150,7 @@ class _Assembler:
         return takes and not self._sets.overlap(number, other)
 
     def _number(self, spelling: str) -> int:
-        return self._sets.number(spelling, members_of(spelling))
+        return self._sets.number(spelling, self._members_of(spelling))
 
     def _first(self, choices: Choices) -> tuple[int, bool]:
         """Return the bits of the sets that a match can begin with, and whether a match can be empty."""

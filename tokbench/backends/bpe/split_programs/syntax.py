@@ -1,13 +1,14 @@
 r"""Parse split patterns into characters, groups, alternatives, repetitions and lookaheads.
 
 A reference to a group is understood right after a group of one character, as in `([!?])\1*`. The syntax is Oniguruma's,
-as used by `tokenizers`. A pattern with anything else is unknown.
+as used by `tokenizers`, unless a dialect says otherwise. A pattern with anything else is unknown.
 """
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,6 +20,11 @@ from tokbench.backends.bpe.split_programs.character_sets import (
     UnknownPatternError,
     members_of,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
 
 NO_LIMIT = 0xFFFF_FFFF
 
@@ -62,25 +68,44 @@ class LineEnd(NamedTuple):
 Item = Characters | Group | Ahead | LineEnd
 Choices = tuple[tuple[Item, ...], ...]
 
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What patterns mean where libraries differ.
+
+    Attributes:
+        members_of: the spelling of a set → bool[0x110000], the characters in it. Raises `UnknownPatternError`.
+        has_possessive_intervals: whether `{1,3}+` is possessive; for Oniguruma it is a repeated repetition.
+    """
+
+    members_of: Callable[[str], NDArray[np.bool_]]
+    has_possessive_intervals: bool
+
+
+ONIGURUMA = Dialect(members_of, has_possessive_intervals=False)
+RUST = Dialect(members_of, has_possessive_intervals=True)
+r"""The dialect of tiktoken; \w must be spelled out."""
+
 _REPEATED = re.compile(r"\{(\d{1,4})(?:(,)(\d{1,4})?)?\}|[?*+]")
 _FOLDED_PAIRS = frozenset(["ss", "st", "ff", "fi", "fl"])
 """Adjacent letters that Oniguruma, ignoring case, also matches with one character, such as ß."""
 
 
-def parsed(pattern: str) -> Choices:
+def parsed(pattern: str, *, dialect: Dialect = ONIGURUMA) -> Choices:
     r"""Return the alternatives of a pattern, each with its items in order. Raises `UnknownPatternError`.
 
     >>> parsed(r"\p{L}+|$")
     ((Characters(spelling='\\p{L}', least=1, most=4294967295, is_possessive=False, is_lazy=False),), (LineEnd(),))
     """
-    return _Parser(pattern).parsed()
+    return _Parser(pattern, dialect).parsed()
 
 
 class _Parser:
     """A recursive-descent parser of one pattern."""
 
-    def __init__(self, pattern: str) -> None:
+    def __init__(self, pattern: str, dialect: Dialect) -> None:
         self._text = pattern
+        self._dialect = dialect
         self._at = 0
         self._captures = 0
 
@@ -149,7 +174,7 @@ class _Parser:
         if only is None or ignore_case or self._text[self._at : self._at + 1].isdigit():
             raise UnknownPatternError("it refers back to more than a character")
         again = self._repeated(only)
-        members = np.flatnonzero(members_of(only)).tolist()
+        members = np.flatnonzero(self._dialect.members_of(only)).tolist()
         if len(members) > MOST_SETS:
             raise UnknownPatternError("it repeats any of too many characters")
         least, most = again.least + 1, min(again.most + 1, NO_LIMIT)
@@ -173,13 +198,16 @@ class _Parser:
             is_lazy = not is_possessive and self._takes("?")
             self._not_repeated()
             return Characters(spelling, least, most, is_possessive, is_lazy)
-        is_lazy = bool(found[2]) and self._takes("?")  # after {3} alone a question mark means something else
+        is_possessive = self._dialect.has_possessive_intervals and self._takes("+")
+        is_lazy = (  # after {3} alone a question mark means something else
+            not is_possessive and bool(found[2]) and self._takes("?")
+        )
         self._not_repeated()
         least = int(found[1])
         most = least if not found[2] else int(found[3]) if found[3] else NO_LIMIT
         if most < least or not most:
             raise UnknownPatternError(f"it contains {sign}")
-        return Characters(spelling, least, most, is_lazy=is_lazy)
+        return Characters(spelling, least, most, is_possessive, is_lazy)
 
     def _not_repeated(self) -> None:
         if self._at < len(self._text) and self._text[self._at] in "?*+{":
