@@ -57,10 +57,6 @@ class NativeBpeWithFallback(KernelOrLibrary, BpeTokenizer):
         tokenizer._open_library = staticmethod(library)
         return tokenizer
 
-    def make_ready(self) -> None:
-        """Compute all mergeable pairs in advance, as otherwise happens once much text has come; see `MakesReady`."""
-        self._encoder.complete()
-
     def derivation(self, text: str) -> Derivation:
         """Return the steps from a text to its ids, with special tokens as ordinary text. Raises `TextError`."""
         utf8(text)

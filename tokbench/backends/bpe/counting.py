@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.backends.bpe.kernel import current_kernel
 from tokbench.backends.bpe.reference import cut_at_special_tokens
 from tokbench.backends.bpe.split_patterns import resolve_pattern, split
+from tokbench.backends.bpe.split_programs.compiled import kernel_pattern
 from tokbench.core.base import utf8
 from tokbench.core.documents import ByteDocuments
 from tokbench.core.training import batches, count_sources, count_texts, limits_reported, refuse_one_text
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from tokbench.backends.bpe.kernel import PretokenCounter
     from tokbench.backends.bpe.split_patterns import SplitPattern
     from tokbench.core.progress import Progress
+    from tokbench.native._bpe import CompiledPattern
 
 
 _WITHOUT_CUTS = ("superwords", "none")
@@ -38,8 +40,8 @@ class PretokenCounting:
 
     @property
     def reads_bytes(self) -> bool:
-        """Whether a native scanner splits UTF-8 as it is read from a file, without creating Python strings."""
-        return not self.pattern.is_custom and self.pattern.normalization is None
+        """Whether the kernel splits UTF-8 as it is read from a file, without creating Python strings."""
+        return self._kernel_pattern is not None and self.pattern.normalization is None
 
     @property
     def settings(self) -> Mapping[str, Any]:
@@ -62,7 +64,7 @@ class PretokenCounting:
     def new_counter(self, *, threads: int, seed: int) -> PretokenCounter:
         """Create a counter of the kernel."""
         return current_kernel().new_counter(
-            pattern=self.pattern.kernel_name,
+            pattern=self._kernel_pattern,
             special_tokens=list(self.config.special_tokens),
             threads=threads,
             seed=seed,
@@ -81,19 +83,23 @@ class PretokenCounting:
 
     def add(self, counter: PretokenCounter, texts: list[str]) -> None:
         """Add whole documents to a counter. Raises `TextError` for lone surrogates."""
-        pattern = self.pattern
-        if pattern.is_custom:
+        if self._kernel_pattern is None:
             self._count_split(counter, texts)
         else:
-            count_texts(counter, texts, normalized=pattern.normalized)
+            count_texts(counter, texts, normalized=self.pattern.normalized)
 
     def drain(self, counter: PretokenCounter) -> None:
         """Wait until everything that the counter received is in its counts."""
         with limits_reported():
             counter.drain()
 
+    @property
+    def _kernel_pattern(self) -> str | CompiledPattern | None:
+        """What the kernel splits by; None if `regex` splits, by a custom pattern that the kernel cannot compile."""
+        return kernel_pattern(self.pattern, current_kernel())
+
     def _count_split(self, counter: PretokenCounter, texts: list[str]) -> None:
-        """Split by a custom pattern with the `regex` package, because the kernel has no scanner for it."""
+        """Split by a custom pattern with the `regex` package."""
         from collections import Counter
 
         num_bytes = sum(len(utf8(text)) for text in texts)

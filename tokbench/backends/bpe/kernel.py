@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tokbench.backends.bpe.split_patterns import SplitPattern
     from tokbench.core.descriptions import ByteLevelBpe
     from tokbench.formats.tiktoken import RankBlock
+    from tokbench.native._bpe import CompiledPattern
 
 
 _COMPILED = "tokbench.native._bpe"
@@ -84,6 +85,9 @@ class WordList(CountedPretokens, Protocol):
 class Encoder(KernelEncoder, Protocol):
     """An encoder of text into ids, without special tokens."""
 
+    def with_pattern(self, pattern: str | CompiledPattern | None) -> Encoder:
+        """Return an encoder of the same vocabulary that splits by another pattern."""
+
     def complete(self) -> None:
         """Build the tables for large amounts of text now, instead of after some text has been encoded."""
 
@@ -113,8 +117,8 @@ class Kernel:
 
     Attributes:
         name: "native" or "python".
-        new_counter: keyword arguments pattern (a name, or None if pre-tokens are added with `add_counted`),
-            special_tokens, threads, seed → a counter.
+        new_counter: keyword arguments pattern (a name, a compiled pattern for the native kernel, or None if pre-tokens
+            are added with `add_counted`), special_tokens, threads, seed → a counter.
         new_word_list: → an empty list for words that were already counted.
         train: a finished counter or word list, and keyword arguments → (uint32[n, 2] merges, int64[n] counts,
             number of tokens of the text).

@@ -1,9 +1,9 @@
 """Split patterns: regular expressions that split a text into pre-tokens, across which merges never reach.
 
 A named pattern is recognized by its name or its text, runs on the native scanners, and is saved
-with both. Any other pattern is custom and runs on the `regex` package, which is also the reference
-that the scanners are tested against; set operations in its character classes are read as tiktoken
-reads them.
+with both. Any other pattern is custom: it runs on the `regex` package, which is also the reference that
+the scanners are tested against, and in the kernel where `split_programs/compiled.py` can compile it; set
+operations in its character classes are read as tiktoken reads them.
 """
 
 from __future__ import annotations
@@ -86,12 +86,12 @@ class SplitPattern:
 
     @property
     def is_custom(self) -> bool:
-        """Whether the pattern runs on the `regex` package instead of the native scanners."""
+        """Whether the pattern has no name, and so no native scanner."""
         return self.name == "custom"
 
     @property
     def kernel_name(self) -> str | None:
-        """The name of the pattern in the kernels; None for a custom pattern, which they do not support."""
+        """The name of the pattern in the kernels; None for a custom pattern, for which they have no scanner."""
         return None if self.is_custom else self.name
 
     @property

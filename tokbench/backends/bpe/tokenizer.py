@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self, cast
 
+from tokbench.backends.bpe.custom_encoder import CustomEncoder
 from tokbench.backends.bpe.derivation import ExplainsMerges
 from tokbench.backends.bpe.kernel import (
     check_fits_tiktoken,
@@ -18,7 +19,7 @@ from tokbench.backends.bpe.kernel import (
     id_sequence,
 )
 from tokbench.backends.bpe.normalization import NfcAlignment
-from tokbench.backends.bpe.split_patterns import SplitPattern, split, split_offsets
+from tokbench.backends.bpe.split_patterns import SplitPattern, split
 from tokbench.core.base import TakesTemplate, surrogates_named, utf8
 from tokbench.core.capabilities import Decoding
 from tokbench.core.interfaces import TokenizerInfo
@@ -80,6 +81,7 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
         self.config = dict(config or {})
         self.identify_text = identify_text
         self._encoder = encoder
+        self._text_encoder = CustomEncoder(encoder, pattern, kernel) if pattern.is_custom else encoder
         self._kernel = kernel
         self._num_ordinary = len(encoder)
         self._description = description
@@ -151,12 +153,7 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
     def encode_ordinary(self, text: str) -> list[int]:
         """Encode text, treating special tokens as ordinary text. Raises `TextError` for surrogates."""
         try:
-            prepared = self.pattern.normalized(text)
-            if self.pattern.is_custom:
-                ends = split_offsets(self.pattern, prepared)
-                ids: list[int] = self._encoder.encode_split(prepared, ends).tolist()
-                return ids
-            return self._encoder.encode(prepared)
+            return self._text_encoder.encode(self.pattern.normalized(text))
         except (UnicodeEncodeError, TypeError, AttributeError):
             utf8(text)  # raises TextError with the position in the original text
             raise
@@ -165,20 +162,26 @@ class BpeTokenizer(ExplainsMerges, SaveableTokenizer, TakesTemplate):
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
     ) -> Encoded:
         """Return the ids of many texts in arrays, on `threads` threads (None: one a processor). Raises as `encode`."""
-        if self._searches_specials(special) or self.pattern.is_custom:
+        if self._searches_specials(special):
             return super().encode_batch(texts, special=special, threads=threads)
         with surrogates_named(texts):
-            ids, offsets = self._encoder.encode_batch(self._prepared(texts), threads or os.cpu_count() or 1)
+            ids, offsets = self._text_encoder.encode_batch(
+                self._prepared(texts), threads or os.cpu_count() or 1
+            )
         return Encoded(ids=ids, offsets=offsets)
 
     def count_batch(
         self, texts: Sequence[str], *, special: SpecialPolicy = SpecialPolicy.TEXT, threads: int | None = None
     ) -> NDArray[np.int64]:
         """Return how many ids `encode_batch` would give, without building them where possible. Raises as it does."""
-        if self._searches_specials(special) or self.pattern.is_custom:
+        if self._searches_specials(special):
             return self.encode_batch(texts, special=special, threads=threads).counts
         with surrogates_named(texts):
-            return self._encoder.count_batch(self._prepared(texts), threads or os.cpu_count() or 1)
+            return self._text_encoder.count_batch(self._prepared(texts), threads or os.cpu_count() or 1)
+
+    def make_ready(self) -> None:
+        """Build in advance what is otherwise built once much text has come; see `MakesReady`."""
+        self._text_encoder.complete()
 
     def _prepared(self, texts: Sequence[str]) -> list[str]:
         """Return the texts, normalized as the pattern requires."""

@@ -51,8 +51,10 @@ nb::object normalized(const nb::str& text) {
 NB_MODULE(_bpe, module) {
   module.attr("SOURCES") = TOKBENCH_SOURCES;
   module.attr("UNICODE_TABLES") = kUnicodeTablesVersion;
-  nb::class_<SharedPattern>(module, "CompiledPattern", "A split pattern that has no scanner, of a program that leaves out nothing of a text.")
+  nb::class_<SharedPattern>(module, "CompiledPattern", "A split pattern that has no scanner. Each character that it leaves out is a pre-token.")
       .def(nb::new_(&compiled_pattern), "operations"_a.noconvert(), "first"_a, "sets"_a.noconvert(), "uint32[n, 6], bits, and uint64[0x110000].")
+      .def_prop_ro("matches_everywhere", [](const SharedPattern& self) { return self.pattern->matches_everywhere(); },
+                   "Whether it certainly leaves out nothing of any text.")
       .def_prop_ro("cuts_at_spaces", [](const SharedPattern& self) { return self.pattern->cuts_at_spaces(); },
                    "Whether it splits at each space between two ASCII letters, and both sides as if they stood alone.");
   module.def("split", &split, "pattern"_a, "text"_a, "simd"_a = nb::none(),

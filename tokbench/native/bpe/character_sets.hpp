@@ -29,6 +29,8 @@ class CharacterSets {
     ClassNumbers numbers;
     malformed_ = number_of(0, numbers);
     add_blocks(sets, numbers);
+    const auto surrogates = sets.begin() + 0xD800, after = sets.begin() + 0xE000;  // no text has any
+    contains_all_ = std::find(sets.begin(), surrogates, 0) == surrogates && std::find(after, sets.end(), 0) == sets.end();
     std::transform(byte_sets.begin(), byte_sets.end(), byte_classes_.begin(), [&](SetMask mask) { return number_of(mask, numbers); });
     newline_ = classes_['\n'] = static_cast<Class>(masks_.size());
     masks_.push_back(sets['\n']);
@@ -65,6 +67,10 @@ class CharacterSets {
   std::span<const SetMask> classes() const { return masks_; }
   Class newline() const { return newline_; }
 
+  // The class of bytes that are not UTF-8, and of characters that are in no set; whether there are no such characters.
+  Class malformed() const { return malformed_; }
+  bool contains_all() const { return contains_all_; }
+
  private:
   using ClassNumbers = std::map<SetMask, Class>;
 
@@ -100,6 +106,7 @@ class CharacterSets {
   std::vector<Class> classes_;
   std::vector<SetMask> masks_;
   Class malformed_ = 0, newline_ = 0;
+  bool contains_all_ = false;
 };
 
 }  // namespace tokbench

@@ -1,4 +1,4 @@
-// A split pattern that has no scanner: a program whose matches leave out nothing of a text.
+// A split pattern that has no scanner: a program whose matches are pre-tokens, as is each character between them.
 #pragma once
 
 #include <algorithm>
@@ -16,6 +16,9 @@ class CompiledPattern {
 
   // Whether each space between two ASCII letters begins a pre-token, and both sides are split independently.
   bool cuts_at_spaces() const { return cuts_at_spaces_; }
+
+  // Whether the matches certainly leave out nothing of any text.
+  bool matches_everywhere() const { return matcher_.matches_everywhere(sets_); }
 
   // The splitting function, which refers to this pattern.
   template <class Sink>

@@ -43,6 +43,26 @@ class SplitAutomaton {
     return (last & kMatched) ? at : stop;
   }
 
+  // Whether there is a match at every place of every text. Follows all ways on which nothing has matched yet.
+  bool matches_everywhere(const CharacterSets& sets) const {
+    std::vector<bool> seen(table_.size() / columns_);
+    std::vector<std::size_t> rows = {columns_};
+    while (!rows.empty()) {
+      const std::size_t row = rows.back();
+      rows.pop_back();
+      for (std::size_t column = 0; column < columns_; ++column) {
+        if (row == columns_ && column + 1 == columns_) continue;  // the empty text has no place
+        const Transition taken = table_[row + column];
+        if ((taken & kMatched) || (column == sets.malformed() && sets.contains_all())) continue;
+        if (taken == kNone) return false;
+        if (seen[taken / columns_]) continue;
+        seen[taken / columns_] = true;
+        rows.push_back(taken);
+      }
+    }
+    return true;
+  }
+
  private:
   // The number of the next state's row in the table, and whether there is a match that ends before the character.
   using Transition = std::uint32_t;

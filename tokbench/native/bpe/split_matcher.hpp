@@ -11,6 +11,9 @@ class SplitMatcher {
 
   const SplitProgram& program() const { return program_; }
 
+  // Whether there certainly is a match at every place of every text.
+  bool matches_everywhere(const CharacterSets& sets) const { return automaton_ && automaton_->matches_everywhere(sets); }
+
   // Calls use(matching) with what finds matches faster: matching.match() is as SplitProgram::match(), and takes the sets given before.
   template <class Use>
   decltype(auto) with_matching(const Use& use) const {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
@@ -123,6 +124,11 @@ class Encoder(EncodesOneByOne):
         self._whole_tokens = whole_tokens or {}
         self._pattern = named_pattern(pattern)
         self._seen: dict[str, tuple[int, ...]] = {}
+
+    def with_pattern(self, pattern: str | None) -> Encoder:
+        encoder = copy(self)
+        encoder._pattern = named_pattern(pattern)
+        return encoder
 
     def encode(self, text: str) -> list[int]:
         text.encode()

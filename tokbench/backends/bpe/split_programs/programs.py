@@ -1,8 +1,8 @@
 r"""Compile split patterns as found in vocabularies into programs for the kernel (native/bpe/split_program.hpp).
 
-Patterns mean what they mean to Oniguruma, as used by `tokenizers`, or in another dialect. Supported are characters, nested classes,
-properties, groups, alternatives, greedy, possessive and lazy repetition of single characters, an optional group, and
-lookahead; a pattern with anything else is unknown here.
+Patterns mean what they mean to Oniguruma, as used by `tokenizers`, or in another dialect. Supported are characters,
+nested classes, properties, groups, alternatives, greedy, possessive and lazy repetition of single characters, an
+optional group, and lookahead; a pattern with anything else is unknown here.
 """
 
 from __future__ import annotations

@@ -180,7 +180,7 @@ class _Parser:
         least, most = again.least + 1, min(again.most + 1, NO_LIMIT)
         return Group(
             tuple(
-                (again._replace(spelling=rf"\x{{{member:X}}}", least=least, most=most),) for member in members
+                (again._replace(spelling=_spelling_of(member), least=least, most=most),) for member in members
             )
         )
 
@@ -268,6 +268,11 @@ class _Parser:
             self._at += 2
         else:
             raise UnknownPatternError(f"it contains {rest!r}")
+
+
+def _spelling_of(code_point: int) -> str:
+    """Return the spelling of a set of one character that means the same in all dialects."""
+    return f"[{chr(code_point)}]" if code_point >= 0x10000 else f"\\u{code_point:04X}"
 
 
 def _only_character(choices: Choices) -> str | None:
