@@ -39,6 +39,21 @@ def test_json_has_repeated_pretokens_once(run, trained):
     assert often["pieces"] == once["pieces"]
 
 
+def test_pretoken_that_occurs_again_refers_to_the_first(run, trained, tmp_path):
+    special = run(
+        "explain", "the<|endoftext|>the<|endoftext|>", "-t", trained, "--special-policy", "encode"
+    ).good()
+    again = [line.split()[:4] for line in special.lines if "  as " in line]
+    assert again == [["3", "the", "as", "1:"], ["4", "<|endoftext|>", "as", "2:"]]
+    (tmp_path / "words.txt").write_text("the first words and the last words of one text\n" * 20)
+    run("train", "words.txt", "--backend", "sentencepiece", "--vocab-size", "290", "--name", "pieces").good()
+    lines = run("explain", "words of words", "-t", "pieces").good().lines
+    assert any(line.startswith("  3  ▁words  as 1: ") for line in lines)
+    steps = run("viz", "words of words", "-t", "pieces", "--steps").good().lines
+    shown = [line.split()[1] for line in steps if line[:3].strip().isdecimal() and line[3] == " "]
+    assert shown == ["▁words", "▁of"]
+
+
 def test_output_fits_the_terminal_width(run, trained, columns):
     done = run("explain", "antidisestablishmentarianism " * 3 + "ｆｕｌｌ 안녕하세요", "-t", trained).good()
     assert max(map(len, done.lines)) <= columns

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     from tokbench.core.tokens import Token
     from tokbench.explain.causes import Cause, MergeRule, Symbol
@@ -237,6 +237,11 @@ class ExplainedStep:
     def positions(self) -> range:
         """Indices of its tokens."""
         return range(self.first, self.first + len(self.trace.tokens))
+
+    @property
+    def key(self) -> Hashable:
+        """Equal for steps with equal traces: an algorithm has one way from the text of a pre-token to its ids."""
+        return self.pretoken.text, self.pretoken.added, tuple(symbol.id for symbol in self.trace.tokens)
 
 
 @dataclass(frozen=True, slots=True)

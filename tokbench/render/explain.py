@@ -16,7 +16,7 @@ from tokbench.render.terminal import Line, folded, print_folded
 from tokbench.render.token_view import FAINT, palette_for, rule_with_title
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Hashable, Iterator
 
     from rich.console import Console
 
@@ -67,9 +67,9 @@ def _step_by_step(result: ExplainResult, painter: Painter) -> Iterator[Frame]:
     """Yield the frames of an explanation in order, without the tokens at the end."""
     yield _head(result, painter)
     yield _preparation(result, painter)
-    shown: dict[int, int] = {}
+    shown: dict[Hashable, int] = {}
     for number, step in enumerate(result.steps, 1):
-        again = shown.setdefault(id(step.trace), number)
+        again = shown.setdefault(step.key, number)
         yield from step_frames(step, painter, number=number, again=again)
 
 

@@ -20,7 +20,7 @@ from tokbench.render.terminal import Line, print_folded
 from tokbench.render.token_view import CUBE, FAINT, palette_for, rule_with_title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Hashable, Iterator, Sequence
 
     from tokbench.explain.causes import Symbol
     from tokbench.explain.derivation import ExplainedStep, Explanation
@@ -293,10 +293,10 @@ def steps_html(explanation: Explanation) -> str:
 
 
 def _lines(explanation: Explanation, painter: Painter) -> Iterator[Line]:
-    shown: set[int] = set()
+    shown: set[Hashable] = set()
     for number, step in enumerate(explanation.steps, 1):
-        if id(step.trace) not in shown:
-            shown.add(id(step.trace))
+        if (key := step.key) not in shown:
+            shown.add(key)
             for frame in step_frames(step, painter, number=number, again=number, causes=False):
                 yield from frame
 

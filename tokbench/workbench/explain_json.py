@@ -10,7 +10,7 @@ from tokbench.explain.derivation import LatticeTrace, LongestMatchTrace, LookupT
 from tokbench.explain.sentences import cause_in_words, cause_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Hashable, Iterable, Sequence
 
     from tokbench.core.tokens import Token
     from tokbench.explain.causes import Cause, Symbol
@@ -85,14 +85,13 @@ class _Writer:
             for token in {token.id: token for token in tokens}.values()
         }
         self._described: set[int] = set()
-        self._pretokens: dict[tuple[Any, ...], tuple[int, ExplainedStep]] = {}
+        self._pretokens: dict[Hashable, tuple[int, ExplainedStep]] = {}
         self._causes: dict[Cause, int] = {}
         self._alternatives: dict[Alternative, int] = {}
 
     def pretoken(self, step: ExplainedStep) -> int:
-        """Return the number of a pre-token; an equal one with the same trace shares its number."""
-        pretoken, trace = step.pretoken, step.trace
-        key = pretoken.text, id(trace), pretoken.alternative, pretoken.added
+        """Return the number of a pre-token; an equal one with an equal trace shares its number."""
+        key = step.key, step.pretoken.alternative
         return self._pretokens.setdefault(key, (len(self._pretokens), step))[0]
 
     def pretokens(self) -> Iterator[dict[str, Any]]:
