@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING
 
@@ -10,17 +11,18 @@ from tokbench.core.capabilities import SupportsExplanation
 from tokbench.core.tokens import Span, SpecialPolicy, TokenKind
 from tokbench.core.tokens_in_arrays import segment_as_read
 from tokbench.errors import ConfigError
-from tokbench.explain.as_read import AsRead
+from tokbench.explain.as_read import AsRead, Recomputed
 from tokbench.explain.causes import BesideAddedToken, ByDefinition, LowerScore, NewPreToken, Symbol
 from tokbench.explain.derivation import Boundary, Derivation, ExplainedStep, Explanation, LookupTrace, Step
 from tokbench.explain.pretokens import PreToken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.tokens import Segmentation, Token
     from tokbench.explain.causes import Cause
+    from tokbench.explain.derivation import Trace
     from tokbench.explain.pretokens import Alternative
 
 
@@ -37,27 +39,39 @@ def explain(tokenizer: Tokenizer, text: str, *, special: SpecialPolicy = Special
         SpecialTokenError: the text contains a special token under `SpecialPolicy.RAISE`.
         TextError: the text contains a lone surrogate.
     """
-    explanation = _explained(tokenizer, tokenizer.segment(text, special=special))
-    for _ in explanation.steps:
-        pass
-    return explanation
+    segmentation = tokenizer.segment(text, special=special)
+    derivation = derivation_of(tokenizer, segmentation)
+    kept = replace(
+        derivation, changes=tuple(iter(derivation.changes)), steps=_with_shared_traces(derivation.steps)
+    )
+    explanation = _explained(tokenizer, segmentation, kept)
+    return replace(
+        explanation,
+        steps=tuple(explanation.steps),
+        boundaries=AsRead(len(explanation.boundaries), iter(explanation.boundaries)),
+    )
 
 
 def explain_as_read(
     tokenizer: Tokenizer, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT
 ) -> Explanation:
-    """Explain the tokens of a text as `explain`, but derive and check each part of it only when it is read.
+    """Explain the tokens of a text as `explain`, but derive and check each part of it each time it is read.
 
-    Reading a step whose ids are not those of the text raises `ConfigError`.
+    Nothing is kept of the steps and boundaries of a long text. Reading a step whose ids are not those of the text
+    raises `ConfigError`.
     """
-    return _explained(tokenizer, segment_as_read(tokenizer, text, special=special))
+    segmentation = segment_as_read(tokenizer, text, special=special)
+    return _explained(tokenizer, segmentation, derivation_of(tokenizer, segmentation))
 
 
-def _explained(tokenizer: Tokenizer, segmentation: Segmentation) -> Explanation:
-    derivation = derivation_of(tokenizer, segmentation)
+def _with_shared_traces(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Return steps of which those with equal traces share one."""
+    traces: dict[Hashable, Trace] = {}
+    return tuple(Step(step.pretoken, traces.setdefault(step.key, step.trace)) for step in steps)
+
+
+def _explained(tokenizer: Tokenizer, segmentation: Segmentation, derivation: Derivation) -> Explanation:
     tokens = segmentation.tokens
-    if tokens and not derivation.steps:
-        raise _other_ids(tokenizer, derivation, tokens)
     return Explanation(
         tokenizer=tokenizer.info.name,
         algorithm=derivation.algorithm,
@@ -66,8 +80,10 @@ def _explained(tokenizer: Tokenizer, segmentation: Segmentation) -> Explanation:
         normalized=derivation.normalized,
         changes=derivation.changes,
         splitter=derivation.splitter,
-        steps=AsRead(len(derivation.steps), _checked(tokenizer, derivation, tokens)),
-        boundaries=AsRead(max(len(tokens) - 1, 0), _boundaries(derivation, tokens)),
+        steps=Recomputed(
+            partial(_checked, tokenizer, derivation, tokens), size=lambda: len(derivation.steps)
+        ),
+        boundaries=Recomputed(partial(_boundaries, derivation, tokens), size=lambda: max(len(tokens) - 1, 0)),
     )
 
 
@@ -77,16 +93,14 @@ def _checked(
     """Yield the steps with the indices of their tokens. Raises `ConfigError` for one with other ids than the text's."""
     ids = (token.id for token in tokens)
     first = 0
-    for number, step in enumerate(derivation.steps, 1):
+    for step in derivation.steps:
         symbols = step.trace.tokens
-        stop = first + len(symbols)
-        is_last = number == len(derivation.steps)
-        if [symbol.id for symbol in symbols] != list(islice(ids, len(symbols))) or (
-            is_last and stop != len(tokens)
-        ):
+        if [symbol.id for symbol in symbols] != list(islice(ids, len(symbols))):
             raise _other_ids(tokenizer, derivation, tokens)
         yield ExplainedStep(step.pretoken, step.trace, first)
-        first = stop
+        first += len(symbols)
+    if first != len(tokens):
+        raise _other_ids(tokenizer, derivation, tokens)
 
 
 def _other_ids(tokenizer: Tokenizer, derivation: Derivation, tokens: Sequence[Token]) -> ConfigError:
@@ -120,9 +134,12 @@ def derivation_of(tokenizer: Tokenizer, segmentation: Segmentation) -> Derivatio
     return Derivation(
         algorithm=named.algorithm,
         normalized="".join(item.normalized for item in derivations),
-        changes=tuple(change for item in derivations for change in item.changes),
+        changes=Recomputed(lambda: chain.from_iterable(item.changes for item in derivations)),
         splitter=named.splitter,
-        steps=tuple(step for item in derivations for step in item.steps),
+        steps=Recomputed(
+            lambda: chain.from_iterable(item.steps for item in derivations),
+            size=lambda: sum(len(item.steps) for item in derivations),
+        ),
     )
 
 
@@ -151,10 +168,15 @@ def _shifted(derivation: Derivation, offset: int) -> Derivation:
 
     return replace(
         derivation,
-        changes=tuple(replace(change, span=moved(change.span)) for change in derivation.changes),
-        steps=tuple(
-            Step(replace(step.pretoken, span=moved(step.pretoken.span)), step.trace)
-            for step in derivation.steps
+        changes=Recomputed(
+            lambda: (replace(change, span=moved(change.span)) for change in derivation.changes)
+        ),
+        steps=Recomputed(
+            lambda: (
+                Step(replace(step.pretoken, span=moved(step.pretoken.span)), step.trace)
+                for step in derivation.steps
+            ),
+            size=lambda: len(derivation.steps),
         ),
     )
 

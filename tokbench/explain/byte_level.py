@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from tokbench.core.token_table import MergeTable, TokenTable
 from tokbench.core.tokens import Span
 from tokbench.explain.alternatives import alternatives_of
-from tokbench.explain.as_read import AsRead
+from tokbench.explain.as_read import Recomputed
 from tokbench.explain.bpe import ListedMerges, RankedTokens, trace_merges
 from tokbench.explain.causes import Symbol
-from tokbench.explain.derivation import Derivation, MergeTrace, Step
+from tokbench.explain.derivation import TRACES_KEPT, Derivation, MergeTrace, Step
 from tokbench.explain.pretokens import PreToken
 from tokbench.explain.records import record_of
 
@@ -53,20 +53,19 @@ class ByteLevelExplainer:
             changes: the changes by normalization.
             original: maps a span of the normalized text to the original text.
         """
-        steps = AsRead(len(pretokens), self._steps(text, pretokens, original=original))
+        make = partial(self._steps, text, pretokens, original=original)
+        steps = Recomputed(make, size=lambda: len(pretokens))
         return Derivation("byte-level BPE", text, changes, self._splitter, steps)
 
     def _steps(
         self, text: str, pretokens: Sequence[str], *, original: Callable[[Span], Span]
     ) -> Iterator[Step]:
-        traces: dict[str, MergeTrace] = {}
+        trace = lru_cache(maxsize=TRACES_KEPT)(self.trace)
         start = 0
         for pretoken, alternative in zip(pretokens, self._alternatives(text, pretokens), strict=True):
             data = pretoken.encode()
-            if pretoken not in traces:
-                traces[pretoken] = self.trace(data)
             span = original(Span(start, start + len(data)))
-            yield Step(PreToken(pretoken, span, alternative), traces[pretoken])
+            yield Step(PreToken(pretoken, span, alternative), trace(data))
             start += len(data)
 
     def trace(self, pretoken: bytes) -> MergeTrace:

@@ -171,6 +171,9 @@ class LookupTrace:
 
 Trace = MergeTrace | LongestMatchTrace | LatticeTrace | LookupTrace
 
+TRACES_KEPT = 1 << 12
+"""Maximum number of traces that are kept for pre-tokens that occur again in a text."""
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -178,6 +181,11 @@ class Step:
 
     pretoken: PreToken
     trace: Trace
+
+    @property
+    def key(self) -> Hashable:
+        """Equal for steps with equal traces: an algorithm has one way from the text of a pre-token to its ids."""
+        return self.pretoken.text, self.pretoken.added, tuple(symbol.id for symbol in self.trace.tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +202,7 @@ class Derivation:
 
     algorithm: str
     normalized: str
-    changes: tuple[Change, ...]
+    changes: Sequence[Change]
     splitter: str
     steps: Sequence[Step]
 
@@ -220,7 +228,7 @@ class Boundary:
 
 
 @dataclass(frozen=True, slots=True)
-class ExplainedStep:
+class ExplainedStep(Step):
     """A pre-token with its trace and the indices of its tokens.
 
     Attributes:
@@ -229,19 +237,12 @@ class ExplainedStep:
         first: index of its first token.
     """
 
-    pretoken: PreToken
-    trace: Trace
     first: int
 
     @property
     def positions(self) -> range:
         """Indices of its tokens."""
         return range(self.first, self.first + len(self.trace.tokens))
-
-    @property
-    def key(self) -> Hashable:
-        """Equal for steps with equal traces: an algorithm has one way from the text of a pre-token to its ids."""
-        return self.pretoken.text, self.pretoken.added, tuple(symbol.id for symbol in self.trace.tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +266,7 @@ class Explanation:
     text: str
     tokens: Sequence[Token]
     normalized: str
-    changes: tuple[Change, ...]
+    changes: Sequence[Change]
     splitter: str
     steps: Sequence[ExplainedStep]
     boundaries: Sequence[Boundary] = field(default=())

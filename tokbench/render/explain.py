@@ -89,13 +89,14 @@ def _head(result: ExplainResult, painter: Painter) -> Frame:
 
 def _preparation(result: ExplainResult, painter: Painter) -> Frame:
     found = result.explanation
+    changes = tuple(iter(found.changes))
     lines = [
         labelled(
             "normalize",
-            Text("no change" if not found.changes else counted(len(found.changes), "change")),
+            Text("no change" if not changes else counted(len(changes), "change")),
         )
     ]
-    for change in found.changes[:_CHANGES_SHOWN]:
+    for change in changes[:_CHANGES_SHOWN]:
         before, after = (shortened(part) or "nothing" for part in (change.before, change.after))
         lines.append(
             Line(
@@ -105,7 +106,7 @@ def _preparation(result: ExplainResult, painter: Painter) -> Frame:
                 LABEL,
             )
         )
-    if (more := len(found.changes) - _CHANGES_SHOWN) > 0:
+    if (more := len(changes) - _CHANGES_SHOWN) > 0:
         lines.append(Line(Text(f"… and {counted(more, 'other')}", FAINT), LABEL))
     lines.append(labelled("split", Text(f"{counted(len(found.steps), 'pre-token')}: {found.splitter}")))
     room = _room(painter)

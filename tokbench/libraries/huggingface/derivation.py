@@ -6,14 +6,15 @@ model is traced in `model_traces.py`. Callers compare the resulting ids with the
 
 from __future__ import annotations
 
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tokbench.core.base import utf8
 from tokbench.core.tokens import Span
 from tokbench.explain.alternatives import alternatives_of
-from tokbench.explain.as_read import AsRead
-from tokbench.explain.derivation import Derivation, LookupTrace, Step
+from tokbench.explain.as_read import Recomputed
+from tokbench.explain.derivation import TRACES_KEPT, Derivation, LookupTrace, Step
 from tokbench.explain.pretokens import Aligned, Change, PreToken, changes_of
 from tokbench.formats.tokenizer_json import from_byte_level
 from tokbench.libraries.huggingface.engines import (
@@ -68,7 +69,7 @@ class DocumentExplainer:
 
     def derivation(self, text: str) -> Derivation:
         """Return the steps from a text to its ids."""
-        trace = cache(self.tracer.trace)
+        trace = lru_cache(maxsize=TRACES_KEPT)(self.tracer.trace)
         derivations = [
             self._derive_added(text, part)
             if part.added is not None
@@ -80,9 +81,9 @@ class DocumentExplainer:
             normalized="".join(derivation.normalized for derivation in derivations),
             changes=tuple(change for derivation in derivations for change in derivation.changes),
             splitter=self._splitter,
-            steps=AsRead(
-                sum(len(derivation.steps) for derivation in derivations),
-                (step for derivation in derivations for step in derivation.steps),
+            steps=Recomputed(
+                lambda: chain.from_iterable(derivation.steps for derivation in derivations),
+                size=lambda: sum(len(derivation.steps) for derivation in derivations),
             ),
         )
 
@@ -158,19 +159,18 @@ class DocumentExplainer:
         splits = [
             (split, Span(*span)) for split, span, _ in pretokens.get_splits("original", "byte") if split
         ]
-        alternatives = self._alternatives(normalized, [split for split, _ in splits])
-        section_steps = (
-            Step(
-                PreToken(self._shown(split), Span(span.start + offset, span.stop + offset), alternative),
-                trace(split),
-            )
-            for (split, span), alternative in zip(splits, alternatives, strict=True)
-        )
+
+        def section_steps() -> Iterator[Step]:
+            alternatives = self._alternatives(normalized, [split for split, _ in splits])
+            for (split, span), alternative in zip(splits, alternatives, strict=True):
+                place = Span(span.start + offset, span.stop + offset)
+                yield Step(PreToken(self._shown(split), place, alternative), trace(split))
+
         moved = tuple(
             Change(Span(change.span.start + offset, change.span.stop + offset), change.before, change.after)
             for change in changes
         )
-        return Derivation("", normalized, moved, "", AsRead(len(splits), section_steps))
+        return Derivation("", normalized, moved, "", Recomputed(section_steps, size=lambda: len(splits)))
 
     def _pre_tokenizer(self, *, is_first: bool) -> Any:
         """Return the pre-tokenizer; for later parts, one without the prefix that only the first part gets."""
