@@ -13,7 +13,7 @@ from support.texts import bundled_texts, texts
 
 import tokbench
 from tokbench.core.tokens import SpecialPolicy
-from tokbench.explain.assembling import explain
+from tokbench.explain.assembling import explain, explain_as_read
 
 if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
@@ -75,6 +75,15 @@ def test_every_trained_tokenizer_is_explained(subject: str) -> None:
 @pytest.mark.parametrize("name", VARIANTS)
 def test_sentencepiece_is_explained(name: str) -> None:
     check_texts(variant(name), every=4)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_sentencepiece_is_explained_as_it_is_read(name: str) -> None:
+    tokenizer = variant(name)
+    for text in (*EDGE[::8], *MORE):
+        for special in (SpecialPolicy.TEXT, SpecialPolicy.ENCODE):
+            as_read = explain_as_read(tokenizer, text, special=special)
+            assert as_read == explain(tokenizer, text, special=special)
 
 
 @pytest.mark.parametrize("subject", [str(subject) for subject in SUBJECTS])

@@ -6,16 +6,16 @@ Source: Kudo 2018, "Subword Regularization"; the forward-backward sums are those
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
-from itertools import pairwise
+from functools import lru_cache
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from tokbench.explain.causes import LowerScore
-from tokbench.explain.derivation import Edge, LatticeTrace, Path
+from tokbench.explain.derivation import TRACES_KEPT, Edge, LatticeTrace, Path
 from tokbench.formats.sentencepiece.model import SPACE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from tokbench.explain.causes import Cause, Symbol
 
@@ -75,7 +75,7 @@ def best_path(lattice: Lattice) -> list[Edge]:
     return path[::-1]
 
 
-def path_of(lattice: Lattice, pieces: Sequence[str]) -> list[Edge] | None:
+def path_of(lattice: Lattice, pieces: Iterable[str]) -> list[Edge] | None:
     """Return the edges of a library's pieces; None if they are not a path through the lattice.
 
     Args:
@@ -83,11 +83,20 @@ def path_of(lattice: Lattice, pieces: Sequence[str]) -> list[Edge] | None:
         pieces: the pieces from left to right; unknown characters as any text of the same length, or as bytes such as
             `<0x41>`.
     """
+    coming = iter(pieces)
+    path = _path_along(lattice, coming)
+    return path if next(coming, None) is None else None
+
+
+def _path_along(lattice: Lattice, pieces: Iterator[str]) -> list[Edge] | None:
+    """Take as many pieces as the lattice is long, and return their edges as `path_of` does."""
     edges = {(edge.start, edge.piece.data.decode()): edge for edge in lattice.edges}
     unknown = {edge.start: edge for edge in lattice.edges if edge.piece.id is None}
     path: list[Edge] = []
     place = left = 0  # `left`: remaining bytes of an unknown character
-    for piece in pieces:
+    while place < lattice.size or left:
+        if (piece := next(pieces, None)) is None:
+            return None
         if left:
             left -= 1
         elif (edge := edges.get((place, piece))) is not None:
@@ -103,7 +112,7 @@ def path_of(lattice: Lattice, pieces: Sequence[str]) -> list[Edge] | None:
             left = len(path[-1].piece.data) - 1 if is_byte else 0
         else:
             return None
-    return path if place == lattice.size and not left else None
+    return path
 
 
 def best_paths(lattice: Lattice, n: int) -> list[tuple[tuple[Edge, ...], float]]:
@@ -218,74 +227,77 @@ def trace_lattice(
             it, or the position of that boundary.
         pieces: the library's choice, whose rounding errors decide between equally good segmentations.
     """
-    return _trace(text, lattice, _chosen(lattice, pieces), tokens_of=tokens_of)
+    theirs = None if pieces is None else path_of(lattice, pieces)
+    return _trace(text, lattice, _Rounding().chosen(best_path(lattice), theirs), tokens_of=tokens_of)
 
 
 def trace_parts(
     text: str,
-    lattice: Lattice,
+    starts: Iterable[int],
     *,
+    lattice_of: Callable[[str], Lattice],
     tokens_of: TokensOf,
-    pieces: Sequence[str] | None = None,
+    pieces: Iterable[str] = (),
 ) -> Iterator[tuple[int, LatticeTrace]]:
     """Trace Unigram's choice in each part of a text that no piece crosses; yield the start of the part and its trace.
 
     All segmentations have a boundary between two parts, so the best segmentation of a part and its probability do not
-    depend on the others. Equal parts share one trace. For the arguments, see `trace_lattice`.
+    depend on the others. Nothing is read of the text beyond the part that is traced.
+
+    Args:
+        text: the text.
+        starts: the positions where parts begin, see `part_starts`.
+        lattice_of: returns the lattice of a part.
+        tokens_of: see `trace_lattice`.
+        pieces: the library's choice for the whole text, likewise.
     """
-    chosen = _chosen(lattice, pieces)
-    starts = [edge.start for edge in lattice.edges]
-    first_chosen = 0
-    known: dict[tuple[str, tuple[Edge, ...]], LatticeTrace] = {}
-    for start, stop in pairwise([0, *cut_points(text, lattice), lattice.size]):
-        last_chosen = first_chosen
-        while last_chosen < len(chosen) and chosen[last_chosen].start < stop:
-            last_chosen += 1
-        path = [_shifted(edge, -start) for edge in chosen[first_chosen:last_chosen]]
-        first_chosen = last_chosen
-        key = text[start:stop], tuple(path)
-        if key not in known:
-            edges = lattice.edges[bisect_left(starts, start) : bisect_left(starts, stop)]
-            part = Lattice(stop - start, tuple(_shifted(edge, -start) for edge in edges))
-            known[key] = _trace(key[0], part, path, tokens_of=tokens_of)
-        yield start, known[key]
+
+    @lru_cache(maxsize=TRACES_KEPT)
+    def solved(part: str) -> tuple[Lattice, list[Edge]]:
+        lattice = lattice_of(part)
+        return lattice, best_path(lattice)
+
+    @lru_cache(maxsize=TRACES_KEPT)
+    def traced(part: str, path: tuple[Edge, ...]) -> LatticeTrace:
+        return _trace(part, solved(part)[0], path, tokens_of=tokens_of)
+
+    rounding, coming = _Rounding(), iter(pieces)
+    for start, stop in pairwise(chain(starts, [len(text)])):
+        part = text[start:stop]
+        lattice, best = solved(part)
+        theirs = _path_along(lattice, coming)
+        if theirs is None:
+            coming = iter(())
+        yield start, traced(part, tuple(rounding.chosen(best, theirs)))
 
 
-def cut_points(text: str, lattice: Lattice) -> list[int]:
-    """Return the positions where parts begin: no piece crosses them, and a word begins or the previous part is long.
+def part_starts(
+    text: str, *, reach: Callable[[int], int], is_piece: Callable[[str], object]
+) -> Iterator[int]:
+    """Yield the positions where parts begin: no piece crosses them, and a word begins or the previous part is long.
 
-    There is no cut between two characters that are not pieces, since a run of these may become one token.
+    No part begins between two characters that are not pieces, since a run of these may become one token.
 
-    >>> from tokbench.explain.causes import Symbol
-    >>> pieces = [("▁a", 0), ("▁", 0), ("a", 1), ("▁b", 2), ("▁", 2), ("b", 3)]
-    >>> edges = [Edge(at, at + len(piece), Symbol(0, piece.encode()), -1.0) for piece, at in pieces]
-    >>> cut_points("▁a▁b", Lattice(4, tuple(edges)))
-    [2]
+    Args:
+        text: the text.
+        reach: returns the end of the longest piece at a position, or of its character.
+        is_piece: returns whether a character is a piece.
+
+    >>> stops = {0: 2, 1: 2, 2: 4, 3: 4}  # the pieces "▁a" and "▁b", and all characters
+    >>> list(part_starts("▁a▁b", reach=stops.get, is_piece="▁ab".count))
+    [0, 2]
     """
-    crossed = [0] * (lattice.size + 1)
-    unknown = set()
-    for edge in lattice.edges:
-        crossed[edge.start + 1] += 1
-        crossed[edge.stop] -= 1
-        if edge.piece.id is None:
-            unknown.add(edge.start)
-    found: list[int] = []
-    begun = reaching = 0
-    for place in range(1, lattice.size):
-        reaching += crossed[place]
-        begins_word = text[place] == SPACE and text[place - 1] != SPACE
-        if (
-            not reaching
+    begun = reached = 0
+    for place, character in enumerate(text):
+        begins_word = character == SPACE and text[place - 1] != SPACE
+        if not place or (
+            reached <= place
             and (begins_word or place - begun >= _LONG_PART)
-            and not {place - 1, place} <= unknown
+            and any(map(is_piece, text[place - 1 : place + 1]))
         ):
-            found.append(place)
+            yield place
             begun = place
-    return found
-
-
-def _shifted(edge: Edge, by: int) -> Edge:
-    return edge._replace(start=edge.start + by, stop=edge.stop + by)
+        reached = max(reached, reach(place))
 
 
 def _trace(text: str, lattice: Lattice, chosen: Sequence[Edge], *, tokens_of: TokensOf) -> LatticeTrace:
@@ -315,15 +327,21 @@ def _trace(text: str, lattice: Lattice, chosen: Sequence[Edge], *, tokens_of: To
     )
 
 
-def _chosen(lattice: Lattice, pieces: Sequence[str] | None) -> list[Edge]:
-    """Return the library's path if it is as good as the best one up to rounding, otherwise the best one."""
-    best = best_path(lattice)
-    theirs = None if pieces is None else path_of(lattice, pieces)
-    if theirs is None or theirs == best:
-        return best
-    lacking = sum(edge.score for edge in best) - sum(edge.score for edge in theirs)
-    scale = sum(abs(edge.score) for edge in best)
-    return theirs if lacking <= _ROUNDING * scale * len(best) else best
+class _Rounding:
+    """The rounding errors of a library that adds up the scores of a text from its beginning, in single precision."""
+
+    def __init__(self) -> None:
+        self._scale = 0.0
+        self._scores = 0
+
+    def chosen(self, best: list[Edge], theirs: list[Edge] | None) -> list[Edge]:
+        """Return the library's path in the next part if it is as good as the best one up to rounding, else the best."""
+        self._scale += sum(abs(edge.score) for edge in best)
+        self._scores += max(len(best), len(theirs or ()))
+        if theirs is None or theirs == best:
+            return best
+        lacking = sum(edge.score for edge in best) - sum(edge.score for edge in theirs)
+        return theirs if lacking <= _ROUNDING * self._scale * self._scores else best
 
 
 def _listed_paths(lattice: Lattice, chosen: tuple[Edge, ...], total: float) -> tuple[Path, ...]:

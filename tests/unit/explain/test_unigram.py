@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from itertools import pairwise, product
 
 import pytest
@@ -15,6 +16,7 @@ from tokbench.explain.unigram import (
     Lattice,
     best_paths,
     boundary_probabilities,
+    part_starts,
     path_of,
     sums,
     trace_lattice,
@@ -126,7 +128,13 @@ def test_traces_of_parts_join_to_the_whole(text: str, *, reaches_across: bool) -
     pieces = WORDS if reaches_across else {piece: WORDS[piece] for piece in WORDS if piece != "a▁"}
     lattice = lattice_of(text, pieces)
     whole = trace_lattice(text, lattice, tokens_of=plain)
-    parts = list(trace_parts(text, lattice, tokens_of=plain))
+    starts = part_starts(
+        text,
+        reach=lambda place: max(edge.stop for edge in lattice.edges if edge.start == place),
+        is_piece=pieces.__contains__,
+    )
+    lattice_of_part = partial(lattice_of, pieces=pieces)
+    parts = list(trace_parts(text, starts, lattice_of=lattice_of_part, tokens_of=plain))
     assert "".join(part.text for _, part in parts) == text
     assert [start for start, _ in parts] == [0, *(start + len(part.text) for start, part in parts[:-1])]
     assert tuple(token for _, part in parts for token in part.tokens) == whole.tokens
@@ -138,3 +146,55 @@ def test_traces_of_parts_join_to_the_whole(text: str, *, reaches_across: bool) -
     assert boundaries == pytest.approx(whole.boundaries)
     if not reaches_across:
         assert all("▁" not in part.text.lstrip("▁") for _, part in parts)
+
+
+def test_nothing_is_solved_beyond_the_part_that_is_read() -> None:
+    solved: list[str] = []
+
+    def noted(part: str) -> Lattice:
+        solved.append(part)
+        return lattice_of(part, WORDS)
+
+    parts = trace_parts("▁a▁b▁a▁ab", iter([0, 2, 4, 6]), lattice_of=noted, tokens_of=plain)
+    assert [next(parts)[0] for _ in range(3)] == [0, 2, 4]
+    assert solved == ["▁a", "▁b"], "an equal part is solved once"
+
+
+def test_tie_in_a_part_is_decided_by_the_pieces_of_the_library() -> None:
+    tied = {"▁": 0.25, "ab": 0.25, "▁a": 0.5, "b": 0.125}
+    pieces = ["▁", "ab", "▁a", "b", "▁", "ab"]
+
+    def chosen(pieces: list[str], scores: dict[str, float]) -> list[list[bytes]]:
+        parts = trace_parts(
+            "▁ab" * 3,
+            [0, 3, 6],
+            lattice_of=partial(lattice_of, pieces=scores),
+            tokens_of=plain,
+            pieces=pieces,
+        )
+        return [[token.data for token in part.tokens] for _, part in parts]
+
+    first, second = ["▁".encode(), b"ab"], ["▁a".encode(), b"b"]
+    assert chosen(pieces, tied) == [first, second, first]
+    assert chosen(pieces, tied | {"▁a": 0.51}) == [second] * 3, "a worse choice is not followed"
+    assert chosen(["other", *pieces], tied) == chosen([], tied), "nor are pieces after an unknown one"
+
+
+@given(text=st.text("▁abé", max_size=80), is_of_words=st.booleans())
+def test_parts_begin_where_no_piece_crosses(text: str, *, is_of_words: bool) -> None:
+    pieces = ["▁", "a", "b", "▁a", "bab"] if is_of_words else ["▁", "a", "b", "a▁", "bab"]
+    stops = [
+        max([start + 1, *(start + len(piece) for piece in pieces if text.startswith(piece, start))])
+        for start in range(len(text))
+    ]
+    expected = [0] if text else []
+    for place in range(1, len(text)):
+        crossed = any(stop > place for stop in stops[:place])
+        begins_word = text[place] == "▁" != text[place - 1]
+        if (
+            not crossed
+            and text[place - 1 : place + 1] != "éé"
+            and (begins_word or place - expected[-1] >= 24)
+        ):
+            expected.append(place)
+    assert list(part_starts(text, reach=stops.__getitem__, is_piece=pieces.__contains__)) == expected

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
+from array import array
+from functools import lru_cache, partial
+from itertools import accumulate, chain, islice, pairwise
 from typing import TYPE_CHECKING, TypeVar
 
 from tokbench.core.tokens import Span
+from tokbench.explain.as_read import Recomputed
 from tokbench.explain.bpe import RankedTokens, trace_merges
 from tokbench.explain.causes import ByDefinition, Fallback, Symbol
-from tokbench.explain.derivation import Derivation, Edge, LatticeTrace, LookupTrace, MergeTrace, Step
+from tokbench.explain.derivation import (
+    TRACES_KEPT,
+    Derivation,
+    Edge,
+    LatticeTrace,
+    LookupTrace,
+    MergeTrace,
+    Step,
+)
 from tokbench.explain.pretokens import Aligned, PreToken, changes_of
-from tokbench.explain.unigram import Lattice, trace_parts
+from tokbench.explain.unigram import Lattice, part_starts, trace_parts
 from tokbench.formats.sentencepiece.model import SPACE, ModelType, crosses_words
 from tokbench.formats.sentencepiece.pieces import BYTE_PIECES
 from tokbench.libraries.sentencepiece.sampling import UserDefined
@@ -66,46 +77,57 @@ class ModelExplainer:
         data = text.encode()
         normal, origins = self._processor.normalize(data, with_offsets=True)
         normalized: str = normal.decode()
-        edges = [0]
-        for character in normalized:
-            edges.append(edges[-1] + len(character.encode()))
-        origins = [*origins[: len(normal)], len(data)] if len(origins) <= len(normal) else origins
-        places = [origins[edge] for edge in edges]
-        steps = []
-        for start, stop, trace in self._traces(normalized, text):
-            span = Span(places[start], max(places[start], places[stop]))
-            continues = bool(start) and isinstance(trace, LatticeTrace)
-            steps.append(Step(PreToken(normalized[start:stop], span, continues=continues), trace))
+        places = array("q", origins[: len(normal)])
+        places.append(origins[len(normal)] if len(origins) > len(normal) else len(data))
         splitter = "nothing splits the text"
         if self._cuts_words:
             splitter = "before spaces, as no piece reaches across one"
-        elif len(steps) > 1:
+        elif len(list(islice(self._starts(normalized), 2))) > 1:
             splitter = "nothing splits the text; parts that no piece reaches out of"
         return Derivation(
             algorithm=_ALGORITHMS[self._model.model_type],
             normalized=normalized,
-            changes=_changes(text, normalized, places),
+            changes=Recomputed(partial(_changes, text, normalized, places)),
             splitter=splitter,
-            steps=tuple(steps),
+            steps=Recomputed(
+                partial(self._steps, normalized, places, text=text),
+                size=lambda: sum(1 for _ in self._starts(normalized)),
+            ),
         )
 
-    def _traces(self, normalized: str, text: str) -> Iterator[tuple[int, int, Trace]]:
-        """Yield for each part of a normalized text its start and stop in characters, and the trace of its tokens."""
-        if self._model.model_type is ModelType.UNIGRAM:
-            lattice = Lattice(len(normalized), tuple(self._edges(normalized)))
-            pieces = self._processor.encode(text, out_type=str)
-            parts = trace_parts(normalized, lattice, tokens_of=self._unigram_tokens, pieces=pieces)
-            for start, trace in parts if normalized else ():
-                yield start, start + len(trace.text), trace
-            return
-        for start, stop in self._parts(normalized):
-            yield start, stop, self._trace(normalized[start:stop])
+    def _steps(self, normalized: str, places: Sequence[int], *, text: str) -> Iterator[Step]:
+        """Yield the parts of a normalized text; `places` are the offsets in the text of each byte, and of the end."""
+        reached = 0
+        for start, part, trace in self._traces(normalized, text):
+            stop = reached + len(part.encode())
+            span = Span(places[reached], max(places[reached], places[stop]))
+            continues = bool(start) and isinstance(trace, LatticeTrace)
+            yield Step(PreToken(part, span, continues=continues), trace)
+            reached = stop
 
-    def _parts(self, normalized: str) -> Iterator[tuple[int, int]]:
-        if self._cuts_words:
-            yield from (match.span() for match in _WORDS.finditer(normalized))
+    def _traces(self, normalized: str, text: str) -> Iterator[tuple[int, str, Trace]]:
+        """Yield the start of each part of a normalized text in characters, the part, and the trace of its tokens."""
+        starts = self._starts(normalized)
+        if self._model.model_type is ModelType.UNIGRAM:
+            pieces = self._processor.encode(text, out_type=str)
+            parts = trace_parts(
+                normalized, starts, lattice_of=self._lattice, tokens_of=self._unigram_tokens, pieces=pieces
+            )
+            yield from ((start, trace.text, trace) for start, trace in parts)
+            return
+        known = lru_cache(maxsize=TRACES_KEPT)(self._trace)
+        for start, stop in pairwise(chain(starts, [len(normalized)])):
+            yield start, normalized[start:stop], known(normalized[start:stop])
+
+    def _starts(self, normalized: str) -> Iterator[int]:
+        """Yield the position of each part in characters."""
+        if self._model.model_type is ModelType.UNIGRAM:
+            reach = partial(self._lexicon.reach, normalized)
+            yield from part_starts(normalized, reach=reach, is_piece=self._lexicon.scores.__contains__)
+        elif self._cuts_words:
+            yield from (match.start() for match in _WORDS.finditer(normalized))
         elif normalized:
-            yield 0, len(normalized)
+            yield 0
 
     def _trace(self, text: str) -> Trace:
         if self._model.model_type is ModelType.BPE:
@@ -184,6 +206,9 @@ class ModelExplainer:
 
     # --- Unigram ------------------------------------------------------------------------------
 
+    def _lattice(self, text: str) -> Lattice:
+        return Lattice(len(text), tuple(self._edges(text)))
+
     def _edges(self, text: str) -> Iterator[Edge]:
         for start in range(len(text)):
             for stop, score in self._lexicon.candidates(text, start):
@@ -224,10 +249,12 @@ def _words(text: str) -> list[str]:
     return re.findall(f"{SPACE}?[^{SPACE}]*", text)[:-1] if text else []
 
 
-def _changes(text: str, normalized: str, places: Sequence[int]) -> tuple[Change, ...]:
-    """Return what normalization changed, except for spaces that became ▁."""
+def _changes(text: str, normalized: str, places: Sequence[int]) -> Iterator[Change]:
+    """Yield what normalization changed, except for spaces that became ▁."""
+    edges = accumulate((len(character.encode()) for character in normalized), initial=0)
+    spans = pairwise(places[edge] for edge in edges)
     aligned = (
         Aligned(character, Span(start, max(start, stop)))
-        for character, (start, stop) in zip(normalized, pairwise(places), strict=True)
+        for character, (start, stop) in zip(normalized, spans, strict=True)
     )
-    return changes_of(text, aligned, same=lambda before, after: before.replace(" ", SPACE) == after)
+    yield from changes_of(text, aligned, same=lambda before, after: before.replace(" ", SPACE) == after)

@@ -19,7 +19,7 @@ from tokbench.formats.sentencepiece.symbols import pattern_of
 from tokbench.formats.sentencepiece.unigram_scores import UNKNOWN_PENALTY, symbol_score
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from tokbench.formats.sentencepiece.model import SentencePieceFile
 
@@ -38,14 +38,14 @@ class Lexicon:
         scores: piece → score of the pieces that a text can contain, including unused pieces.
         unused: pieces that merges pass through, but that are never tokens.
         user_defined: a pattern of the user-defined symbols, the longest first; None if there are none.
-        longest: the length of the longest piece in characters.
+        longest: the first two characters of pieces → the length of the longest of them in characters.
         unknown_score: the score of a character that is not a piece.
     """
 
     scores: Mapping[str, float]
     unused: frozenset[str]
     user_defined: re.Pattern[str] | None
-    longest: int
+    longest: Mapping[str, int]
     unknown_score: float
     _ids: Mapping[str, int]
     _byte_ids: tuple[int, ...]
@@ -68,7 +68,7 @@ class Lexicon:
             scores=scores,
             unused=frozenset(piece.text for piece in model.pieces if piece.type is PieceType.UNUSED),
             user_defined=re.compile(pattern_of(symbols)) if symbols else None,
-            longest=max(map(len, scores), default=1),
+            longest=_longest_by_beginning(scores),
             unknown_score=min(normal) - UNKNOWN_PENALTY,
             _ids={text: ids[text] for text in scores},
             _byte_ids=tuple(ids[piece] for piece in BYTE_PIECES) if falls_back else (),
@@ -103,12 +103,33 @@ class Lexicon:
         """Return (stop, score) of every piece that begins at a position, or of the character if it is no piece."""
         pieces = [
             (stop, self.scores[piece])
-            for stop in range(start + 1, min(start + self.longest, len(text)) + 1)
+            for stop in range(start + 1, self._furthest(text, start) + 1)
             if (piece := text[start:stop]) in self.scores and piece not in self.unused
         ]
         if not pieces or pieces[0][0] != start + 1:
             pieces.append((start + 1, self.unknown_score))
         return pieces
+
+    def reach(self, text: str, start: int) -> int:
+        """Return the end of the longest piece that begins at a position, or of its character if none is longer."""
+        for stop in range(self._furthest(text, start), start + 1, -1):
+            piece = text[start:stop]
+            if piece in self.scores and piece not in self.unused:
+                return stop
+        return start + 1
+
+    def _furthest(self, text: str, start: int) -> int:
+        """Return a position beyond which no piece reaches that begins at a position."""
+        return min(start + self.longest.get(text[start : start + 2], 1), len(text))
+
+
+def _longest_by_beginning(pieces: Iterable[str]) -> dict[str, int]:
+    longest: dict[str, int] = {}
+    for piece in pieces:
+        beginning = piece[:2]
+        if len(piece) > longest.get(beginning, 0):
+            longest[beginning] = len(piece)
+    return longest
 
 
 def unigram_sample(text: str, lexicon: Lexicon, *, alpha: float, seed: int) -> list[str]:

@@ -307,6 +307,19 @@ def test_user_defined_symbols_have_the_scores_of_the_library_in_samples() -> Non
         )
 
 
+def test_candidates_are_all_pieces_at_a_position() -> None:
+    usual = scored({"a": -1.0, "ab": -2.0, "abab": -3.0, "ba": -4.0, "▁": -5.0, "▁a": -6.0})
+    unused = [ModelPiece("baba", 0.0, PieceType.UNUSED), ModelPiece("é", 0.0, PieceType.UNUSED)]
+    lexicon = Lexicon.of(parse_model(written([unknown(), *usual, *unused], trainer={"model_type": 1})))
+    text = "▁ababaé▁bab"
+    for start, character in enumerate(text):
+        matching = {piece.text: piece.score for piece in usual if text.startswith(piece.text, start)}
+        expected = {character: lexicon.unknown_score} | matching
+        found = {text[start:stop]: score for stop, score in lexicon.candidates(text, start)}
+        assert found == expected
+        assert lexicon.reach(text, start) == start + max(map(len, expected))
+
+
 def test_bpe_dropout_drops_merges_with_the_given_probability() -> None:
     proto = written([unknown(), *scored({"ab": 0, "▁": -1, "a": -2, "b": -3})], trainer={"model_type": 2})
     tokenizer = open_model(proto, name="mine")
