@@ -7,6 +7,8 @@ import re
 import pytest
 
 import tokbench
+from tokbench.errors import ConfigError
+from tokbench.explain.byte_level import ByteLevelExplainer
 
 ESCAPE = "\x1b["
 SEGMENT = ["id", "piece", "bytes", "span", "kind"]
@@ -159,6 +161,17 @@ def test_page_and_picture_have_the_steps(run, trained, tmp_path):
     assert "&lt;" in page.partition("<details")[2]
     assert "<the" not in page
     assert "steps of" in (tmp_path / "a.svg").read_text(encoding="utf-8")
+
+
+def test_tokens_are_shown_before_their_steps_are_derived(run, trained, monkeypatch):
+    def derive_nothing(*_):
+        raise ConfigError("no step is known")
+
+    monkeypatch.setattr(ByteLevelExplainer, "trace", derive_nothing)
+    done = run("viz", "-t", trained, "--steps", "the the")
+    assert (done.code, "no step is known" in done.stderr) == (2, True)
+    assert "the" in done.lines[1]
+    assert done.lines[-1].startswith("── steps of mine")
 
 
 def test_steps_of_a_sampled_segmentation_are_refused(run, trained):

@@ -73,7 +73,9 @@ def viz(
     for item, following in pairwise(chain(reading.read_with_progress(inputs, progress=progress), [None])):
         assert item is not None
         with naming_place(item):
-            result = visualise(opened, item.text, special=special_policy, sampling=sampling, steps=steps)
+            result = visualise(
+                opened, item.text, special=special_policy, sampling=sampling, steps=steps, as_read=not json
+            )
         if html is not None or svg is not None:
             kept.append(ShownText(item.source, result))
         if json:

@@ -13,7 +13,7 @@ from tokbench.core.tokens import ShownInNotebooks, SpecialPolicy
 from tokbench.core.tokens_in_arrays import TokensInArrays, segment_as_read
 from tokbench.core.wording import counted
 from tokbench.errors import ConfigError
-from tokbench.explain.assembling import explain
+from tokbench.explain.assembling import explain, explain_as_read
 from tokbench.workbench.encode import distinct_infos
 from tokbench.workbench.explain_json import steps_fields
 
@@ -130,6 +130,7 @@ def visualise(
     special: SpecialPolicy = SpecialPolicy.TEXT,
     sampling: Sampling | None = None,
     steps: bool = False,
+    as_read: bool = False,
 ) -> VizResult:
     """Segment a text with each tokenizer.
 
@@ -139,6 +140,7 @@ def visualise(
         special: what the text of a special token becomes.
         sampling: how to segment at random; None for the deterministic segmentation of `encode`.
         steps: whether to record how each word became tokens.
+        as_read: whether to derive and check steps only when they are read, see `explain_text`.
 
     Raises:
         StoreError, ModelFormatError: as `tokbench.load`, for paths and names.
@@ -154,11 +156,12 @@ def visualise(
     if steps and sampling is not None:
         raise ConfigError("a sampled segmentation has no known steps", hint="leave out dropout or the steps")
     given = all_opened(tokenizers)
+    explain_it = explain_as_read if as_read else explain
     views = (
         VizTokenizer(
             info=info,
             segmentation=_segmented(tokenizer, text, special=special, sampling=sampling),
-            explanation=explain(tokenizer, text, special=special) if steps else None,
+            explanation=explain_it(tokenizer, text, special=special) if steps else None,
         )
         for tokenizer, info in zip(given, distinct_infos(given), strict=True)
     )

@@ -15,6 +15,7 @@ from tokbench.explain import assembling
 from tokbench.explain.as_read import AsRead, Recomputed
 from tokbench.explain.assembling import explain, explain_as_read
 from tokbench.explain.byte_level import ByteLevelExplainer
+from tokbench.workbench.viz import visualise
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,19 +83,35 @@ def test_recomputed_sequence_counts_its_items_once() -> None:
         three[3]
 
 
-def test_explanation_derives_only_the_steps_that_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    traced: list[bytes] = []
+@pytest.fixture
+def traced(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    """The pre-tokens that have been traced, in order."""
+    made: list[bytes] = []
     trace = ByteLevelExplainer.trace
 
     def noted(explainer: ByteLevelExplainer, pretoken: bytes) -> MergeTrace:
-        traced.append(pretoken)
+        made.append(pretoken)
         return trace(explainer, pretoken)
 
     monkeypatch.setattr(ByteLevelExplainer, "trace", noted)
+    return made
+
+
+def test_explanation_derives_only_the_steps_that_are_read(traced: list[bytes]) -> None:
     explanation = explain_as_read(tokbench.train([TEXT], vocab_size=262), TEXT)
     assert traced == []
     assert explanation.steps[2].pretoken.text == " lowest"
     assert traced == [b"low", b" lower", b" lowest"]
+
+
+def test_steps_beside_tokens_are_derived_as_they_are_read(traced: list[bytes]) -> None:
+    tokenizer = tokbench.train([TEXT], vocab_size=262)
+    [view] = visualise([tokenizer], TEXT, steps=True, as_read=True).views
+    assert traced == []
+    assert view.explanation is not None
+    assert view.explanation.steps[0].pretoken.text == "low"
+    assert traced == [b"low"]
+    assert view.explanation == explain(tokenizer, TEXT)
 
 
 @pytest.mark.parametrize("backend", ["bpe", "wordpiece", "unigram", "sentencepiece"])
