@@ -269,9 +269,10 @@ def print_folded(lines: Iterable[Line], *, console: Console) -> None:
 
 def folded_to(line: Line, width: int) -> list[Text]:
     """Wrap a line; the rows after the first are indented like its text."""
-    before = Text(" " * line.indent) + line.text[: line.label]
+    before, rest = Text(" " * line.indent), line.text
+    if line.label:  # a slice of a text takes long
+        before, rest = before + rest[: line.label], rest[line.label :]
     indent = before.cell_len
-    rest = line.text[line.label :]
     if indent + rest.cell_len <= width:
         return [before + rest]
     rows = _wrapped(rest, max(width - indent, _NARROWEST))
