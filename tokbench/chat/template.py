@@ -15,7 +15,7 @@ from tokbench.chat.formats import all_formats, named, near_template, recognized
 from tokbench.chat.formats.catalogue import check_vocabulary, fitted, merges_bytes
 from tokbench.chat.rendered import Rendered
 from tokbench.chat.shortening import shortened
-from tokbench.chat.turns import with_turns
+from tokbench.chat.turns import TurnFinder
 from tokbench.core.guarded import control_tokens
 from tokbench.core.roles import roles_of
 from tokbench.errors import ModelFormatError, TemplateError
@@ -72,6 +72,7 @@ class ChatTemplate:
         self._format = None
         self._fitted: tuple[Tokenizer, Format] | None = None
         self._bound: dict[tuple[tuple[str, Any], ...], Renderer] = {}
+        self._finder: TurnFinder | None = None
 
     @classmethod
     def from_text(
@@ -347,19 +348,19 @@ class ChatTemplate:
         """Encode rendered conversations; arguments and errors are those of `encode_many`."""
         if self._format is not None:
             check_vocabulary(self._format, tokenizer, rendered)
-        rendered = with_turns(
-            self.renderer_for(tokenizer),
-            [self._with_date(conversation) for conversation in conversations],
-            rendered,
-            special_tokens=tokenizer.info.special_tokens,
-            bos=roles_of(tokenizer).get("bos"),
-        )
-        roles = [
-            [str(message["role"]) for message in conversation.messages] for conversation in conversations
-        ]
+        dated = [self._with_date(conversation) for conversation in conversations]
+        rendered = self._turn_finder(tokenizer).with_turns(dated, rendered)
+        roles = [[str(said["role"]) for said in conversation.messages] for conversation in conversations]
         return encode_chats(
             tokenizer, rendered, roles=roles, train_on=train_on, by_segment=by_segment, threads=threads
         )
+
+    def _turn_finder(self, tokenizer: Tokenizer) -> TurnFinder:
+        """Return the finder of the last call if it suits the tokenizer, as it remembers forms."""
+        tokens, bos = tokenizer.info.special_tokens, roles_of(tokenizer).get("bos")
+        finder = TurnFinder(self.renderer_for(tokenizer), special_tokens=frozenset(tokens), bos=bos)
+        self._finder = self._finder if self._finder == finder else finder
+        return self._finder
 
     def renderer_for(self, tokenizer: Tokenizer | None) -> Renderer:
         """Return the renderer, with the special tokens of a tokenizer."""

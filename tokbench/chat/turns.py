@@ -4,22 +4,25 @@ There are two methods; the more reliable one is tried first. If a template never
 messages before a turn, rendered with the generation prompt, are a prefix of the whole text, and the turn is the text
 from there to the beginning of the next message. If that does not hold, origins are used: the turn begins after the
 generation prompt's text, and ends with the first special token after the last character of the message. In a long
-conversation, most turns follow from similar ones (`similar_turns`).
+conversation, most turns follow from similar ones (`similar_turns`), and in conversations of the same form, all follow
+from those of an example (`example_turns`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tokbench.chat.contents import Contents, SpecialTokens
 from tokbench.chat.conversation import RendersBeginnings
+from tokbench.chat.example_turns import ExampleTurns
 from tokbench.chat.owners import with_owners
 from tokbench.chat.rendered import Rendered, Turn
 from tokbench.chat.similar_turns import found_by_similarity
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from tokbench.chat.conversation import Conversation, Renderer
     from tokbench.chat.similar_turns import Found, Place
@@ -28,49 +31,82 @@ SPOKEN = frozenset({"assistant", "model"})
 """The roles that follow the generation prompt."""
 
 
-def with_turns(
-    renderer: Renderer,
-    conversations: Sequence[Conversation],
-    rendered: Sequence[Rendered],
-    *,
-    special_tokens: Collection[str] = (),
-    bos: str | None = None,
-) -> list[Rendered]:
-    """Add turns to rendered texts whose renderer does not mark them.
+@dataclass(frozen=True)
+class TurnFinder:
+    """Adds turns to rendered texts whose renderer does not mark them, and remembers forms of conversations.
 
-    Args:
+    Attributes:
         renderer: the renderer of the texts.
-        conversations: its inputs.
-        rendered: its output for each conversation.
         special_tokens: special tokens of the tokenizer; a turn ends with one of them.
         bos: the token that begins a text, which belongs to no message.
-
-    Raises:
-        TemplateError: as `Renderer.render`.
     """
-    unmarked = [number for number, text in enumerate(rendered) if not text.turns and text.runs]
-    if not unmarked:
-        return list(rendered)
-    spoken = [
-        (number, message)
-        for number in unmarked
-        for message, said in enumerate(conversations[number].messages)
-        if said.get("role") in SPOKEN
-    ]
-    contents = {number: Contents(rendered[number]) for number in unmarked}
-    search = _Search(renderer, conversations, rendered, contents, SpecialTokens(special_tokens))
-    found = found_by_similarity(spoken, search.places, conversations=conversations, contents=contents)
-    results = list(rendered)
-    for number in unmarked:
-        places = [
-            found[number, message]
-            if (number, message) in found
-            else _by_origin(contents[number], message, "", search.specials)
-            for message in range(len(conversations[number].messages))
+
+    renderer: Renderer
+    _: KW_ONLY
+    special_tokens: frozenset[str] = frozenset()
+    bos: str | None = None
+
+    @cached_property
+    def _specials(self) -> SpecialTokens:
+        return SpecialTokens(self.special_tokens)
+
+    @cached_property
+    def _examples(self) -> ExampleTurns:
+        return ExampleTurns(self.renderer)
+
+    def with_turns(
+        self, conversations: Sequence[Conversation], rendered: Sequence[Rendered]
+    ) -> list[Rendered]:
+        """Return rendered texts with turns, and with owners of the template's text.
+
+        Args:
+            conversations: the renderer's inputs.
+            rendered: its output for each conversation.
+
+        Raises:
+            TemplateError: as `Renderer.render`.
+        """
+        results = list(rendered)
+        unmarked = [number for number, text in enumerate(rendered) if not text.turns and text.runs]
+        if not unmarked:
+            return results
+        applied = self._examples.applied(
+            [conversations[number] for number in unmarked],
+            [rendered[number] for number in unmarked],
+            self._searched,
+        )
+        found = {number: text for number, text in zip(unmarked, applied, strict=True) if text is not None}
+        others = [number for number in unmarked if number not in found]
+        searched = self._searched(
+            [conversations[number] for number in others], [rendered[number] for number in others]
+        )
+        for number, text in (found | dict(zip(others, searched, strict=True))).items():
+            results[number] = text
+        return results
+
+    def _searched(
+        self, conversations: Sequence[Conversation], rendered: Sequence[Rendered]
+    ) -> list[Rendered]:
+        spoken = [
+            (number, message)
+            for number, conversation in enumerate(conversations)
+            for message, said in enumerate(conversation.messages)
+            if said.get("role") in SPOKEN
         ]
-        with_places = replace(rendered[number], turns=_turns(places))
-        results[number] = with_owners(with_places, search.specials, bos=bos)
-    return results
+        contents = dict(enumerate(map(Contents, rendered)))
+        search = _Search(self.renderer, conversations, rendered, contents, self._specials)
+        found = found_by_similarity(spoken, search.places, conversations=conversations, contents=contents)
+        results: list[Rendered] = []
+        for number, conversation in enumerate(conversations):
+            places = [
+                found[number, message]
+                if (number, message) in found
+                else _by_origin(contents[number], message, "", self._specials)
+                for message in range(len(conversation.messages))
+            ]
+            with_places = replace(rendered[number], turns=_turns(places))
+            results.append(with_owners(with_places, self._specials, bos=self.bos))
+        return results
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from tokbench.chat.formats import all_formats
 from tokbench.chat.formats.catalogue import check_vocabulary, named, recognized
 from tokbench.chat.rendered import Rendered
 from tokbench.chat.template import AUTO, ChatTemplate
-from tokbench.chat.turns import with_turns
+from tokbench.chat.turns import TurnFinder
 from tokbench.core.guarded import control_tokens
 from tokbench.core.roles import roles_of
 from tokbench.errors import TemplateError
@@ -146,7 +146,11 @@ class _CachingRenderer:
 def _render_function(chat: ChatTemplate, tokenizer: Tokenizer) -> Render:
     """Return a function that renders conversations with turns."""
     renderer = _CachingRenderer(chat.renderer_for(tokenizer))
-    bos = roles_of(tokenizer).get("bos")
+    finder = TurnFinder(
+        renderer,
+        special_tokens=frozenset(tokenizer.info.special_tokens),
+        bos=roles_of(tokenizer).get("bos"),
+    )
 
     def render(conversations: Sequence[Conversation], prompt: bool) -> list[Rendered | None]:  # noqa: FBT001
         if chat.sources:
@@ -157,13 +161,7 @@ def _render_function(chat: ChatTemplate, tokenizer: Tokenizer) -> Render:
         texts = [result for result in made if isinstance(result, Rendered)]
         if not chat.sources:
             check_vocabulary(named(chat.name), tokenizer, texts)
-        rendered = with_turns(
-            renderer,
-            [conversations[number] for number in kept],
-            texts,
-            special_tokens=tokenizer.info.special_tokens,
-            bos=bos,
-        )
+        rendered = finder.with_turns([conversations[number] for number in kept], texts)
         by_number = dict(zip(kept, rendered, strict=True))
         return [by_number.get(number) for number in range(len(made))]
 

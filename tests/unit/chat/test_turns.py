@@ -16,7 +16,7 @@ from tokbench.chat.conversation import Conversation
 from tokbench.chat.formats import named
 from tokbench.chat.jinja.template import JinjaTemplate
 from tokbench.chat.rendered import Rendered
-from tokbench.chat.turns import with_turns
+from tokbench.chat.turns import TurnFinder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,9 +50,8 @@ def inferred(conversation: Conversation, format: str, *, counts: bool = False) -
     renderer = Silent(format, counts=counts)
     [rendered] = renderer.render([conversation])
     assert isinstance(rendered, Rendered)
-    [with_inferred] = with_turns(
-        renderer, [conversation], [rendered], special_tokens=named(format).control_tokens
-    )
+    finder = TurnFinder(renderer, special_tokens=frozenset(named(format).control_tokens))
+    [with_inferred] = finder.with_turns([conversation], [rendered])
     return with_inferred
 
 
@@ -87,7 +86,7 @@ def test_reported_turns_are_kept() -> None:
     [told] = renderer.render([TALK])
     assert isinstance(told, Rendered)
     odd = replace(told, turns=told.turns[:1])
-    assert with_turns(renderer, [TALK], [odd]) == [odd]
+    assert TurnFinder(renderer).with_turns([TALK], [odd]) == [odd]
 
 
 def test_user_turns_are_inferred() -> None:
@@ -109,7 +108,7 @@ def test_turn_ends_after_a_value_that_cannot_be_traced(value: object, written: s
     renderer = JinjaTemplate("mine", source)
     [rendered] = renderer.render([talk])
     assert isinstance(rendered, Rendered)
-    [found] = with_turns(renderer, [talk], [rendered], special_tokens=["<|im_end|>"])
+    [found] = TurnFinder(renderer, special_tokens=frozenset(["<|im_end|>"])).with_turns([talk], [rendered])
     assert assistant_turns(found, talk)[1] == (2, "A<|im_end|>")
     text = assistant_turns(found, talk)[0][1]
     assert text.removeprefix("{") in {
