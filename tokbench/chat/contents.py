@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from tokbench.chat.rendered import COMPUTED
+from tokbench.chat.rendered import COMPUTED, ROLES
 from tokbench.core.alternatives import longest_first
 
 if TYPE_CHECKING:
@@ -129,6 +129,11 @@ class Contents:
         return end
 
 
+def _names_role(token: str) -> bool:
+    """Whether a token is a role between marks, as `<|user|>` is."""
+    return re.sub(r"[\W_]", "", token).lower() in ROLES
+
+
 class SpecialTokens:
     """The texts of a tokenizer's special tokens, for searching in what a template writes."""
 
@@ -138,9 +143,19 @@ class SpecialTokens:
         self._pattern = re.compile(longest_first(self._texts))
 
     def first_end(self, text: str) -> int | None:
-        """Return the end of the first special token in a text; None if there is none."""
+        r"""Return where a message that is followed by a text ends; None if there is no special token in it.
+
+        That is after the first special token, or before it if it names a role, as it begins the next message.
+
+        >>> SpecialTokens(["<|end|>", "<|user|>"]).first_end("</r><|end|><|user|>")
+        11
+        >>> SpecialTokens(["<|end|>", "<|user|>"]).first_end("</r>\n<|user|>")
+        4
+        """
         match = self._pattern.search(text)
-        return None if match is None else match.end()
+        if match is None:
+            return None
+        return len(text[: match.start()].rstrip()) if _names_role(match.group()) else match.end()
 
     def at_end(self, text: str) -> str | None:
         """Return the longest special token that a text ends with."""

@@ -3,9 +3,9 @@
 There are two methods; the more reliable one is tried first. If a template never rewrites earlier messages, then the
 messages before a turn, rendered with the generation prompt, are a prefix of the whole text, and the turn is the text
 from there to the beginning of the next message. If that does not hold, origins are used: the turn begins after the
-generation prompt's text, and ends with the first special token after the last character of the message. In a long
-conversation, most turns follow from similar ones (`similar_turns`), and in conversations of the same form, all follow
-from those of an example (`example_turns`).
+generation prompt's text, and ends with the first special token after the last character of the message, or before it
+if that begins the next message, as `<|user|>` does. In a long conversation, most turns follow from similar ones
+(`similar_turns`), and in conversations of the same form, all follow from those of an example (`example_turns`).
 """
 
 from __future__ import annotations

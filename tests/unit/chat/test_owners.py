@@ -153,3 +153,10 @@ def test_bos_inside_content_changes_no_owner() -> None:
     header, end = ("<|im_start|>user\n", TEMPLATE), ("<|im_end|>\n", TEMPLATE)
     typed = ("<s>Q", Origin(0, "content"))
     assert shown([("<s>", TEMPLATE), header, typed, end], [(0, "<s>Q<|im_end|>")], "<s>")[0] == "-:<s>"
+
+
+def test_header_after_a_list_of_tools_belongs_to_its_message() -> None:
+    tools = [("<|system|>\n", TEMPLATE), ("f", Origin(None, "tools[0].name"))]
+    header = ("\n</tools>\n<|user|>\n", TEMPLATE)
+    rendered = with_owners(Rendered.of([*tools, header, QUESTION]), SpecialTokens(["<|system|>", "<|user|>"]))
+    assert [part.text for part in _joined(rendered)] == ["<|system|>\nf\n</tools>\n", "<|user|>\nQ"]

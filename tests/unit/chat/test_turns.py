@@ -115,3 +115,31 @@ def test_turn_ends_after_a_value_that_cannot_be_traced(value: object, written: s
         f"f({json.dumps(value)})<|im_end|>",
         f'"f": {json.dumps(value)}}}<|im_end|>',
     }
+
+
+@pytest.mark.parametrize("before", ["", "{{ messages|length }}"])
+@pytest.mark.parametrize(("mark", "after"), [("<|{}|>\n", ""), ("<|{}|>\n", "\n"), ("<｜{}｜>", "")])
+def test_header_belongs_to_its_message_where_no_token_ends_messages(
+    before: str, mark: str, after: str
+) -> None:
+    """Whether the turns of the assistant are found from beginnings, or all from origins."""
+    names = {"system": "System", "user": "user", "assistant": "assistant"}
+    headers = {role: mark.format(name) for role, name in names.items()}
+    source = (
+        before + f"{{% set headers = {headers!r} %}}{{% for m in messages %}}{{{{ headers[m.role] }}}}"
+        f"{{{{ m.content }}}}{after}{{% endfor %}}{{{{ headers.assistant if add_generation_prompt }}}}"
+    )
+    renderer = JinjaTemplate("mine", source)
+    [rendered] = renderer.render([TALK])
+    assert isinstance(rendered, Rendered)
+    specials = frozenset(header.strip() for header in headers.values())
+    [found] = TurnFinder(renderer, special_tokens=specials, bos=None).with_turns([TALK], [rendered])
+    texts = [found.text[start:stop] for _, start, stop in found.turns]
+    assert texts == ["S", "Q", "A b", "R", "C"]
+    shown = [
+        "".join(found.text[run.start : run.stop] for run in found.runs if run.origin.message == number)
+        for number in range(5)
+    ]
+    written = [headers[said["role"]] + said["content"] + after for said in TALK.messages]
+    assert shown[1:] == written[1:]
+    assert shown[0].endswith(written[0])
