@@ -30,9 +30,10 @@ SplitProgram random_program(Random& random) {
 
 // Texts of the characters about which the sets differ, and any bytes.
 std::vector<Byte> random_text(Random& random, Bytes given) {
-  static const std::string pieces[] = {"a", "b", "x", " ", " ", "\n", "1", "22", ".", "é", "日", "\u3000", "a b"};
+  static const std::string pieces[] = {"a", "b", "x", " ", " ", "\n", "1", "22", ".", "é", "日", "\u3000", "a b", "AB", "xyzXYZab"};
   std::string text;
   for (std::size_t left = random.below(20); left > 0; --left) text += pieces[random.below(std::size(pieces))];
+  if (random.one_in(8)) text.insert(random.below(text.size() + 1), std::string(random.between(50, 140), random.one_in(2) ? 'a' : 'X'));
   std::vector<Byte> bytes(text.begin(), text.end());
   const Bytes some = given.first(std::min<std::size_t>(given.size(), random.below(20)));
   bytes.insert(random.one_in(2) ? bytes.begin() : bytes.end(), some.begin(), some.end());
@@ -44,8 +45,11 @@ void check_matches(const SplitProgram& program, Bytes text) {
   const auto automaton = SplitAutomaton::of(program, character_sets());
   if (!automaton) return;
   const Byte* const end = text.data() + text.size();
+  LetterRuns runs(classify_of(simd_tier()), end);
   for (const Byte* p = text.data(); p != end; ++p) {
-    CHECK(automaton->match<SplitUnit::Character>(character_sets(), p, end) == program.match<SplitUnit::Character>(character_sets(), p, end));
+    const Byte* const stop = program.match<SplitUnit::Character>(character_sets(), p, end);
+    CHECK(automaton->match<SplitUnit::Character>(character_sets(), p, end) == stop);
+    CHECK(automaton->match(character_sets(), p, end, runs) == stop);
   }
 }
 

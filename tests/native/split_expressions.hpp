@@ -29,12 +29,12 @@ inline Words characters_of(const std::string& text) {
   return characters;
 }
 
-enum Set : std::uint32_t { White, Letters, Digits, Others, NotWhite, Space, LetterA, LetterB, kNumSets };
+enum Set : std::uint32_t { White, Letters, Digits, Others, NotWhite, Space, LetterA, LetterB, Small, kNumSets };
 
 inline bool is_in(std::uint32_t set, std::uint32_t c) {
   const bool is_white = c == ' ' || (c >= '\t' && c <= '\r') || c == 0x85 || c == 0x3000;
   const bool is_letter = (c < 0x80 && std::isalpha(static_cast<int>(c)) != 0) || (c >= 0xC0 && c < 0x3000), is_digit = c >= '0' && c <= '9';
-  const bool members[] = {is_white, is_letter, is_digit, !(is_white || is_letter || is_digit), !is_white, c == ' ', c == 'a', c == 'b'};
+  const bool members[] = {is_white, is_letter, is_digit, !(is_white || is_letter || is_digit), !is_white, c == ' ', c == 'a', c == 'b', c >= 'a' && c <= 'z'};
   return members[set];
 }
 

@@ -37,6 +37,7 @@ class CharacterSets {
     std::copy_n(classes_.begin(), ascii_.size(), ascii_.begin());
   }
 
+  Class class_of_ascii(Byte byte) const { return ascii_[byte]; }
   Class class_of_byte(Byte byte) const { return byte_classes_[byte]; }
 
   // The class of the character at p < end, and its length. Requires valid UTF-8.

@@ -18,7 +18,7 @@ class CompiledPattern {
   bool cuts_at_spaces() const { return cuts_at_spaces_; }
 
   // Whether the matches certainly leave out nothing of any text.
-  bool matches_everywhere() const { return matcher_.matches_everywhere(sets_); }
+  bool matches_everywhere() const { return matcher_.automaton() != nullptr && matcher_.automaton()->matches_everywhere(sets_); }
 
   // The splitting function, which refers to this pattern.
   template <class Sink>
@@ -32,16 +32,22 @@ class CompiledPattern {
   template <class Sink>
   static const Byte* split_by_pattern(const void* state, const Byte* p, const Byte* end, Sink& sink) {
     const auto& pattern = *static_cast<const CompiledPattern*>(state);
-    return pattern.matcher_.with_matching([&](const auto& matching) { return split_by(matching, pattern.sets_, p, end, sink); });
+    const CharacterSets& sets = pattern.sets_;
+    if (const SplitAutomaton* const automaton = pattern.matcher_.automaton()) {
+      LetterRuns runs(pattern.classify_, end);
+      return split_by([&](const Byte* from) { return automaton->match(sets, from, end, runs); }, p, end, sink);
+    }
+    const SplitProgram& program = pattern.matcher_.program();
+    return split_by([&](const Byte* from) { return program.match<SplitUnit::Character>(sets, from, end); }, p, end, sink);
   }
 
   // Works on a copy of the sink, as split_by_blocks() does.
-  template <class Matching, class Sink>
-  static const Byte* split_by(const Matching& matching, const CharacterSets& sets, const Byte* p, const Byte* end, Sink& shared_sink) {
+  template <class Match, class Sink>
+  static const Byte* split_by(const Match& match, const Byte* p, const Byte* end, Sink& shared_sink) {
     Sink sink = shared_sink;
     while (p != end && sink.has_room()) {
-      const Byte* stop = matching.template match<SplitUnit::Character>(sets, p, end);
-      if (stop == nullptr || stop == p) [[unlikely]] stop = p + std::max(well_formed_length(p, end), 1u);  // of bytes that are not UTF-8
+      const Byte* stop = match(p);
+      if (stop == nullptr || stop == p) [[unlikely]] stop = p + std::max(well_formed_length(p, end), 1u);
       sink(p, stop);
       p = stop;
     }
@@ -49,6 +55,7 @@ class CompiledPattern {
     return p;
   }
 
+  Classify classify_ = classify_of(simd_tier());
   CharacterSets sets_;
   SplitMatcher matcher_;
   bool cuts_at_spaces_;

@@ -9,8 +9,10 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <utility>
 
+#include "letter_runs.hpp"
 #include "split_program.hpp"
 
 namespace tokbench {
@@ -23,24 +25,12 @@ class SplitAutomaton {
   // As SplitProgram::match().
   template <SplitUnit Unit>
   const Byte* match(const CharacterSets& sets, const Byte* p, const Byte* end) const {
-    const Transition* const table = table_.data();
-    const Byte* stop = nullptr;  // of the longest match before `at`
-    const Byte* at = p;
-    Transition last = static_cast<Transition>(columns_);  // taken at `at`
-    while (p < end) {
-      std::size_t length;
-      const Transition taken = table[(last & ~kMatched) + class_at<Unit>(sets, p, end, length)];
-      // Most characters repeat the transition before. A branch lets the processor guess that, instead of waiting for the table.
-      if (taken != last) {
-        if (last & kMatched) stop = at;
-        if ((taken & ~kMatched) == kNone) return (taken & kMatched) ? p : stop;
-        last = taken;
-      }
-      at = p;
-      p += length;
-    }
-    if (table[(last & ~kMatched) + columns_ - 1] & kMatched) return end;
-    return (last & kMatched) ? at : stop;
+    return match_over<Unit>(sets, p, end, NoRuns{});
+  }
+
+  // The same for characters, skipping runs of letters of the text.
+  const Byte* match(const CharacterSets& sets, const Byte* p, const Byte* end, LetterRuns& runs) const {
+    return match_over<SplitUnit::Character>(sets, p, end, runs);
   }
 
   // Whether there is a match at every place of every text. Follows all ways on which nothing has matched yet.
@@ -54,34 +44,95 @@ class SplitAutomaton {
         if (row == columns_ && column + 1 == columns_) continue;  // the empty text has no place
         const Transition taken = table_[row + column];
         if ((taken & kMatched) || (column == sets.malformed() && sets.contains_all())) continue;
-        if (taken == kNone) return false;
-        if (seen[taken / columns_]) continue;
-        seen[taken / columns_] = true;
-        rows.push_back(taken);
+        const std::size_t next = taken & kRow;
+        if (next == kNone) return false;
+        if (seen[next / columns_]) continue;
+        seen[next / columns_] = true;
+        rows.push_back(next);
       }
     }
     return true;
   }
 
  private:
-  // The number of the next state's row in the table, and whether there is a match that ends before the character.
+  // The number of the next state's row in the table, whether there is a match that ends before the character, and whether all small
+  // ASCII letters, and also all capitals, lead from the next state back to it in the same way.
   using Transition = std::uint32_t;
 
   class Builder;
 
   static constexpr Transition kMatched = Transition{1} << 31;
+  static constexpr Transition kSmallRepeat = Transition{1} << 30;
+  static constexpr Transition kCapitalsRepeat = Transition{1} << 29;
+  static constexpr Transition kRow = kCapitalsRepeat - 1;
   static constexpr std::size_t kNone = 0;  // the row of the state from which nothing matches; that of the first state comes next
 
-  SplitAutomaton(std::vector<Transition> table, std::size_t columns) : table_(std::move(table)), columns_(columns) {}
+  SplitAutomaton(std::vector<Transition> table, std::size_t columns, const CharacterSets& sets)
+      : table_(std::move(table)), columns_(columns), letter_(sets.class_of_ascii('a')) {
+    std::vector<Transition> repeats;
+    for (std::size_t row = 0; row < table_.size(); row += columns_) repeats.push_back(row == kNone ? 0 : repeats_of(row, sets));
+    for (Transition& each : table_) each |= repeats[(each & kRow) / columns_];
+  }
+
+  Transition repeats_of(std::size_t row, const CharacterSets& sets) const {
+    const Transition own = table_[row + letter_];
+    if ((own & kRow) != row) return 0;
+    const auto repeat_from = [&](Byte first) {
+      return std::ranges::all_of(std::views::iota(0, 26), [&](int i) { return table_[row + sets.class_of_ascii(static_cast<Byte>(first + i))] == own; });
+    };
+    if (!repeat_from('a')) return 0;
+    return kSmallRepeat | (repeat_from('A') ? kCapitalsRepeat : 0);
+  }
+
+  // Skips nothing.
+  struct NoRuns {
+    std::size_t letters(const Byte*) const { return 0; }
+    std::size_t small_letters(const Byte*) const { return 0; }
+  };
+
+  template <SplitUnit Unit, class Runs>
+  TOKBENCH_ALWAYS_INLINE const Byte* match_over(const CharacterSets& sets, const Byte* p, const Byte* end, Runs&& runs) const {
+    const Transition* const table = table_.data();
+    const Byte* stop = nullptr;  // of the longest match before `at`
+    const Byte* at = p;
+    Transition last = static_cast<Transition>(columns_);  // taken at `at`
+    while (p < end) {
+      std::size_t length;
+      const Transition taken = table[(last & kRow) + class_at<Unit>(sets, p, end, length)];
+      // Most characters repeat the transition before. A branch lets the processor guess that, instead of waiting for the table.
+      if (taken != last) {
+        if (last & kMatched) stop = at;
+        if ((taken & kRow) == kNone) {
+          if (taken & kMatched) [[likely]] return p;
+          return stop;
+        }
+        last = taken;
+      }
+      at = p;
+      p += length;
+      if (last & kSmallRepeat) {
+        const std::size_t run = (last & kCapitalsRepeat) ? runs.letters(p) : runs.small_letters(p);
+        if (run == 0) continue;
+        const Transition repeated = table[(last & kRow) + letter_];
+        if (repeated != last && (last & kMatched)) stop = at;
+        last = repeated;
+        p += run;
+        at = p - 1;
+      }
+    }
+    if (table[(last & kRow) + columns_ - 1] & kMatched) return end;
+    return (last & kMatched) ? at : stop;
+  }
 
   std::vector<Transition> table_;
   std::size_t columns_;  // one for each class, and the last one for the end of the text
+  CharacterSets::Class letter_;
 };
 
 class SplitAutomaton::Builder {
  public:
   Builder(const SplitProgram& program, const CharacterSets& sets)
-      : operations_(program.operations()), unit_(program.unit()), classes_(sets.classes()), newline_(sets.newline()) {}
+      : operations_(program.operations()), unit_(program.unit()), sets_(sets), classes_(sets.classes()), newline_(sets.newline()) {}
 
   std::optional<SplitAutomaton> build() {
     if (!number_ways()) return std::nullopt;
@@ -99,7 +150,7 @@ class SplitAutomaton::Builder {
       }
       if (known.size() * columns > kMostEntries) return std::nullopt;
     }
-    return SplitAutomaton(std::move(table), columns);
+    return SplitAutomaton(std::move(table), columns, sets_);
   }
 
  private:
@@ -216,6 +267,7 @@ class SplitAutomaton::Builder {
 
   std::span<const SplitOperation> operations_;
   SplitUnit unit_;
+  const CharacterSets& sets_;
   std::span<const SetMask> classes_;
   CharacterSets::Class newline_;
   std::map<Ways, std::size_t> states_;

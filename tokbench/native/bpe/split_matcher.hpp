@@ -11,14 +11,7 @@ class SplitMatcher {
 
   const SplitProgram& program() const { return program_; }
 
-  // Whether there certainly is a match at every place of every text.
-  bool matches_everywhere(const CharacterSets& sets) const { return automaton_ && automaton_->matches_everywhere(sets); }
-
-  // Calls use(matching) with what finds matches faster: matching.match() is as SplitProgram::match(), and takes the sets given before.
-  template <class Use>
-  decltype(auto) with_matching(const Use& use) const {
-    return automaton_ ? use(*automaton_) : use(program_);
-  }
+  const SplitAutomaton* automaton() const { return automaton_ ? &*automaton_ : nullptr; }
 
   // Calls sink(start, stop, whether it is a match) for the matches in a text and the parts between them.
   template <class Sink>
@@ -29,7 +22,7 @@ class SplitMatcher {
  private:
   template <SplitUnit Unit, class Sink>
   void parts_of(const CharacterSets& sets, const Byte* begin, const Byte* end, const Sink& sink) const {
-    with_matching([&](const auto& matching) { parts_by<Unit>(matching, sets, begin, end, sink); });
+    automaton_ ? parts_by<Unit>(*automaton_, sets, begin, end, sink) : parts_by<Unit>(program_, sets, begin, end, sink);
   }
 
   template <SplitUnit Unit, class Matching, class Sink>
