@@ -14,6 +14,7 @@ from tokbench.core.json_fields import MAX_COUNT
 from tokbench.core.roles import roles_of
 from tokbench.core.special_tokens import check_policy
 from tokbench.core.wording import printable
+from tokbench.corpus.file_samples import sample_of
 from tokbench.corpus.paths import unreadable
 from tokbench.errors import ConfigError
 from tokbench.files.storage.open import place_of
@@ -31,7 +32,6 @@ from tokbench.store.saveable import self_test_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import BinaryIO
 
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.tokens import SpecialPolicy
@@ -43,8 +43,6 @@ _EOS_NAMES = ("<|endoftext|>", "<|end_of_text|>", "<|eos|>", "<eos>", "</s>", "[
 """Common names of the special token that ends a document; the first one in the vocabulary is used, before one with the
 role eos, which in vocabularies for conversations may end a turn."""
 _NAMED = 8
-_SAMPLES = 16
-_SAMPLE_BYTES = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,25 +160,6 @@ def _planned_elsewhere(file: CorpusFile, name: str, place: Place) -> PlannedFile
         raise unreadable(file.name, error) from error
     version = hashlib.sha256(stored.version.encode()).digest()[:7]
     return PlannedFile(name, stored.size, sample, int.from_bytes(version))
-
-
-def sample_of(stream: BinaryIO, size: int) -> str:
-    """Return the sha256 of a file's size and sixteen evenly spread blocks of 4 KiB, including the first and the last.
-
-    A smaller file is read whole. This distinguishes different files of equal size without reading them; a change
-    between the blocks is detected by the modification time.
-
-    >>> sample_of(BytesIO(b"text"), 4) == sample_of(BytesIO(b"next"), 4)
-    False
-    """
-    digest = hashlib.sha256(f"{size}:".encode())
-    if size <= _SAMPLES * _SAMPLE_BYTES:
-        digest.update(stream.read(size) or b"")
-        return digest.hexdigest()
-    for number in range(_SAMPLES):
-        stream.seek((size - _SAMPLE_BYTES) * number // (_SAMPLES - 1))
-        digest.update(stream.read(_SAMPLE_BYTES) or b"")
-    return digest.hexdigest()
 
 
 def in_order(files: Iterable[CorpusFile], now: Plan, before: Plan) -> tuple[CorpusFile, ...]:
