@@ -14,6 +14,7 @@ from tokbench.distributed.plan_folder import PLAN_NAME, begin, difference, resum
 from tokbench.distributed.tasks import Slice, TaskContext, results_in_order
 from tokbench.errors import CorpusError, ModelFormatError, StoreError
 from tokbench.files.storage.folder_lock import locked
+from tokbench.words.counted_files import CountedFiles
 from tokbench.words.folder import (
     INDEX_NAME,
     OWN_FILE,
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 COUNT_TASK = "tokbench.counting.part_task:count_part"
 JOIN_TASK = "tokbench.counting.joining:join_file"
+
+_COUNT_AGAIN = "--force counts again; --out names another folder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +139,7 @@ def count_all(
             if not resume:
                 raise _exists_error(folder)
             return _finished(folder, plan, min_count=min_count), None
+        files = CountedFiles.of(plan.files)
         begin(plan, folder, option="--out", resume=resume, is_alone=True)
         known = (
             {part: _finished_part(plan, folder, part) for part in range(len(plan.parts))} if resume else {}
@@ -153,7 +157,15 @@ def count_all(
             corpus = plan.corpus(0)
             corpus.problems = totals.problems
             raise corpus.no_document()
-        index = _joined(plan, folder, totals.totals, engine=engine, min_count=min_count, progress=progress)
+        index = _joined(
+            plan,
+            folder,
+            totals.totals,
+            files=files,
+            engine=engine,
+            min_count=min_count,
+            progress=progress,
+        )
         (folder / INDEX_NAME).write(index.dump())
         _clear(plan, folder)
         return WordsFolder(folder, index), totals
@@ -205,22 +217,29 @@ def _joined(
     folder: Place,
     totals: WordTotals,
     *,
+    files: CountedFiles,
     engine: Engine,
     min_count: int,
     progress: Progress,
 ) -> WordsIndex:
     """Add up the parts into the files of words; return their index."""
-    files = num_files(totals.num_bytes)
+    num_words_files = num_files(totals.num_bytes)
     slices = [
         Slice(
-            f"words {number + 1} of {files}",
-            {"folder": str(folder), "number": number, "files": files, "min_count": min_count},
-            max(plan.num_bytes // files, 1),
+            f"words {number + 1} of {num_words_files}",
+            {"folder": str(folder), "number": number, "files": num_words_files, "min_count": min_count},
+            max(plan.num_bytes // num_words_files, 1),
         )
-        for number in range(files)
+        for number in range(num_words_files)
     ]
     facts = results_in_order(engine, JOIN_TASK, slices, phase="adding up", progress=progress)
-    return index_of(facts, counting=counting_of(plan).settings, text=_reading_options(plan), totals=totals)
+    return index_of(
+        facts,
+        counting=counting_of(plan).settings,
+        text=_reading_options(plan),
+        corpus=files,
+        totals=totals,
+    )
 
 
 def _reading_options(plan: CorpusPlan) -> dict[str, Any]:
@@ -233,6 +252,7 @@ def index_of(
     *,
     counting: Mapping[str, Any] | None,
     text: Mapping[str, Any] | None,
+    corpus: CountedFiles | None,
     totals: WordTotals,
 ) -> WordsIndex:
     """Return the index of the files that `tokbench.counting.joining.write_joined` wrote, in order."""
@@ -245,6 +265,7 @@ def index_of(
     return WordsIndex(
         counting=counting,
         text=text,
+        corpus=corpus,
         totals=totals,
         distinct=sum(file_facts["distinct"] for file_facts in facts),
         dropped=dropped if min_count > 1 else None,
@@ -273,7 +294,7 @@ def _clear(plan: CorpusPlan, folder: Place) -> None:
 
 
 def _finished(folder: Place, plan: CorpusPlan, *, min_count: int) -> WordsFolder:
-    """Return what an earlier run finished. Raises `StoreError` if it counted with other settings."""
+    """Return what an earlier run finished. Raises `StoreError` if it counted other files, or with other settings."""
     words = open_folder(folder)
     index = words.index
     before = {**(index.counting or {}), **(index.text or {}), "min_count": 1}
@@ -283,9 +304,25 @@ def _finished(folder: Place, plan: CorpusPlan, *, min_count: int) -> WordsFolder
     if changed := difference(before, now):
         raise StoreError(
             f"{folder} contains words that were counted differently: {changed}",
-            hint="--force counts again; --out names another folder",
+            hint=_COUNT_AGAIN,
         )
+    _refuse_other_files(folder, index.corpus, CountedFiles.of(plan.files))
     return words
+
+
+def _refuse_other_files(folder: Place, before: CountedFiles | None, now: CountedFiles) -> None:
+    if before is None:
+        raise StoreError(f"{folder} does not record which files were counted", hint=_COUNT_AGAIN)
+    if before == now:
+        return
+    if (before.files, before.num_bytes) == (now.files, now.num_bytes):
+        change = " whose contents were different"
+    else:
+        change = f", not of {'this' if now.files == 1 else 'these'} {now}"
+    raise StoreError(
+        f"{folder} contains the words of {before}{change}",
+        hint=f"give the same files as before; {_COUNT_AGAIN}",
+    )
 
 
 def _exists_error(folder: Place) -> StoreError:

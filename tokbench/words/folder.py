@@ -11,6 +11,8 @@ on the size of the text: however it was counted, the files are the same. The ind
     counting     all settings that the counts depend on: backend, pattern, normalization, special_tokens,
                  unicode: the version of the tables that split the text, …; null if unknown
     text         how documents were read: documents, text_field, errors; null if unknown
+    corpus       the files that were counted: their number, bytes on disk, and identity, which does not depend on their
+                 names and order (`tokbench.words.counted_files`); null if unknown
     total        documents (null if unknown), bytes, words: occurrences, too_long: occurrences left out for their
                  length, distinct: the number of distinct words, before any were dropped
     dropped      min_count, and the distinct and words that were dropped for it; null for none
@@ -30,6 +32,7 @@ from tokbench.core.counted_words import WordTotals
 from tokbench.core.json_fields import Fields
 from tokbench.errors import ModelFormatError
 from tokbench.files.untrusted_json import load_json
+from tokbench.words.counted_files import CountedFiles
 from tokbench.words.parquet import open_words_file
 
 if TYPE_CHECKING:
@@ -78,6 +81,7 @@ class WordsIndex:
     Attributes:
         counting: all settings that the counts depend on.
         text: how documents were read.
+        corpus: the files that were counted.
         totals: the totals of the text.
         distinct: the number of distinct words, before any were dropped.
         dropped: the rare words that were dropped.
@@ -87,6 +91,7 @@ class WordsIndex:
 
     counting: Mapping[str, Any] | None
     text: Mapping[str, Any] | None
+    corpus: CountedFiles | None
     totals: WordTotals
     distinct: int
     dropped: Dropped | None
@@ -104,6 +109,7 @@ class WordsIndex:
             "schema": SCHEMA,
             "counting": None if self.counting is None else dict(self.counting),
             "text": None if self.text is None else dict(self.text),
+            "corpus": None if self.corpus is None else self.corpus.to_json(),
             "total": {
                 "documents": self.totals.documents,
                 "bytes": self.totals.num_bytes,
@@ -226,6 +232,7 @@ def _index_of(value: object, *, path: str) -> WordsIndex:
     return WordsIndex(
         counting=fields.optional("counting", fields.json_object),
         text=fields.optional("text", fields.json_object),
+        corpus=fields.optional("corpus", lambda name: CountedFiles.read(fields.inner(name))),
         totals=WordTotals(
             documents=total.optional("documents", total.count),
             num_bytes=total.count("bytes"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 from tokbench.config import build_config
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from tokbench.distributed.plan_folder import Share
     from tokbench.distributed.tasks import Engine
     from tokbench.files.storage.place import Place
+    from tokbench.words.counted_files import CountedFiles
     from tokbench.words.folder import WordsIndex
     from tokbench.words.opening import WordsTable
 
@@ -218,7 +221,7 @@ def _write_sums(
                 min_count=min_count,
             )
         )
-    index = index_of(facts, counting=counting, text=text, totals=totals)
+    index = index_of(facts, counting=counting, text=text, corpus=_counted_files(sources), totals=totals)
     (folder / INDEX_NAME).write(index.dump())
     progress("adding up", files, files, "files")
     return index
@@ -350,6 +353,16 @@ def _common(
             )
     texts = [folder.index.text for _, folder in known]
     return counting, texts[0] if all(text == texts[0] for text in texts) else None
+
+
+def _counted_files(sources: Sequence[WordsFolder | WordsTable]) -> CountedFiles | None:
+    """Return the files that were counted; None if some are unknown."""
+    known = [
+        source.index.corpus
+        for source in sources
+        if isinstance(source, WordsFolder) and source.index.corpus is not None
+    ]
+    return reduce(add, known) if len(known) == len(sources) else None
 
 
 def _totals(source: WordsFolder | WordsTable) -> WordTotals:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -226,6 +227,49 @@ def test_finished_folder_is_reused_only_for_the_same_options(
             **given,
         )
     assert files_of(tmp_path / "words") == before
+
+
+def test_finished_folder_is_reused_only_for_the_same_files(texts: list[Path], tmp_path: Path) -> None:
+    folder = tmp_path / "words"
+    counted(texts, folder)
+    before = files_of(folder)
+    for path in texts:
+        os.utime(path, (1, 1))
+    (tmp_path / "copies").mkdir()
+    copies = [shutil.copyfile(path, tmp_path / "copies" / path.name) for path in texts]
+    for same in (texts, texts[::-1], copies):
+        assert counted(same, folder, resume=True, part_bytes=40_000).counted is None
+    sizes = [path.stat().st_size for path in texts]
+    one, both = f"1 file of {sizes[0]:,} bytes", f"2 files of {sum(sizes):,} bytes"
+    with pytest.raises(StoreError, match=f"contains the words of {both}, not of this {one}") as error:
+        counted(texts[:1], folder, resume=True)
+    assert (
+        error.value.hint == "give the same files as before; --force counts again; --out names another folder"
+    )
+    copies[0].write_bytes(texts[0].read_bytes()[::-1])
+    with pytest.raises(StoreError, match=f"of {both} whose contents were different"):
+        counted(copies, folder, resume=True)
+    copies[0].write_bytes(texts[0].read_bytes())
+    copies[1].rename(copies[1].with_suffix(".txt"))
+    with pytest.raises(StoreError, match="whose contents were different"):
+        counted([copies[0], copies[1].with_suffix(".txt")], folder, resume=True)
+    assert files_of(folder) == before
+
+
+def test_finished_folder_that_does_not_record_its_files_is_not_resumed(
+    texts: list[Path], tmp_path: Path
+) -> None:
+    folder = tmp_path / "words"
+    counted(texts, folder)
+    index = json.loads((folder / "words.json").read_text())
+    del index["corpus"]
+    (folder / "words.json").write_text(json.dumps(index))
+    with pytest.raises(StoreError, match="does not record which files were counted") as error:
+        counted(texts, folder, resume=True)
+    assert error.value.hint == "--force counts again; --out names another folder"
+    assert list(training_words(str(folder)).arrays())
+    merge_words([str(folder)], out=str(tmp_path / "sum"))
+    assert json.loads((tmp_path / "sum" / "words.json").read_text())["corpus"] is None
 
 
 def test_output_words_inside_the_corpus_are_not_counted(tmp_path: Path) -> None:
