@@ -41,7 +41,7 @@ _SCHEMA = "tokbench.shards.journal/2"
 _CHECKSUM = "crc32"
 _CHAT_OPTIONS = {"template": "--chat", "variables": "--var"}
 _IDENTITY = ("bytes", "sample", "modified")
-_START_AGAIN = "--force starts again; --out names another folder"
+START_AGAIN = "--force starts again; --out names another folder"
 _NAME_ANOTHER_FOLDER = "name another folder with --out"
 
 
@@ -94,7 +94,7 @@ class Journal:
         data = stream.read(MAX_INDEX_BYTES + 1)
         if len(data) > MAX_INDEX_BYTES:
             stream.close()
-            raise ModelFormatError(path, f"at most {MAX_INDEX_BYTES} bytes", "more", hint=_START_AGAIN)
+            raise ModelFormatError(path, f"at most {MAX_INDEX_BYTES} bytes", "more", hint=START_AGAIN)
         *lines, _ = data.split(b"\n")
         if not lines:
             stream.close()
@@ -102,7 +102,7 @@ class Journal:
         try:
             recorded, *rest = map(_fields_of(path), lines)
             if recorded.values.get("schema") != _SCHEMA:
-                raise recorded.wrong("schema", repr(_SCHEMA), hint=_START_AGAIN)
+                raise recorded.wrong("schema", repr(_SCHEMA), hint=START_AGAIN)
             before = recorded.inner("plan")
             refuse_other_plan(before.values, plan.to_json())
             # Keep the names of the first run: the index must not depend on where a run was interrupted.
@@ -152,10 +152,10 @@ def refuse_other_plan(before: Mapping[str, Any], now: Mapping[str, Any]) -> None
         more = f", and {len(changes) - 3} more" if len(changes) > 3 else ""
         raise StoreError(
             f"this run cannot be resumed: {', '.join(changes[:3])}{more}",
-            hint=f"use the same arguments as the first run; {_START_AGAIN}",
+            hint=f"use the same arguments as the first run; {START_AGAIN}",
         )
     if change := _corpus_change(before.get("files"), now["files"]):
-        raise CorpusError(f"this run cannot be resumed: {change}", hint=_START_AGAIN)
+        raise CorpusError(f"this run cannot be resumed: {change}", hint=START_AGAIN)
 
 
 def _changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
@@ -246,7 +246,7 @@ def _replayed(folder: Path, plan: Plan, lines: list[Fields], *, progress: Progre
         finished.files.extend(map(corpus_entry, line.items("files")))
         finished.documents = line.count("documents")
         if len(finished.files) > len(plan.files):
-            raise line.wrong("files", "files of the corpus", hint=_START_AGAIN)
+            raise line.wrong("files", "files of the corpus", hint=START_AGAIN)
     return finished, len(lines)
 
 
@@ -264,10 +264,10 @@ def _is_whole(folder: Path, plan: Plan, shard: ShardEntry) -> bool:
 
 def _fields_of(path: Path) -> Callable[[bytes], Fields]:
     def parse(line: bytes) -> Fields:
-        fields = Fields.of(load_json(line, path=path, hint=_START_AGAIN), path=path, hint=_START_AGAIN)
+        fields = Fields.of(load_json(line, path=path, hint=START_AGAIN), path=path, hint=START_AGAIN)
         if fields.values.get(_CHECKSUM) != _checksum(fields.values):
             raise ModelFormatError(
-                path, "lines with their checksum", "a line that was changed", hint=_START_AGAIN
+                path, "lines with their checksum", "a line that was changed", hint=START_AGAIN
             )
         return fields
 

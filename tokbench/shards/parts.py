@@ -100,7 +100,12 @@ def is_of_parts(data: bytes) -> bool:
 
 
 def joined_index(data: bytes, *, path: Path, read: Callable[[str], bytes]) -> ShardIndex:
-    """Return the shards of all parts as one index, with the folder in each file name.
+    """Return the shards of all parts as one index, with the folder in each file name; see `read_parts`."""
+    return joined(read_parts(data, path=path, read=read))
+
+
+def read_parts(data: bytes, *, path: Path, read: Callable[[str], bytes]) -> list[Part]:
+    """Return the parts of an index over parts.
 
     Args:
         data: the bytes of the index over parts.
@@ -132,7 +137,7 @@ def joined_index(data: bytes, *, path: Path, read: Callable[[str], bytes]) -> Sh
     for name, found in _total(parts).items():
         if total.count(name) != found:
             raise total.wrong(name, f"the sum {found}")
-    return joined(parts)
+    return parts
 
 
 def joined(parts: Sequence[Part]) -> ShardIndex:

@@ -24,9 +24,10 @@ from tokbench.files.storage.folder_lock import locked
 from tokbench.files.storage.open import place_of
 from tokbench.shards.journal import JOURNAL_NAME
 from tokbench.shards.layout import INDEX_NAME, MAX_INDEX_BYTES, OWN_FILE, ShardIndex
-from tokbench.shards.parts import PART_FOLDER, PLAN_NAME, Part, dump_parts, joined, joined_index, part_folder
+from tokbench.shards.parts import PART_FOLDER, PLAN_NAME, Part, dump_parts, joined, part_folder, read_parts
 from tokbench.shards.plan import make_plan
 from tokbench.shards.writing import SHARD_TOKENS
+from tokbench.workbench.finished_shard_parts import refuse_other_parts
 from tokbench.workbench.shard_part_task import file_document, template_document, version_of
 
 if TYPE_CHECKING:
@@ -136,7 +137,9 @@ def write_shard_parts(
     }
     with locked(folder, is_shared=False):
         if resume and (folder / INDEX_NAME).exists():
-            return _finished_before(folder, plan)
+            finished = _read_parts(folder)
+            refuse_other_parts(finished, plan, corpus, parts, chat=chat)
+            return joined(finished)
         _prepare(folder, document, resume=resume, overwrite=overwrite)
         earlier = [asdict(file) for part in _written_parts(folder, len(parts)) for file in part.index.files]
         results = _encode(folder, common, parts, versions, engine=engine, progress=progress)
@@ -294,29 +297,12 @@ def _difference(before: bytes, now: bytes) -> str:
     return f"{' and '.join(changed)} differ"
 
 
-def _finished_before(folder: Place, plan: Plan) -> ShardIndex:
-    index = _read_parts(folder)
-    now = plan.to_json()
-    before = index.to_json()
-    if plan.options.chat is None:
-        del now["options"]["chat"]
-    changed = [
-        name for name in ("format", "dtype", "tokenizer", "eos", "options") if before[name] != now[name]
-    ]
-    if changed:
-        raise StoreError(
-            f"{folder} is finished, and {' and '.join(changed)} differ",
-            hint="--force encodes again; --out names another folder",
-        )
-    return index
-
-
-def _read_parts(folder: Place) -> ShardIndex:
+def _read_parts(folder: Place) -> list[Part]:
     def read(name: str) -> bytes:
         with (folder / name).open() as stream:
             return stream.read(MAX_INDEX_BYTES)
 
-    return joined_index(read(INDEX_NAME), path=Path(str(folder / INDEX_NAME)), read=read)
+    return read_parts(read(INDEX_NAME), path=Path(str(folder / INDEX_NAME)), read=read)
 
 
 def _written_parts(folder: Place, count: int) -> list[Part]:

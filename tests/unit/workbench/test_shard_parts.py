@@ -244,8 +244,63 @@ def test_different_run_is_not_resumed(case: Case, change: Callable[[Case], Any],
 
 def test_finished_run_with_other_options_is_not_resumed(case: Case) -> None:
     case.write()
-    with pytest.raises(StoreError, match="is finished, and eos differ"):
+    with pytest.raises(StoreError, match=r"documents ended with nothing, and now with <\|endoftext\|>"):
         case.write(resume=True, eos=EOS)
+
+
+def renamed(path: Path, name: str) -> None:
+    path.rename(path.with_name(name))
+
+
+@pytest.mark.parametrize("part_bytes", [1, 10**9])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda case: case.files[0].unlink(), r"0\.txt\.gz is no longer in the corpus"),
+        (lambda case: put(case.files[0], b"x"), r"0\.txt\.gz has changed since"),
+        (lambda case: put(case.folder / "corpus/9.txt.gz", b"x"), r"9\.txt\.gz is new in the corpus"),
+        (lambda case: put(case.files[2], b"x"), r"2-blank\.txt\.gz .*"),
+        (
+            lambda case: renamed(case.files[0], "7.txt.gz"),
+            "the files were in another order",
+        ),
+        (
+            lambda case: shutil.copy(case.files[0], case.folder / "corpus/9.txt.gz"),
+            "the corpus was divided into other parts, by another --part-bytes or more files",
+        ),
+    ],
+)
+def test_finished_run_of_other_files_is_not_resumed(
+    case: Case, change: Callable[[Case], Any], message: str, part_bytes: int
+) -> None:
+    case.write(part_bytes=part_bytes)
+    before = case.bytes_of("out")
+    change(case)
+    with pytest.raises((StoreError, CorpusError), match=f"cannot be resumed: {message}") as error:
+        case.write(resume=True, part_bytes=part_bytes)
+    assert "--force starts again; --out names another folder" in (error.value.hint or "")
+    assert case.bytes_of("out") == before
+
+
+def test_finished_run_in_other_parts_is_not_resumed(case: Case) -> None:
+    (case.folder / "corpus" / "1.txt").write_bytes(b"some words\n\n\n" * 20)
+    case.write(part_bytes=40)
+    case.write(resume=True, part_bytes=40)
+    with pytest.raises(StoreError, match="divided into other parts"):
+        case.write(resume=True, part_bytes=60)
+    with pytest.raises(StoreError, match="divided into other parts"):
+        case.write(resume=True, part_bytes=10**9)
+
+
+def test_finished_run_of_the_same_files_elsewhere_is_resumed(case: Case, tmp_path: Path) -> None:
+    case.write()
+    shutil.copytree(case.folder, tmp_path / "moved")
+    moved = Case(tmp_path / "moved", case.named)
+    before = moved.bytes_of("out")
+    for path in moved.files:
+        os.utime(path, (1, 1))
+    assert moved.write(resume=True).documents
+    assert moved.bytes_of("out") == before
 
 
 def test_file_changed_since_the_plan_is_refused(case: Case) -> None:
