@@ -19,7 +19,7 @@ from tokbench.errors import ConfigError, CorpusError, ModelFormatError, StoreErr
 from tokbench.files.atomic import write_file
 from tokbench.files.storage.folder_lock import LOCK_NAME, locked
 from tokbench.files.storage.open import place_of
-from tokbench.shards.journal import JOURNAL_NAME, Journal, refuse_other_plan
+from tokbench.shards.journal import JOURNAL_NAME, START_AGAIN, Journal, refuse_other_plan
 from tokbench.shards.layout import INDEX_NAME, OWN_FILE, ShardEntry, dump_index
 from tokbench.shards.parts import PART_FOLDER, PLAN_NAME
 from tokbench.shards.plan import in_order, make_plan
@@ -194,6 +194,11 @@ def clear_folder(folder: Path, *, keep: list[ShardEntry]) -> None:
 def finished_before(folder: Path, plan: Plan, *, progress: Progress) -> Shards:
     """Return the shards of a finished run, if it had the same plan and its shards are unchanged."""
     shards = open_shards(folder)
+    if any(PART_FOLDER.match(shard.file) for shard in shards.index.shards):
+        raise StoreError(
+            f"{folder} contains shards that were written in parts",
+            hint=f"give the same --engine; {START_AGAIN}",
+        )
     refuse_other_plan(shards.index.to_json(), plan.to_json())
     done = 0
     for shard in shards.index.shards:

@@ -22,9 +22,17 @@ from tokbench.distributed.tasks import Slice, results_in_order
 from tokbench.errors import ConfigError, CorpusError, StoreError
 from tokbench.files.storage.folder_lock import locked
 from tokbench.files.storage.open import place_of
-from tokbench.shards.journal import JOURNAL_NAME
-from tokbench.shards.layout import INDEX_NAME, MAX_INDEX_BYTES, OWN_FILE, ShardIndex
-from tokbench.shards.parts import PART_FOLDER, PLAN_NAME, Part, dump_parts, joined, part_folder, read_parts
+from tokbench.shards.journal import JOURNAL_NAME, START_AGAIN
+from tokbench.shards.layout import INDEX_NAME, MAX_INDEX_BYTES, OWN_FILE, SCHEMA, ShardIndex
+from tokbench.shards.parts import (
+    PART_FOLDER,
+    PLAN_NAME,
+    Part,
+    dump_parts,
+    joined,
+    part_folder,
+    read_parts,
+)
 from tokbench.shards.plan import make_plan
 from tokbench.shards.writing import SHARD_TOKENS
 from tokbench.workbench.finished_shard_parts import refuse_other_parts
@@ -302,7 +310,13 @@ def _read_parts(folder: Place) -> list[Part]:
         with (folder / name).open() as stream:
             return stream.read(MAX_INDEX_BYTES)
 
-    return read_parts(read(INDEX_NAME), path=Path(str(folder / INDEX_NAME)), read=read)
+    data = read(INDEX_NAME)
+    if f'"{SCHEMA}"'.encode() in data[:256]:
+        raise StoreError(
+            f"{folder} contains shards that were written without --engine",
+            hint=f"leave --engine out; {START_AGAIN}",
+        )
+    return read_parts(data, path=Path(str(folder / INDEX_NAME)), read=read)
 
 
 def _written_parts(folder: Place, count: int) -> list[Part]:

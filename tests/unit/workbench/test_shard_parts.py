@@ -292,6 +292,20 @@ def test_finished_run_in_other_parts_is_not_resumed(case: Case) -> None:
         case.write(resume=True, part_bytes=10**9)
 
 
+def test_finished_run_of_the_other_layout_is_not_resumed(case: Case) -> None:
+    def single(out: str, **options: Any) -> None:
+        tokbench.write_shards(tokenizer(), case.corpus(), case.folder / out, **options)
+
+    single("single")
+    with pytest.raises(StoreError, match="contains shards that were written without --engine") as error:
+        case.write("single", resume=True)
+    assert error.value.hint == "leave --engine out; --force starts again; --out names another folder"
+    case.write("parts")
+    with pytest.raises(StoreError, match="contains shards that were written in parts") as error:
+        single("parts", resume=True)
+    assert error.value.hint == "give the same --engine; --force starts again; --out names another folder"
+
+
 def test_finished_run_of_the_same_files_elsewhere_is_resumed(case: Case, tmp_path: Path) -> None:
     case.write()
     shutil.copytree(case.folder, tmp_path / "moved")
