@@ -100,6 +100,27 @@ def test_killed_run_is_resumed(
     assert files_of(tmp_path / "words") == expected
 
 
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_ended_run_leaves_no_temporary_files(
+    start: Start, command: list[str], tmp_path: Path, how: signal.Signals
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    with start(
+        *command, "--out", "words", *WORKERS, folder=tmp_path, env={"TMPDIR": str(temporary)}
+    ) as running:
+        wait_for_parts(tmp_path / "words", 3)
+        assert list(temporary.iterdir())
+        workers = children_of(running.pid)
+        running.send_signal(how)
+        code, told = ended(running)
+    assert code == -how
+    if how == signal.SIGTERM:
+        assert told == "error: terminated\nhint:  --resume continues with the missing parts\n"
+    wait_until(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers))
+    assert list(temporary.iterdir()) == []
+
+
 def test_lost_scheduler_is_reported_and_the_run_resumed(
     start: Start, run: Callable[..., Done], command: list[str], expected: dict[str, bytes], tmp_path: Path
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,19 @@ def square_or_die_once(arguments: dict[str, Any], context: TaskContext) -> dict[
     if arguments["number"] == 3 and not mark.exists():
         mark.touch()
         os.kill(os.getpid(), signal.SIGKILL)
+    return square(arguments, context)
+
+
+def die_once_with_temporary_files(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+    """Leave a temporary file behind; the first process that gets number 3 is killed, after naming its file."""
+    descriptor, name = tempfile.mkstemp(suffix=".part")
+    os.close(descriptor)
+    mark = Path(arguments["folder"]) / "died"
+    if arguments["number"] == 3 and not mark.exists():
+        mark.write_text(name)
+        os.kill(os.getpid(), signal.SIGKILL)
+    if arguments["number"] != 5:
+        Path(name).unlink()
     return square(arguments, context)
 
 

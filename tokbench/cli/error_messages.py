@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from contextlib import contextmanager, suppress
+from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, NoReturn
 
 from tokbench.errors import TokbenchError
@@ -25,7 +26,8 @@ _WAITS_AT_THE_END = "py_mini_racer"
 def errors_as_messages() -> Iterator[None]:
     """End the process with a message and the right exit code, instead of typer's own handling."""
     try:
-        yield
+        with _terminated_as_interrupted():
+            yield
     except TokbenchError as error:
         _fail(error.message, hint=error.hint, code=error.exit_code)
     except KeyboardInterrupt as stopped:
@@ -34,6 +36,9 @@ def errors_as_messages() -> Iterator[None]:
         # and kills the process by the signal at its end, whatever the exit code; another `exec` takes it back.
         exec("")  # noqa: S102
         hint = str(stopped) or "no partial output was left behind"
+        if _is_terminated(stopped):
+            _tell("terminated", hint=hint)
+            signal.raise_signal(signal.SIGTERM)
         _tell("interrupted", hint=hint)
         if _WAITS_AT_THE_END in sys.modules:
             sys.stderr.flush()
@@ -53,6 +58,33 @@ def errors_as_messages() -> Iterator[None]:
             _fail("standard output is closed", hint="redirect it to a file, or to /dev/null", code=1)
         where = error.filename or ("standard output" if error.errno in _WRITING else "the current folder")
         _fail(f"{where}: {error.strerror or error}", hint=None, code=1)
+
+
+class _Terminated(KeyboardInterrupt):
+    """SIGTERM arrived: whatever cleans up after Ctrl-C does so here, too."""
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """Raise an exception on SIGTERM, with which a system shuts down and a cluster ends a job; a second one kills."""
+    if signal.getsignal(signal.SIGTERM) != signal.SIG_DFL or current_thread() is not main_thread():
+        yield
+        return
+
+    def interrupt(*_: object) -> NoReturn:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        raise _Terminated
+
+    signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _is_terminated(stopped: BaseException | None) -> bool:
+    """Whether SIGTERM is behind an interrupt, which may have been raised again with a hint."""
+    return stopped is not None and (isinstance(stopped, _Terminated) or _is_terminated(stopped.__context__))
 
 
 def _fail(message: str, *, hint: str | None, code: int) -> NoReturn:

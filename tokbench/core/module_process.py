@@ -22,11 +22,12 @@ def module_environment() -> dict[str, str]:
     return os.environ | {"PYTHONPATH": os.pathsep.join(map(os.path.abspath, sys.path))}  # "" is this folder
 
 
-def start_module(module: str, **options: Any) -> subprocess.Popen[Any]:
+def start_module(module: str, *arguments: str, **options: Any) -> subprocess.Popen[Any]:
     """Start a module in a process of its own, with pipes for its standard input and output.
 
     Args:
         module: its name, such as "tokbench.bench.worker".
+        arguments: the arguments of the process.
         options: further arguments of `subprocess.Popen`; by default, standard error is discarded.
 
     Raises:
@@ -38,7 +39,7 @@ def start_module(module: str, **options: Any) -> subprocess.Popen[Any]:
         "stderr": subprocess.DEVNULL,
         "env": module_environment(),
     }
-    return subprocess.Popen([sys.executable, "-P", "-m", module], **(defaults | options))  # noqa: S603 - ours
+    return subprocess.Popen([sys.executable, "-P", "-m", module, *arguments], **(defaults | options))  # noqa: S603 - ours
 
 
 def end_process(process: subprocess.Popen[Any], threads: Iterable[Thread] = ()) -> None:

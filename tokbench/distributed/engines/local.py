@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import tempfile
 from collections import Counter, deque
@@ -120,12 +121,18 @@ class _Worker:
 
     def __init__(self, messages: SimpleQueue[_Message], *, threads: int) -> None:
         self._messages = messages
+        self._temporary = tempfile.mkdtemp(prefix="tokbench-worker-")
         # NumPy's BLAS starts its threads on import, and each spins for a while.
-        environment = {"OPENBLAS_NUM_THREADS": str(threads), **module_environment()}
+        environment = {
+            "OPENBLAS_NUM_THREADS": str(threads),
+            **module_environment(),
+            "TMPDIR": self._temporary,
+        }
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         try:
             self._process = start_module(
                 "tokbench.distributed.engines.local_worker",
+                self._temporary,
                 stderr=self._stderr,
                 env=environment,
                 encoding="utf-8",
@@ -133,6 +140,7 @@ class _Worker:
             )
         except OSError as error:
             self._stderr.close()
+            shutil.rmtree(self._temporary, ignore_errors=True)
             raise DistributedError(
                 f"no worker could be started: {error.strerror or error}", hint="run fewer --workers"
             ) from error
@@ -172,6 +180,7 @@ class _Worker:
             self._process.kill()
             code = self._process.wait()
         self._reader.join()
+        shutil.rmtree(self._temporary, ignore_errors=True)  # what a killed process left behind
         assert self._process.stdin is not None
         with suppress(OSError):
             self._process.stdin.close()

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -157,13 +158,15 @@ with open_engine("local", workers=1) as engine:
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_workers_end_with_their_parent_process(
     tmp_path: Path, ctrl_c_works: None, how: signal.Signals
 ) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
     process = subprocess.Popen(
         [sys.executable, "-P", "-c", PROGRAM, str(tmp_path)],
-        env=module_environment(),
+        env=module_environment() | {"TMPDIR": str(temporary)},
         stderr=subprocess.DEVNULL,
     )
     wait_until(tmp_path / "pid")
@@ -174,8 +177,21 @@ def test_workers_end_with_their_parent_process(
     while _runs(worker):
         assert time.monotonic() < until, "the worker still runs"
         time.sleep(0.05)
-    if how == signal.SIGINT:  # SIGINT leaves time to clean up
-        assert not (tmp_path / "half").exists()
+    assert not (tmp_path / "half").exists()
+    assert list(temporary.iterdir()) == []
+
+
+def test_temporary_files_of_a_killed_worker_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    with open_engine("local", workers=1) as engine:
+        assert len(run(engine, "die_once_with_temporary_files", tmp_path)) == 6
+        assert (tmp_path / "died").read_text().startswith(str(temporary))
+        assert len(list(temporary.rglob("*.part"))) == 1
+    assert list(temporary.iterdir()) == []
 
 
 def _runs(process: int) -> bool:
