@@ -55,6 +55,15 @@ def fail_on_odd(arguments: dict[str, Any], context: TaskContext) -> dict[str, An
     return square(arguments, context)
 
 
+def fail_in_three_ways(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+    ways = {1: ("not UTF-8", "write it again"), 2: ("truncated", "load it again"), 3: ("gone", None)}
+    number = arguments["number"]
+    if number in ways:
+        message, hint = ways[number]
+        raise CorpusError(f"{number}.txt: {message}", hint=hint)
+    return square(arguments, context)
+
+
 def die_on_three(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     if arguments["number"] == 3:
         os.kill(os.getpid(), signal.SIGKILL)

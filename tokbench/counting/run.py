@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from tokbench.core.counted_words import WordTotals
 from tokbench.corpus import Problems
 from tokbench.counting.joining import num_files, words_name
-from tokbench.counting.part_task import PART_MEMORY, count_part, counting_of, part_name
+from tokbench.counting.part_task import PART_MEMORY, counting_of, part_name
 from tokbench.distributed.plan_folder import PLAN_NAME, begin, difference, resume_reported
-from tokbench.distributed.tasks import Slice, TaskContext, results_in_order
-from tokbench.errors import CorpusError, ModelFormatError, StoreError
+from tokbench.distributed.tasks import Slice, results_in_order
+from tokbench.errors import ModelFormatError, StoreError
 from tokbench.files.storage.folder_lock import locked
 from tokbench.words.counted_files import CountedFiles
 from tokbench.words.folder import (
@@ -69,36 +69,24 @@ def count_share(
     folder: Place,
     share: Share,
     *,
-    threads: int,
+    engine: Engine,
     memory: int = PART_MEMORY,
     progress: Progress,
 ) -> PartTotals:
-    """Count some parts in this process, one after another, except those that are already counted.
+    """Count some parts, except those that are already counted.
 
     Raises:
         StoreError: the folder contains another count, or cannot be written.
-        CorpusError: a file cannot be read or has changed; the error names the part.
+        DistributedError: parts failed; the others are counted.
     """
     with locked(folder, is_shared=True), resume_reported():
         if (folder / INDEX_NAME).exists():
             raise _exists_error(folder)
         begin(plan, folder, option="--out", resume=True)
         parts = [part for part in range(len(plan.parts)) if share.has(part)]
-        total, done, results = sum(map(plan.size_of, parts)), 0, []
-        for part in parts:
-
-            def tell(read: int, done: int = done) -> None:
-                progress("counting", min(done + read, total), total, "bytes")
-
-            known = _finished_part(plan, folder, part)
-            if known is None:
-                try:
-                    known = count_part(_arguments(plan, folder, part, memory), TaskContext(threads, tell))
-                except CorpusError as error:
-                    raise CorpusError(f"{plan.name_of(part)}: {error.message}", hint=error.hint) from None
-            results.append(known)
-            done += plan.size_of(part)
-        return PartTotals.of(results)
+        known = {part: _finished_part(plan, folder, part) for part in parts}
+        results = _counted(plan, folder, known, engine=engine, memory=memory, progress=progress)
+        return PartTotals.of(list(results.values()))
 
 
 def count_all(
@@ -141,17 +129,11 @@ def count_all(
             return _finished(folder, plan, min_count=min_count), None
         files = CountedFiles.of(plan.files)
         begin(plan, folder, option="--out", resume=resume, is_alone=True)
-        known = (
-            {part: _finished_part(plan, folder, part) for part in range(len(plan.parts))} if resume else {}
-        )
-        missing = [part for part in range(len(plan.parts)) if known.get(part) is None]
-        slices = [
-            Slice(plan.name_of(part), _arguments(plan, folder, part, memory), max(plan.size_of(part), 1))
-            for part in missing
-        ]
-        counted = results_in_order(engine, COUNT_TASK, slices, phase="counting", progress=progress)
-        results = {**known, **dict(zip(missing, counted, strict=True))}
-        totals = PartTotals.of([result for result in results.values() if result is not None])
+        known = {
+            part: _finished_part(plan, folder, part) if resume else None for part in range(len(plan.parts))
+        }
+        results = _counted(plan, folder, known, engine=engine, memory=memory, progress=progress)
+        totals = PartTotals.of(list(results.values()))
         if not totals.totals.documents:
             _clear(plan, folder)
             corpus = plan.corpus(0)
@@ -169,6 +151,26 @@ def count_all(
         (folder / INDEX_NAME).write(index.dump())
         _clear(plan, folder)
         return WordsFolder(folder, index), totals
+
+
+def _counted(
+    plan: CorpusPlan,
+    folder: Place,
+    known: Mapping[int, dict[str, Any] | None],
+    *,
+    engine: Engine,
+    memory: int,
+    progress: Progress,
+) -> dict[int, dict[str, Any]]:
+    """Count the parts without a known result, and return the results of all. Raises `DistributedError`."""
+    missing = [part for part, result in known.items() if result is None]
+    slices = [
+        Slice(plan.name_of(part), _arguments(plan, folder, part, memory), max(plan.size_of(part), 1))
+        for part in missing
+    ]
+    counted = results_in_order(engine, COUNT_TASK, slices, phase="counting", progress=progress)
+    found = {part: result for part, result in known.items() if result is not None}
+    return found | dict(zip(missing, counted, strict=True))
 
 
 def remove_counting(folder: Place) -> None:

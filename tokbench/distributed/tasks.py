@@ -222,17 +222,25 @@ class Ledger:
         """Raise `DistributedError` if slices failed; all others are finished."""
         if not self._failures:
             return
-        named = [
-            f"{self._slices[number].name}: {self._failures[number][0]}" for number in sorted(self._failures)
+        failures = [
+            (f"{self._slices[number].name}: {message}", hint)
+            for number, (message, hint) in sorted(self._failures.items())
         ]
-        hints = [self._failures[number][1] for number in sorted(self._failures)]
         if len(self._slices) == 1:
-            raise DistributedError(named[0], hint=hints[0])
-        more = [f"… and {len(named) - _MOST_NAMED} more"] if len(named) > _MOST_NAMED else []
-        lines = "\n  ".join([*named[:_MOST_NAMED], *more])
+            message, hint = failures[0]
+            raise DistributedError(message, hint=hint)
+        named = failures[:_MOST_NAMED]
+        hints = {hint for _, hint in named if hint}
+        lines = []
+        for message, hint in named:
+            lines += [message, f"  hint: {hint}"] if hint and len(hints) > 1 else [message]
+        if more := len(failures) - len(named):
+            lines.append(f"… and {more} more")
+        some = f"{len(failures)} of {counted(len(self._slices), 'part')} failed"
+        others = ", the others are finished" if len(failures) < len(self._slices) else ""
         raise DistributedError(
-            f"{len(named)} of {counted(len(self._slices), 'part')} failed, the others are finished:\n  {lines}",
-            hint=next((hint for hint in hints if hint), None),
+            "\n  ".join([f"{some}{others}:", *lines]),
+            hint=hints.pop() if len(hints) == 1 else None,
         )
 
     def _count(self, number: int, done: int) -> None:

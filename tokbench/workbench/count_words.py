@@ -17,6 +17,7 @@ from tokbench.counting.joining import num_files, parts_of, summing_counter, word
 from tokbench.counting.part_task import make_plan
 from tokbench.counting.run import PartTotals, count_all, count_share, index_of, remove_counting
 from tokbench.distributed.corpus_plan import PART_BYTES
+from tokbench.distributed.engines.open import InProcessEngine
 from tokbench.errors import ConfigError, ModelFormatError, StoreError
 from tokbench.files.storage.folder_lock import locked
 from tokbench.files.storage.open import place_of, within
@@ -144,10 +145,11 @@ def count_words_share(
         progress: called with how much of the work is done.
 
     Raises:
-        StoreError, ConfigError, CorpusError, BackendUnavailableError: as `count_words`.
+        StoreError, ConfigError, CorpusError, BackendUnavailableError, DistributedError: as `count_words`.
     """
     plan = _plan(corpus, out=out, backend=backend, options=options, part_bytes=part_bytes)
-    counted = count_share(plan, place_of(out), share, threads=threads, progress=progress)
+    engine = InProcessEngine(threads=threads)
+    counted = count_share(plan, place_of(out), share, engine=engine, progress=progress)
     return CountWordsResult(out, None, len(plan.parts), counted)
 
 

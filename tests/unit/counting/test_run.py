@@ -89,6 +89,28 @@ def test_failed_part_is_named_and_the_others_are_kept(texts: list[Path], tmp_pat
     assert files_of(tmp_path / "words") == files_of(whole)
 
 
+def test_process_of_a_share_counts_the_parts_after_a_failed_one(texts: list[Path], tmp_path: Path) -> None:
+    text = texts[0].read_bytes()
+    texts[0].write_bytes(b"\xff" + text[1:-1] + b"\xff")
+
+    def count() -> None:
+        count_words_share(
+            open_corpus(*texts), out=str(tmp_path / "words"), share=Share(1, 1), threads=1, options={},
+            part_bytes=40_000,
+        )  # fmt: skip
+
+    with pytest.raises(
+        DistributedError, match=r"2 of \d+ parts failed, the others are finished:\n  part 1 of"
+    ):
+        count()
+    parts = sorted(path.name for path in (tmp_path / "words" / "parts").iterdir())
+    last = len(text) // 40_000
+    wanted = {f"part-{part:05}.parquet" for part in range(len(parts) + 2)}
+    assert wanted - set(parts) == {"part-00000.parquet", f"part-{last:05}.parquet"}
+    with pytest.raises(DistributedError, match=r"2 of 2 parts failed:\n  part 1 of"):
+        count()
+
+
 def test_plan_without_a_finished_part_is_replaced(texts: list[Path], tmp_path: Path) -> None:
     whole = tmp_path / "whole"
     counted(texts, whole)

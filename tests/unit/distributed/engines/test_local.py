@@ -112,6 +112,20 @@ def test_failed_slices_are_named_after_the_others_have_finished(engine: Engine, 
     assert sorted(files(tmp_path)) == ["0.txt", "2.txt", "4.txt", "6.txt", "8.txt"]
 
 
+def test_different_hints_are_shown_with_their_slices(engine: Engine, tmp_path: Path) -> None:
+    with pytest.raises(DistributedError) as failed:
+        run(engine, "fail_in_three_ways", tmp_path, count=4)
+    assert failed.value.message == (
+        "3 of 4 parts failed, the others are finished:\n"
+        "  part 1 of 4: 1.txt: not UTF-8\n"
+        "    hint: write it again\n"
+        "  part 2 of 4: 2.txt: truncated\n"
+        "    hint: load it again\n"
+        "  part 3 of 4: 3.txt: gone"
+    )
+    assert failed.value.hint is None
+
+
 @pytest.mark.parametrize(
     ("task", "message"),
     [
