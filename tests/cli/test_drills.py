@@ -28,6 +28,8 @@ pytestmark = [
 ]
 
 PARTS = 40
+# Python would write incomplete bytecode of its modules, without an error.
+LIMITED = 'export PYTHONDONTWRITEBYTECODE=1; ulimit -f 40; exec "$@"'
 WORKERS = ("--engine", "local", "--workers", "2")
 
 
@@ -144,7 +146,7 @@ def test_full_disk_is_reported_and_the_run_resumed(
     expected: dict[str, bytes],
     tmp_path: Path,
 ) -> None:
-    full = process(*command, "--out", "words", *WORKERS, through='ulimit -f 40; exec "$@"')
+    full = process(*command, "--out", "words", *WORKERS, through=LIMITED)
     full.refused(1, f"{PARTS} of {PARTS} parts failed", "counted words were not written", "TMPDIR")
     assert list(files_of(tmp_path / "words")) == ["plan.json"]
     run(*command, "--out", "words", "--resume").good()

@@ -405,9 +405,11 @@ def test_contradictory_options_are_refused(case: Case) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="limits as POSIX has them")
-def test_full_disk_is_reported(case: Case) -> None:
+def test_full_disk_is_reported(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
     import resource
 
+    # The worker would write incomplete bytecode of its modules, without an error.
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     put(case.folder / "corpus" / "3.txt.gz", b"some words\n" * 20_000)
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
