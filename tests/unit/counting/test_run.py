@@ -192,9 +192,13 @@ def test_merging_into_a_folder_of_another_run_is_refused(texts: list[Path], tmp_
 def test_folder_with_foreign_files_is_refused(texts: list[Path], tmp_path: Path) -> None:
     (tmp_path / "words").mkdir()
     (tmp_path / "words" / "mine.txt").write_text("precious")
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "link").symlink_to("nowhere")
     for overwrite in (False, True):
         with pytest.raises(StoreError, match=r"mine\.txt"):
             counted(texts, tmp_path / "words", overwrite=overwrite)
+        with pytest.raises(StoreError, match="linked contains link, which"):
+            counted(texts, tmp_path / "linked", overwrite=overwrite)
     counted(texts, tmp_path / "done")
     with pytest.raises(StoreError, match="already"):
         counted(texts, tmp_path / "done")

@@ -113,7 +113,19 @@ class LocalPlace:
 
     def files(self) -> list[Stored]:
         """See `Place`."""
-        return [type(self)(path).stat() for path in sorted(_files_below(self.path))]
+        found = (type(self)(path)._listed() for path in sorted(_files_below(self.path)))
+        return [stored for stored in found if stored is not None]
+
+    def _listed(self) -> Stored | None:
+        """Return a file of a listing, also a link without a target; None if it is gone meanwhile."""
+        try:
+            return self.stat()
+        except FileNotFoundError:
+            try:
+                status = self.path.lstat()
+            except FileNotFoundError:
+                return None
+            return Stored(self, status.st_size, str(status.st_mtime_ns))
 
     def put(self, path: Path) -> None:
         """See `Place`."""

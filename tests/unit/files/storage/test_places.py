@@ -10,6 +10,7 @@ import pytest
 from tokbench.errors import BackendUnavailableError, StoreError
 from tokbench.files.storage import remote
 from tokbench.files.storage.open import is_url, place_of
+from tokbench.files.storage.place import LocalPlace, Stored
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,6 +67,29 @@ def test_files_are_listed_by_path_without_hidden_ones(folder: Place) -> None:
         "b/c.txt",
     ]
     assert [file.size for file in folder.files()] == [5, 7, 7]
+
+
+def test_links_without_a_target_are_listed(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"text")
+    (tmp_path / "b.txt").symlink_to("nowhere")
+    listed = place_of(tmp_path).files()
+    assert [(file.place.name, file.size) for file in listed] == [("a.txt", 4), ("b.txt", len("nowhere"))]
+
+
+def test_file_that_vanishes_while_it_is_listed_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "ab":
+        (tmp_path / name).touch()
+    stat = LocalPlace.stat
+
+    def stat_later(place: LocalPlace) -> Stored:
+        if place.name == "a":
+            place.remove()
+        return stat(place)
+
+    monkeypatch.setattr(LocalPlace, "stat", stat_later)
+    assert [file.place.name for file in place_of(tmp_path).files()] == ["b"]
 
 
 def test_local_file_is_put(folder: Place, tmp_path: Path) -> None:
