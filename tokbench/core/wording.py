@@ -44,6 +44,16 @@ def was_or_were(number: int) -> str:
     return "was" if number == 1 else "were"
 
 
+def enumerated(names: Sequence[str]) -> str:
+    """Return names as a list in a sentence.
+
+    >>> enumerated(["a"]), enumerated(["a", "b"]), enumerated(["a", "b", "c"])
+    ('a', 'a and b', 'a, b and c')
+    """
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 def first_of(names: Sequence[str], most: int = 1) -> str:
     """Return the first of many names, and how many more there are.
 

@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tokbench.core.wording import counted, quoted
+from tokbench.core.wording import counted, enumerated, quoted
 from tokbench.errors import TokbenchError
 from tokbench.formats.tokenizer_config.fields import ROLES
 from tokbench.inspection.settings import differing_parts
@@ -244,8 +244,12 @@ def notes_on_class(target: LintTarget) -> Iterator[str]:
 
 
 def spelled_parts(parts: Sequence[str]) -> str:
-    """Return parts of a tokenizer.json for a sentence."""
-    return " and ".join(part.replace("_", "-") for part in parts)
+    """Return parts of a tokenizer.json for a sentence.
+
+    >>> spelled_parts(["normalizer", "pre_tokenizer", "decoder"])
+    'normalizer, pre-tokenizer and decoder'
+    """
+    return enumerated([part.replace("_", "-") for part in parts])
 
 
 def takes_file_as_it_is(target: LintTarget) -> bool:

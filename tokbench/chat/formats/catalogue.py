@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tokbench.core.guarded import control_tokens, encode_guarded
 from tokbench.core.tokens import TokenKind
-from tokbench.core.wording import meant
+from tokbench.core.wording import enumerated, meant
 from tokbench.errors import TemplateError
 
 if TYPE_CHECKING:
@@ -146,14 +146,10 @@ def check_vocabulary(format: Format, tokenizer: Tokenizer, rendered: Iterable[Re
     ]
     if missing:
         raise TemplateError(
-            f"{tokenizer.info.name} does not have {_listed(missing)}, which {format.name} needs as special tokens",
+            f"{tokenizer.info.name} does not have {enumerated(missing)}, which {format.name} needs as special tokens",
             hint="choose the template that the vocabulary is made for, or add them: by --special-token to a bare rank "
             "file, by `tokbench extend` to other vocabularies",
         )
-
-
-def _listed(tokens: list[str]) -> str:
-    return tokens[0] if len(tokens) == 1 else f"{', '.join(tokens[:-1])} and {tokens[-1]}"
 
 
 def _writes(rendered: Rendered, token: str) -> bool:
