@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.wording import counted
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from tokbench.distributed.corpus_plan import CorpusPlan
-    from tokbench.files.storage.place import Place
+    from tokbench.files.storage.place import Place, Stored
 
 PLAN_NAME = "plan.json"
 
@@ -99,10 +100,16 @@ def begin(
 def open_plan(arguments: Mapping[str, Any], *, schema: str) -> tuple[Place, CorpusPlan]:
     """Return the folder and the plan that the arguments of a task name. Raises `ConfigError` if it has another plan."""
     folder = place_of(arguments["folder"])
-    plan = read_plan(folder / PLAN_NAME, schema=schema)
+    plan = _known_plan((folder / PLAN_NAME).stat(), schema)
     if plan.id != arguments["plan"]:
         raise ConfigError(f"{folder} has a different plan now", hint="is another run writing there?")
     return folder, plan
+
+
+@lru_cache(maxsize=1)
+def _known_plan(stored: Stored, schema: str) -> CorpusPlan:
+    """Read a plan, which takes as long as it has files, once for all tasks of a process."""
+    return read_plan(stored.place, schema=schema)
 
 
 @contextmanager

@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
-from tokbench.distributed.corpus_plan import MAX_PARTS, CorpusPlan, FilePart, PlannedFile, divided
+from tokbench.distributed import plan_folder
+from tokbench.distributed.corpus_plan import (
+    MAX_PARTS,
+    CorpusPlan,
+    FilePart,
+    PlannedFile,
+    divided,
+    read_plan,
+)
+from tokbench.distributed.plan_folder import open_plan
 from tokbench.errors import ConfigError
+from tokbench.files.storage.open import place_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tokbench.files.storage.place import Place
 
 PLAN = CorpusPlan(
     schema="a/1",
@@ -42,6 +58,27 @@ def test_identity_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [plan.id for _ in plan.parts] == [PLAN.id] * 2
     assert dumped == [plan]
     assert dump(plan) == dump(PLAN)
+
+
+def test_plan_is_read_once_by_a_process_until_it_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Place] = []
+
+    def counted(place: Place, *, schema: str) -> CorpusPlan:
+        read.append(place)
+        return read_plan(place, schema=schema)
+
+    monkeypatch.setattr(plan_folder, "read_plan", counted)
+    place = place_of(tmp_path) / "plan.json"
+    place.write(PLAN.dump())
+    arguments = {"folder": str(tmp_path), "plan": PLAN.id}
+    for _ in range(3):
+        assert open_plan(arguments, schema=PLAN.schema)[1] == PLAN
+    assert len(read) == 1
+    place.write(replace(PLAN, settings={"threads": 2}).dump())
+    with pytest.raises(ConfigError, match="has a different plan now"):
+        open_plan(arguments, schema=PLAN.schema)
 
 
 def test_a_part_size_that_makes_too_many_parts_is_refused() -> None:
