@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tokbench.chat.template import AUTO
-from tokbench.core.json_fields import described
 from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.core.wording import first_of
@@ -35,7 +34,7 @@ from tokbench.shards.parts import (
 )
 from tokbench.shards.plan import make_plan
 from tokbench.shards.writing import SHARD_TOKENS
-from tokbench.workbench.finished_shard_parts import refuse_other_parts
+from tokbench.workbench.earlier_shard_parts import refuse_other_document, refuse_other_parts
 from tokbench.workbench.shard_part_task import file_document, template_document, version_of
 
 if TYPE_CHECKING:
@@ -266,10 +265,7 @@ def _prepare(folder: Place, document: bytes, *, resume: bool, overwrite: bool) -
         with plan.open() as stream:
             before = stream.read(MAX_INDEX_BYTES)
         if before != document:
-            raise StoreError(
-                f"this run cannot be resumed: {_difference(before, document)}",
-                hint="use the same arguments as the first run; --force starts again",
-            )
+            refuse_other_document(before, document)
         return
     if not overwrite and PLAN_NAME in names:
         raise StoreError(
@@ -290,19 +286,6 @@ def _names_in(folder: Place) -> list[str]:
         return [str(file.place).removeprefix(f"{folder}/") for file in folder.files()]
     except OSError as error:
         raise StoreError(f"{folder} cannot be listed: {error.strerror or error}") from error
-
-
-def _difference(before: bytes, now: bytes) -> str:
-    try:
-        old_plan, new_plan = json.loads(before), json.loads(now)
-    except ValueError:
-        return f"{PLAN_NAME} is damaged"
-    if not isinstance(old_plan, dict):
-        return f"{PLAN_NAME} is {described(old_plan)}"
-    changed = [name for name, value in new_plan.items() if old_plan.get(name) != value]
-    if changed == ["parts"]:
-        return "the files of the corpus, or --part-bytes, have changed"
-    return f"{' and '.join(changed)} differ"
 
 
 def _read_parts(folder: Place) -> list[Part]:

@@ -230,16 +230,36 @@ def test_resumed_run_writes_the_same_bytes(case: Case) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda case: case.write(resume=True, part_bytes=10**9), "the files of the corpus, or --part-bytes"),
-        (lambda case: case.write(resume=True, eos=EOS), "eos differ"),
-        (lambda case: (put(case.files[0], b"x"), case.write(resume=True)), "the files of the corpus"),
+        (
+            lambda case: case.write(resume=True, part_bytes=10**9),
+            "divided into other parts, by another --part-",
+        ),
+        (lambda case: case.write(resume=True, eos=EOS), r"documents ended with nothing, and now with <\|end"),
+        (lambda case: case.write(resume=True, shard_tokens=7), "--shard-tokens was 100000000, and is 7"),
+        (lambda case: case.write(resume=True, dtype="uint32"), "dtype was uint16, and is uint32"),
+        (lambda case: (put(case.files[0], b"x"), case.write(resume=True)), r"0\.txt\.gz has changed since"),
+        (
+            lambda case: (case.files[1].unlink(), case.write(resume=True)),
+            r"1\.txt\.gz is no longer in the corpus",
+        ),
+        (
+            lambda case: (put(case.folder / "corpus/7.txt.gz", b"x"), case.write(resume=True)),
+            r"7\.txt\.gz is new in the corpus",
+        ),
+        (
+            lambda case: ((case.folder / "out/plan.json").write_text("{}"), case.write(resume=True)),
+            r"plan\.json is damaged",
+        ),
     ],
 )
 def test_different_run_is_not_resumed(case: Case, change: Callable[[Case], Any], message: str) -> None:
     with pytest.raises(DistributedError):
         case.write(engine=HereEngine(breaking=1))
-    with pytest.raises(StoreError, match=message):
+    with pytest.raises(StoreError, match=f"this run cannot be resumed: .*{message}") as error:
         change(case)
+    assert error.value.hint == (
+        "use the same arguments as the first run; --force starts again; --out names another folder"
+    )
 
 
 def test_finished_run_with_other_options_is_not_resumed(case: Case) -> None:

@@ -1,15 +1,17 @@
-"""Whether finished shards that were written in parts are those of a corpus, which then need not be encoded again."""
+"""Whether an earlier run that wrote shards in parts, finished or not, had the same corpus and the same options."""
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tokbench.corpus.text import Problems
+from tokbench.distributed.plan_folder import difference
 from tokbench.errors import StoreError
 from tokbench.shards.journal import START_AGAIN, refuse_other_plan
-from tokbench.shards.parts import joined, part_folder
+from tokbench.shards.parts import PLAN_NAME, joined, part_folder
 from tokbench.shards.run import document_batches
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from tokbench.shards.parts import Part
     from tokbench.shards.plan import Plan, PlannedFile
     from tokbench.shards.run import ConversationEncoder
+
+_OTHER_PARTS = "the corpus was divided into other parts, by another --part-bytes or more files"
 
 _Contents = tuple[int, str | None]
 
@@ -72,7 +76,31 @@ def refuse_other_parts(
         file.address: _contents_of(entry) for file, entry in zip(corpus.files, plan.files, strict=True)
     }
     if not _are_parts(written, parts, planned=planned, has_documents=has_documents):
-        raise _other_run("the corpus was divided into other parts, by another --part-bytes or more files")
+        raise _other_run(_OTHER_PARTS)
+
+
+def refuse_other_document(before: bytes, now: bytes) -> NoReturn:
+    """Raise a `StoreError` that says how the plans of two runs differ, of which the first was not finished."""
+    try:
+        old, new = json.loads(before), json.loads(now)
+        change = difference(old["corpus"], new["corpus"]) or _changed_file(old["parts"], new["parts"])
+        refuse_other_plan({**old, "files": []}, {**new, "files": []})
+    except (ValueError, TypeError, KeyError):
+        raise _other_run(f"its {PLAN_NAME} is damaged") from None
+    raise _other_run(change or _OTHER_PARTS)
+
+
+def _changed_file(before: Iterable[Any], now: Iterable[Any]) -> str | None:
+    """Describe the first difference between the files of two plans, by their names and versions."""
+    old, new = ({file["name"]: file["version"] for part in parts for file in part} for parts in (before, now))
+    for name in sorted({*old, *new}):
+        if name not in new:
+            return f"{name} is no longer in the corpus"
+        if name not in old:
+            return f"{name} is new in the corpus"
+        if old[name] != new[name]:
+            return f"{name} has changed since"
+    return None
 
 
 def _are_parts(
