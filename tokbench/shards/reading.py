@@ -285,8 +285,10 @@ class Shards:
         except OSError as error:
             found = "none" if isinstance(error, FileNotFoundError) else error.strerror or "an error"
             raise ModelFormatError(path, "the file", found, hint=_INCOMPLETE) from None
-        if not real.is_relative_to(self.folder.resolve()) or not real.is_file():
-            raise ModelFormatError(path, "a file of this folder", f"a link to {real}")
+        is_inside = real.is_relative_to(self.folder.resolve())
+        if not is_inside or not real.is_file():
+            found = "no file" if is_inside else f"a link to {real}"
+            raise ModelFormatError(path, "a file of this folder", found)
         return size
 
     def path(self, name: str) -> Path:

@@ -65,6 +65,7 @@ def test_file_of_another_size_is_reported(write: Callable[..., Shards], name: st
         path.write_bytes(data + b"\0\0")
     elif change == "folder":
         path.mkdir()
+        assert any("found no file" in problem for problem in tokbench.verify_shards(shards.folder).problems)
     assert any(name in problem for problem in tokbench.verify_shards(shards.folder).problems)
     with pytest.raises(ModelFormatError, match=name):
         tokbench.open_shards(shards.folder)
