@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import os
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from support.corpus_files import texts_of, write, write_jsonl
 
 from tokbench.core.documents import ByteSource
 from tokbench.corpus import open_corpus
+from tokbench.corpus.bytes import BLOCK_BYTES
 from tokbench.errors import CorpusError
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -79,3 +81,15 @@ def test_lines_are_streamed_in_constant_memory():
         assert tracemalloc.get_traced_memory()[1] < 12 << 20
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("errors", ["strict", "replace", "skip"])
+def test_file_that_becomes_shorter_while_it_is_read_is_refused(tmp_path, errors):
+    """Its text would end within a character, which would be called not UTF-8, or replaced."""
+    path = tmp_path / "a.txt"
+    path.write_bytes("é\n".encode() * (BLOCK_BYTES // 2))
+    texts = iter(open_corpus(path, documents="lines", errors=errors))
+    assert next(texts) == "é"
+    os.truncate(path, BLOCK_BYTES + 3000)
+    with pytest.raises(CorpusError, match=r"a\.txt changed while it was read: it is shorter now"):
+        list(texts)

@@ -132,7 +132,7 @@ def test_text_that_changes_while_being_read_is_reported(tmp_path: Path) -> None:
     for text in (numbered(501), numbered(499)):
         write(tmp_path, {"a.txt": text})
         for side in (holdout.training, holdout.held_out):
-            with pytest.raises(CorpusError, match="the text changed while it was being read"):
+            with pytest.raises(CorpusError, match=r"changed while it was (being )?read"):
                 list(side)
 
 

@@ -240,9 +240,9 @@ def test_corpus_that_changes_meanwhile_is_refused(
     tmp_path: Path, corpus: tokbench.Corpus, write: Callable[..., Shards]
 ) -> None:
     def change(*_: object) -> None:
-        (tmp_path / "corpus" / "c.txt").write_text("other", encoding="utf-8")
+        (tmp_path / "corpus" / "c.txt").write_text("other " * 1000, encoding="utf-8")
 
-    with pytest.raises(CorpusError, match="changed while it was read"):
+    with pytest.raises(CorpusError, match="the corpus changed while it was read"):
         write(progress=change)
     with pytest.raises(CorpusError, match=r"c\.txt has changed since"):
         tokbench.write_shards(
