@@ -262,13 +262,16 @@ def _compiled_encoder(plan: KernelDocument, vocabulary: KernelVocabulary | WordV
             byte_sets=byte_masks(masks),
             makes_nfc=plan.normalization.begins_with_nfc,
         )
-    in_steps = splitting.pattern is None or vocabulary.marks_ends
+    # A table of changes is applied to parts between spaces, which only steps cut.
+    may_compile = (not plan.normalization or plan.normalization.is_nfc) and not vocabulary.marks_ends
+    pattern = splitting.pattern or (splitting.compiled(masks) if may_compile else None)
+    in_steps = pattern is None or vocabulary.marks_ends
     has_sets = bool(splitting.sets.members)
     return PreparedEncoder(
         list(vocabulary.tokens),
         np.fromiter(chain.from_iterable(vocabulary.merges), np.uint32).reshape(-1, 3),
         whole_tokens_first=vocabulary.whole_tokens_first,
-        pattern=splitting.pattern,
+        pattern=pattern,
         added=added,
         added_with_specials=added_with_specials,
         steps=splitting.rows() if in_steps else None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from tokbench.backends.bpe.split_programs.character_sets import UnknownPatternError
 from tokbench.backends.bpe.split_programs.gaps import ends_lines, matches_everywhere
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from tokbench.core.descriptions import ByteLevelBpe
     from tokbench.core.kernel_or_library import OnLibrary
     from tokbench.core.tokens import EncodedSpans
-    from tokbench.native._bpe import PreparedEncoder
+    from tokbench.native import _bpe
 
 
 class NativeRanks(NativeBpeWithFallback):
@@ -69,7 +69,11 @@ class NativeRanks(NativeBpeWithFallback):
 
     def make_ready(self) -> None:
         """Build the encoder for the program in advance, rather than the one for scanners; see `MakesReady`."""
-        _ = self._program_encoder
+        from tokbench.native._bpe import PreparedEncoder
+
+        encoder = self._program_encoder
+        if not isinstance(encoder, PreparedEncoder):
+            encoder.complete()
 
     def _kernel_use(self, special: SpecialPolicy) -> KernelUse | None:
         if special is not SpecialPolicy.TEXT and self._special_ids:
@@ -91,10 +95,13 @@ class NativeRanks(NativeBpeWithFallback):
         return TiledSpans(Encoded(*encoded), self._piece_table)
 
     @cached_property
-    def _program_encoder(self) -> PreparedEncoder:
+    def _program_encoder(self) -> _bpe.Encoder | _bpe.PreparedEncoder:
         from tokbench.native._bpe import PreparedEncoder
 
         masks = self._splitting.sets.masks()
+        compiled = self._splitting.compiled(masks)
+        if compiled is not None:
+            return cast("_bpe.Encoder", self._encoder.with_pattern(compiled))
         return PreparedEncoder(
             [token or b"" for token in self.description().tokens],
             None,

@@ -22,6 +22,11 @@ from tokbench.opening.unicode_agreement import tokenizers_members
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tokbench.native._bpe import CompiledPattern
+
 _BEHAVIORS = ("Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous")
 _KEEPING = {("Isolated", False), ("Removed", True)}
 """(behavior, inverted) for which the matches become the parts, if the pattern matches all of a text."""
@@ -109,6 +114,22 @@ class SplitSteps:
         match self.steps:
             case [PatternStep(name, prefix_space=False)]:
                 return name
+        return None
+
+    def compiled(self, masks: NDArray[np.uint64]) -> CompiledPattern | None:
+        """Return the only step as a pattern of the kernel, if the matches of its program are all pre-tokens.
+
+        Splitting by it is twice as fast for new words as a step, which looks up the parts between spaces.
+
+        Args:
+            masks: the bits of each character, `sets.masks()`.
+        """
+        from tokbench.native._bpe import CompiledPattern
+
+        match self.steps:
+            case [ProgramStep(of_bytes=False) as step] if (step.behavior, step.is_inverted) in _KEEPING:
+                compiled = CompiledPattern(step.program.operations, step.program.first, masks)
+                return compiled if compiled.matches_everywhere else None
         return None
 
     @property

@@ -79,6 +79,7 @@ class BpeFamily {
 
   BpeFamily(PretokenPattern pattern) : pattern_(std::move(pattern)) {}  // NOLINT: implicit on purpose
 
+  const PretokenPattern& pattern() const { return pattern_; }
   SplitWords split_words() const { return pattern_.split_words(); }
   std::size_t first_safe_cut(const Text& text, std::size_t from) const { return pattern_.first_safe_cut(text, from); }
   static std::shared_ptr<const Vocabulary> completed(std::shared_ptr<const Vocabulary> vocabulary) {

@@ -17,6 +17,9 @@ class PretokenPattern {
   Split split() const { return compiled_ ? split_of(*compiled_) : split_of(named_); }
   SplitWords split_words() const { return compiled_ ? split_words_of(*compiled_) : split_words_of(named_); }
 
+  // Whether it splits at each space between two ASCII letters, and both sides as if they stood alone.
+  bool cuts_at_spaces() const { return compiled_ ? compiled_->cuts_at_spaces() : has_safe_cuts(named_); }
+
   // The first safe cut at or after `from` > 0, in units; the size of the text if there is none.
   std::size_t first_safe_cut(const Text& text, std::size_t from) const {
     if (!compiled_) return tokbench::first_safe_cut(named_, text, from);

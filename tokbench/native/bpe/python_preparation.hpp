@@ -48,10 +48,17 @@ struct PreparedBinding {
   static nb::list pretokens(const Encoder& encoder, const nb::bytes& text) {
     nb::list found;
     const Bytes bytes = view(text);
-    const std::optional<SplitSteps>& steps = encoder.family().steps();
-    if (!steps) throw std::invalid_argument("it does not split in steps");
-    std::vector<Byte> spaced(bytes.size() * steps->copied_per_byte());
     const auto add = [&](Bytes each) { found.append(nb::bytes(reinterpret_cast<const char*>(each.data()), each.size())); };
+    const std::optional<SplitSteps>& steps = encoder.family().steps();
+    if constexpr (requires { encoder.family().pattern(); }) {
+      if (!steps) {
+        for_each_split(encoder.family().pattern().split(), bytes, [&](const Byte* from, std::span<const Byte* const> ends) {
+          for (const Byte* const to : ends) add({std::exchange(from, to), to});
+        });
+        return found;
+      }
+    }
+    std::vector<Byte> spaced(bytes.size() * steps->copied_per_byte());
     steps->for_each_pretoken(bytes, {spaced.data()}, FunctionRef<void(Bytes)>(add));
     return found;
   }
@@ -83,7 +90,9 @@ struct PreparedBinding {
   }
 
   static bool cuts_at_spaces(const Encoder& encoder) {
-    return encoder.family().steps() && encoder.family().steps()->cuts_at_spaces();
+    if (encoder.family().steps()) return encoder.family().steps()->cuts_at_spaces();
+    if constexpr (requires { encoder.family().pattern(); }) return encoder.family().pattern().cuts_at_spaces();
+    return false;
   }
 
   // Binds everything except the constructor.
@@ -92,9 +101,9 @@ struct PreparedBinding {
     bound
         .def("added_places", &added_places, "text"_a, nb::kw_only(), "specials"_a,
              "(start, stop, id) of the added tokens that are found before a text is normalized.")
-        .def("pretokens", &pretokens, "text"_a, "The pre-tokens of a text in which there are no added tokens, by its steps.")
+        .def("pretokens", &pretokens, "text"_a, "The pre-tokens of a text in which there are no added tokens.")
         .def_prop_ro("cuts_at_spaces", &cuts_at_spaces,
-                     "Whether its steps split at each space between two ASCII letters, and both sides as if they stood alone.")
+                     "Whether it splits at each space between two ASCII letters, and both sides as if they stood alone.")
         .def("encode", &encode, "text"_a, nb::kw_only(), "specials"_a = false, "normalized"_a = false, "changes"_a = nb::none(),
              "Of a text to which `changes` is done first.")
         .def("encode_batch", &encode_batch, "texts"_a, "threads"_a, nb::kw_only(), "specials"_a = false, "normalized"_a = false,
