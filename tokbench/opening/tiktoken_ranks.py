@@ -259,10 +259,19 @@ def _native_of(
     if description.pattern_name == "custom" and description.normalization is None:
         return _by_program(description, name=name, library=library)
     if description.pattern_name == "custom":
-        reason = "regex splits by its pattern, after NFC"
-        return partial(_native, description, name=name, library=library), f"{reason}, and {_MERGING}"
+        splitter = "the kernel" if _splits_in_kernel(description) else "regex"
+        reason = f"{splitter} splits by its pattern, after NFC, and {_MERGING}"
+        return partial(_native, description, name=name, library=library), reason
     known = f"{description.pattern_name!r} is a pattern that our scanners know"
     return partial(_native, description, name=name, library=library), f"{known}, and {_MERGING}"
+
+
+def _splits_in_kernel(description: ByteLevelBpe) -> bool:
+    from tokbench.backends.bpe.kernel import current_kernel
+    from tokbench.backends.bpe.split_programs.compiled import compiled_pattern
+
+    is_native = current_kernel().name == "native"
+    return is_native and description.pattern is not None and compiled_pattern(description.pattern) is not None
 
 
 def _by_program(

@@ -11,6 +11,7 @@ from support.small_files import BYTES, opened, rank_file, ranks
 
 import tokbench
 from tokbench import SpecialPolicy
+from tokbench.backends.bpe.kernel import current_kernel
 from tokbench.core.descriptions import ByteLevelBpe
 from tokbench.core.tokens import Span
 from tokbench.errors import ConfigError, ConversionError, UnknownIdError
@@ -183,6 +184,8 @@ def test_known_file_is_normalized_before_its_own_pattern_splits(
     monkeypatch.setitem(KNOWN_BY_SHA256, digest, known)
     found = opened(path)
     assert (found.engine, found.tokenizer.info.lossless) == ("native", False)
+    splitter = "the kernel" if current_kernel().name == "native" else "regex"
+    assert found.reason.startswith(f"{splitter} splits by its pattern, after NFC, and merging")
     assert found.tokenizer.encode("e\u0301") == [256]
     tokens = found.tokenizer.segment("e\u0301.").tokens
     assert [(token.id, token.span) for token in tokens] == [(256, Span(0, 3)), (46, Span(3, 4))]
