@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _MOST_GAPS = 4
 """Maximum number of ranges between contents in which the start or stop of a turn is looked for."""
 
+_BETWEEN_MARKS = re.compile(r"[^\w/]+(\w+)[^\w/]+")
+"""A word such as that in `<|user|>`, but not in `</user>`."""
+
 
 class Surroundings(NamedTuple):
     """Ranges of the template's text around the content of a message, in which its turn may start and stop.
@@ -130,8 +133,9 @@ class Contents:
 
 
 def _names_role(token: str) -> bool:
-    """Whether a token is a role between marks, as `<|user|>` is."""
-    return re.sub(r"[\W_]", "", token).lower() in ROLES
+    """Whether a token is a role between marks, as `<|user|>` is; `</user>` is not, as it ends a message."""
+    name = _BETWEEN_MARKS.fullmatch(token)
+    return name is not None and name[1].lower() in ROLES
 
 
 class SpecialTokens:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from support.conversations import conversations, plain_texts
 from support.rendering import said
 
+from tokbench.chat.contents import SpecialTokens
 from tokbench.chat.conversation import Conversation
 from tokbench.chat.formats import named
 from tokbench.chat.jinja.template import JinjaTemplate
@@ -143,3 +144,27 @@ def test_header_belongs_to_its_message_where_no_token_ends_messages(
     written = [headers[said["role"]] + said["content"] + after for said in TALK.messages]
     assert shown[1:] == written[1:]
     assert shown[0].endswith(written[0])
+
+
+@pytest.mark.parametrize("before", ["", "{{ messages|length }}"])
+@pytest.mark.parametrize("marks", [("<{}>", "</{}>"), ("[{}]", "[/{}]"), ("<|{}|>", "<|/{}|>")])
+def test_closing_token_with_the_name_of_a_role_ends_its_message(before: str, marks: tuple[str, str]) -> None:
+    opening, closing = (
+        {role: mark.format(role) for role in ("system", "user", "assistant")} for mark in marks
+    )
+    source = (
+        before + f"{{% set opening, closing = {opening!r}, {closing!r} %}}{{% for m in messages %}}"
+        "{{ opening[m.role] }}{{ m.content }}{{ closing[m.role] }}\n{% endfor %}"
+        "{{ opening.assistant if add_generation_prompt }}"
+    )
+    renderer = JinjaTemplate("mine", source)
+    [rendered] = renderer.render([TALK])
+    assert isinstance(rendered, Rendered)
+    specials = frozenset([*opening.values(), *closing.values()])
+    [found] = TurnFinder(renderer, special_tokens=specials).with_turns([TALK], [rendered])
+    texts = [found.text[start:stop] for _, start, stop in found.turns]
+    assert texts == [said["content"] + closing[said["role"]] for said in TALK.messages]
+
+
+def test_role_without_marks_is_no_header() -> None:
+    assert SpecialTokens(["<|start|>", "assistant"]).first_end("assistant<|start|>") == len("assistant")
