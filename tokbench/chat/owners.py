@@ -21,7 +21,7 @@ def with_owners(rendered: Rendered, specials: SpecialTokens, *, bos: str | None 
     the last message.
     """
     contents = Contents(rendered)
-    ends = _end_tokens(rendered, specials)
+    ends = _end_tokens(rendered, contents, specials)
     extents: dict[int, tuple[int, int]] = {}
     known = [
         (run.origin.message, run.start, run.stop) for run in rendered.runs if run.origin.message is not None
@@ -54,9 +54,13 @@ def _after_white_space(text: str, position: int) -> int:
     return position
 
 
-def _end_tokens(rendered: Rendered, specials: SpecialTokens) -> set[str]:
-    """Return the special tokens that turns end with."""
-    found = (specials.at_end(rendered.text[turn.start : turn.stop]) for turn in rendered.turns)
+def _end_tokens(rendered: Rendered, contents: Contents, specials: SpecialTokens) -> set[str]:
+    """Return the special tokens with which the template ends turns."""
+    starts = (max(turn.start, contents.stop_before(turn.stop)) for turn in rendered.turns)
+    found = (
+        specials.at_end(rendered.text[start : turn.stop])
+        for start, turn in zip(starts, rendered.turns, strict=True)
+    )
     return {end for end in found if end}
 
 
@@ -85,7 +89,7 @@ def _header_start(
     start = stretch = contents.stop_before(first)
     if start == 0 and bos and text.startswith(bos) and _times_written(rendered, bos) == 1:
         start = len(bos)
-    begin = _last_end(contents, _end_tokens(rendered, specials), start, first) or 0
+    begin = _last_end(contents, _end_tokens(rendered, contents, specials), start, first) or 0
     # A special token may close earlier text of no message, such as a list of tools.
     if not begin and stretch:
         begin = start + (specials.first_end(text[start:first]) or 0)

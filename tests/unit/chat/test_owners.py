@@ -155,6 +155,16 @@ def test_bos_inside_content_changes_no_owner() -> None:
     assert shown([("<s>", TEMPLATE), header, typed, end], [(0, "<s>Q<|im_end|>")], "<s>")[0] == "-:<s>"
 
 
+def test_text_of_a_token_at_the_end_of_content_ends_no_turns() -> None:
+    """A content that ends with the token at the beginning of the text does not move the first header."""
+    parts = [("<|a|><|b|>", TEMPLATE), ("A<|a|>", Origin(0, "content")), ("<|b|>", TEMPLATE)]
+    drawn = Rendered.of([*parts, ("B", Origin(1, "content"))])
+    rendered = with_owners(
+        replace(drawn, turns=(Turn(0, 10, 16), Turn(1, 21, 22))), SpecialTokens(["<|a|>", "<|b|>"])
+    )
+    assert [part.text for part in _joined(rendered)] == ["<|a|><|b|>A<|a|>", "<|b|>B"]
+
+
 def test_header_after_a_list_of_tools_belongs_to_its_message() -> None:
     tools = [("<|system|>\n", TEMPLATE), ("f", Origin(None, "tools[0].name"))]
     header = ("\n</tools>\n<|user|>\n", TEMPLATE)
