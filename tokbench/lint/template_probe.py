@@ -98,22 +98,24 @@ class TemplateProbe:
 
     @property
     def ending(self) -> tuple[int, str] | None:
-        """Id and text of the control token that ends the answer: the last one in the loss mask.
+        """Id and text of the control token that ends the answer: the last one after it in the loss mask.
 
         With an empty loss mask, it is the first one after the answer; None if there is none.
         """
         if self.chat is None:
             return None
         chat, data = self.chat, self.chat.rendered.text.encode()
-        special = [
-            place for place, kind in enumerate(chat.kinds.tolist()) if _KINDS[kind] is TokenKind.SPECIAL
-        ]
-        learned = [place for place in special if chat.loss_mask[place]]
         last = len(data) - len(self.after_answer.encode())
-        following = [place for place in special if chat.starts[place] >= last and not chat.loss_mask.any()]
-        place = learned[-1] if learned else next(iter(following), None)
-        if place is None:
+        following = [
+            place
+            for place, kind in enumerate(chat.kinds.tolist())
+            if _KINDS[kind] is TokenKind.SPECIAL and chat.starts[place] >= last
+        ]
+        learned = [place for place in following if chat.loss_mask[place]]
+        candidates = learned[-1:] if chat.loss_mask.any() else following[:1]
+        if not candidates:
             return None
+        [place] = candidates
         text = data[chat.starts[place] : chat.stops[place]].decode().strip()
         return int(chat.ids[place]), text
 

@@ -229,7 +229,7 @@ def _empty_mask(target: LintTarget) -> Iterator[Found]:
     name="template-mask-to-end",
     severity=Severity.WARNING,
     breaks="No token ends the answer, and the model does not learn to stop.",
-    found="The last token of one exchange is trained on, and no trained token is a special token.",
+    found="The last token of one exchange is trained on, and no trained token after the answer is a special token.",
     remedy="End each answer with the token that ends a turn.",
 )
 def _mask_to_end(target: LintTarget) -> Iterator[Found]:

@@ -89,6 +89,18 @@ def test_turn_end_that_does_not_stop_generation_is_found(tmp_path: Path) -> None
     assert finding.token_ids == (257,)
 
 
+def test_control_token_before_the_answer_does_not_end_it(tmp_path: Path) -> None:
+    """As in GLM, where an answer begins with control tokens and no token ends it."""
+    template = (
+        "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ '<s>' if m.role == 'assistant' }}{{ m.content }}"
+        "{% endfor %}{{ '<|im_start|>assistant\n' if add_generation_prompt }}"
+    )
+    linted = target(tmp_path, template)
+    [finding] = findings_of("template-mask-to-end", linted)
+    assert "no special token ends the answer" in finding.evidence
+    assert findings_of("turn-end-not-eos", linted) == ()
+
+
 def test_rules_are_skipped_without_a_template(tmp_path: Path) -> None:
     linted = target(tmp_path, None)
     assert {outcome_of(rule.name, linted).skipped for rule in RULES} == {"it has no chat template"}
