@@ -208,3 +208,31 @@ def test_message_that_is_not_written_cannot_be_continued(tokenizer: Any) -> None
         "{% for part in messages[-1].content %}{{ part.text }}{% endfor %}!"
     )
     assert joins.render(parts, continue_final=True).text == "Yes"
+
+
+def of_headers(after_answer: str, answer: str) -> tokbench.ChatTemplate:
+    """Return a template in which no token ends an answer, as in those of GLM.
+
+    Args:
+        after_answer: the header of a message after an answer.
+        answer: the content of an answer.
+    """
+    return tokbench.ChatTemplate.from_text(
+        "{% for m in messages %}"
+        f"{{% if loop.index0 and loop.previtem.role == 'assistant' %}}{after_answer}{{% else %}}<|{{{{ m.role }}}}|>"
+        f"{{% endif %}}\n{{% if m.role == 'assistant' %}}{answer}{{% else %}}{{{{ m.content }}}}{{% endif %}}"
+        "{% endfor %}{{ '<|assistant|>\n' if add_generation_prompt }}"
+    )
+
+
+def test_header_after_an_answer_is_learned_if_it_is_marked() -> None:
+    """The way that docs/chat.md describes to teach a model to stop with the header of the next message."""
+    tokenizer = trained("<|user|>", "<|assistant|>")
+    plain = of_headers("<|{{ m.role }}|>", "{{ m.content }}")
+    marked = of_headers(
+        "{% generation %}<|{{ m.role }}|>{% endgeneration %}",
+        "{% generation %}{{ m.content }}{{ '<|user|>' if loop.last }}{% endgeneration %}",
+    )
+    for template, expected in ((plain, "YesYes"), (marked, "Yes<|user|>Yes<|user|>")):
+        chat = template.encode(tokenizer, [*HI, *HI])
+        assert tokenizer.decode(chat.ids[chat.loss_mask == 1].tolist()) == expected
