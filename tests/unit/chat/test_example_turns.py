@@ -120,6 +120,20 @@ def test_conversations_of_one_form_need_one_search(monkeypatch: pytest.MonkeyPat
     assert len(beginnings) == 1
 
 
+def test_variables_of_the_template_belong_to_the_form() -> None:
+    """The same text has other turns if the generation prompt is no prefix of it, as with thinking here."""
+    thinking = PLAIN.replace("assistant\n'", "assistant\n' ~ ('<think>' if thinking else '')")
+    renderer = JinjaTemplate("mine", thinking)
+    messages = tuple(said(("user", "Q"), ("assistant", "A")))
+    conversations = [Conversation(messages, variables={"thinking": choice}) for choice in (False, True)]
+    texts = rendered_by(renderer, conversations)
+    assert texts[0].text == texts[1].text
+    finder = TurnFinder(renderer)
+    without, thinks = finder.with_turns(conversations, texts)
+    assert without.turns != thinks.turns
+    assert [without, thinks] == finder._searched(conversations, texts)
+
+
 def test_content_that_is_written_in_part_is_searched() -> None:
     """In a history, this template cuts content at a mark, so the beginning is not a prefix of the text."""
     cutting = PLAIN.replace("m.content", "(m.content.split('##')[-1] if not loop.last else m.content)")

@@ -7,7 +7,7 @@ from functools import partial
 from itertools import pairwise, product
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tokbench.explain.causes import LowerScore, Symbol
@@ -180,7 +180,22 @@ def test_tie_in_a_part_is_decided_by_the_pieces_of_the_library() -> None:
     assert chosen(["other", *pieces], tied) == chosen([], tied), "nor are pieces after an unknown one"
 
 
+def test_rounding_errors_grow_with_the_scores_before_a_part() -> None:
+    """The library adds up scores from the beginning, so a slightly worse choice may follow a rare piece."""
+    almost_tied = {"▁c": 1e-300, "▁": 0.25, "ab": 0.25, "▁a": 0.25, "b": 0.25005}
+
+    def chosen(text: str, pieces: list[str]) -> list[bytes]:
+        starts = [place for place, character in enumerate(text) if character == "▁"]
+        lattice_of_part = partial(lattice_of, pieces=almost_tied)
+        *_, (_, last) = trace_parts(text, starts, lattice_of=lattice_of_part, tokens_of=plain, pieces=pieces)
+        return [token.data for token in last.tokens]
+
+    assert chosen("▁ab", ["▁", "ab"]) == ["▁a".encode(), b"b"]
+    assert chosen("▁c▁ab", ["▁c", "▁", "ab"]) == ["▁".encode(), b"ab"]
+
+
 @given(text=st.text("▁abé", max_size=80), is_of_words=st.booleans())
+@example(text="é" * 50 + "a" * 50, is_of_words=True)
 def test_parts_begin_where_no_piece_crosses(text: str, *, is_of_words: bool) -> None:
     pieces = ["▁", "a", "b", "▁a", "bab"] if is_of_words else ["▁", "a", "b", "a▁", "bab"]
     stops = [
