@@ -78,6 +78,7 @@ class BpeFamily {
   };
 
   BpeFamily(PretokenPattern pattern) : pattern_(std::move(pattern)) {}  // NOLINT: implicit on purpose
+  BpeFamily(Pattern named) : pattern_(named) {}                         // NOLINT: the same
 
   const PretokenPattern& pattern() const { return pattern_; }
   SplitWords split_words() const { return pattern_.split_words(); }
