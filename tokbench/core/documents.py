@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from tokbench.errors import CorpusError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -61,12 +64,29 @@ class ByteSource:
         blocks: where `path` is None, the UTF-8 bytes in order, cut at any position.
         documents: how the bytes divide into documents: "file" (one document), or "lines" (without line ends;
             blank lines are left out).
+        size: the size of the file at `path` when the documents were opened; None if it is not known.
     """
 
     name: str
     path: Path | None
     blocks: Iterable[bytes] | None
     documents: str
+    size: int | None = None
+
+
+def refuse_shorter(name: str, descriptor: int, *, size: int | None) -> None:
+    """Raise `CorpusError` if a file that was read has become shorter: its end is not the end of its text.
+
+    Args:
+        name: its name in the message.
+        descriptor: the open file.
+        size: its size when it was opened as a text; None if it is not known.
+    """
+    if size is not None and os.fstat(descriptor).st_size < size:
+        raise CorpusError(
+            f"{name} changed while it was read: it is shorter now",
+            hint="start again when no other program writes to it",
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tokbench.core.base import utf8
-from tokbench.core.documents import ByteDocuments
+from tokbench.core.documents import ByteDocuments, refuse_shorter
 from tokbench.core.progress import files_read, reading_of, total_for
 from tokbench.errors import CorpusError, TrainingError
 
@@ -213,7 +213,9 @@ def _count_source(counter: SourceCounter, source: ByteSource, *, progress: Count
     if source.path is not None:
         try:
             with source.path.open("rb", buffering=0) as file:
-                return counter.add_file(file.fileno(), source.documents, progress)
+                size = counter.add_file(file.fileno(), source.documents, progress)
+                refuse_shorter(source.name, file.fileno(), size=source.size)
+                return size
         except OSError as error:
             raise CorpusError(f"{source.name} cannot be read: {error.strerror or error}") from None
     size = 0

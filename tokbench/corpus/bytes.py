@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from threading import Thread
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
-from tokbench.core.documents import ByteSource
+from tokbench.core.documents import ByteSource, refuse_shorter
 from tokbench.corpus.file_spans import bounds_of
 from tokbench.corpus.files import STDIN, CorpusFile
 from tokbench.corpus.paths import unreadable
@@ -93,23 +93,14 @@ def read_blocks(
                     tell(stream.tell() - begin)
                 yield block
             if not file.stream and file.url is None:
-                _check_length(stream, file)
+                size = file.size if file.span is None else file.span.size
+                refuse_shorter(file.name, stream.fileno(), size=size)
     except EOFError:
         raise _cut_off(file.name) from None
     except (OSError, zlib.error, lzma.LZMAError) as error:
         if isinstance(error, OSError) and error.errno is not None:
             raise unreadable(file.name, error) from error
         raise CorpusError(f"{file.name}: its compressed data is damaged ({error})", hint=_RESTORE) from None
-
-
-def _check_length(stream: BufferedReader, file: CorpusFile) -> None:
-    """Raise `CorpusError` if a file has become shorter: its end is not the end of its text."""
-    size = file.size if file.span is None else file.span.size
-    if os.fstat(stream.fileno()).st_size < size:
-        raise CorpusError(
-            f"{file.name} changed while it was read: it is shorter now",
-            hint="start again when no other program writes to it",
-        )
 
 
 def bounds_in(file: CorpusFile) -> tuple[int, int]:

@@ -385,7 +385,7 @@ class Corpus:
         elif not self._is_plain(file):
             yield ByteSource(file.name, None, self._utf8_blocks(file, problems), unit)
         elif file.size:
-            yield ByteSource(file.name, file.path, None, unit)
+            yield ByteSource(file.name, file.path, None, unit, size=file.size)
 
     def _is_plain(self, file: CorpusFile) -> bool:
         """Whether a file's bytes are its text unchanged, as far as that is known without reading it."""

@@ -9,7 +9,7 @@ from threading import Event, Thread
 from time import sleep
 from typing import TYPE_CHECKING
 
-from tokbench.core.documents import GroupedDocuments
+from tokbench.core.documents import GroupedDocuments, refuse_shorter
 from tokbench.core.progress import files_read, known_bytes
 from tokbench.corpus.bytes import BLOCK_BYTES
 from tokbench.corpus.fingerprint import Fingerprint, Lines, whole_lines
@@ -87,7 +87,7 @@ class IdentifiedDocuments:
         with _hashing(notes) as blocks_to_hash:
             for source in self._documents.byte_sources():
                 blocks_to_hash.put(source.documents)
-                yield replace(source, path=None, blocks=self._forwarded(source, blocks_to_hash))
+                yield replace(source, path=None, blocks=self._forwarded(source, blocks_to_hash), size=None)
                 blocks_to_hash.put(None)
                 self._read_here = 0
         self._identity = notes.identity()
@@ -106,6 +106,7 @@ class IdentifiedDocuments:
                 while block := file.read(BLOCK_BYTES):
                     self._read_here += len(block)
                     yield block
+                refuse_shorter(source.name, file.fileno(), size=source.size)
         except OSError as error:
             raise unreadable(source.name, error) from None
 

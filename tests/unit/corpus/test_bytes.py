@@ -23,7 +23,7 @@ class TestByteSources:
         write("a.txt", "one\n")
         for unit in ("file", "lines"):
             [source] = open_corpus("a.txt", documents=unit).byte_sources()
-            assert source == ByteSource("a.txt", Path("a.txt"), None, unit)
+            assert source == ByteSource("a.txt", Path("a.txt"), None, unit, size=4)
 
     @pytest.mark.parametrize("unit", ["file", "lines", "paragraphs"])
     @pytest.mark.parametrize("errors", ["strict", "replace", "skip"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -153,3 +154,13 @@ def test_position_within_a_file_is_known(folder: Path) -> None:
     seen = [documents.files_read for source in documents.byte_sources() for _ in source.blocks or ()]
     size = (folder / "long.txt").stat().st_size
     assert seen == [(1 << 20, size), (size, size)]
+
+
+def test_file_that_becomes_shorter_while_it_is_read_is_refused(folder: Path) -> None:
+    documents = IdentifiedDocuments(tokbench.open_corpus(folder / "long.txt"))
+    [source] = documents.byte_sources()
+    blocks = iter(source.blocks or ())
+    next(blocks)
+    os.truncate(folder / "long.txt", 1 << 20)
+    with pytest.raises(CorpusError, match=r"long\.txt changed while it was read: it is shorter now"):
+        list(blocks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import unicodedata
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -259,6 +260,18 @@ def test_unreadable_file_is_named(kernel: Kernel, tmp_path: Path) -> None:
     folder = ByteSource(name="notes", path=tmp_path, blocks=None, documents="file")
     with pytest.raises(CorpusError, match=r"^notes cannot be read: "):
         train(kernel, Sources((folder,)))
+
+
+@pytest.mark.parametrize("left", [12, 15])
+def test_file_that_became_shorter_is_refused(kernel: Kernel, tmp_path: Path, left: int) -> None:
+    """Its end would be taken for the end of the text, or, within a character, for bytes that are not UTF-8."""
+    text = "the cat, the hät".encode()
+    source = replace(file_source(tmp_path / "a.txt", text), size=len(text))
+    train(kernel, Sources((source,)))
+    os.truncate(tmp_path / "a.txt", left)
+    with pytest.raises(CorpusError, match=r"^a\.txt changed while it was read: it is shorter now") as error:
+        train(kernel, Sources((source,)))
+    assert error.value.hint == "start again when no other program writes to it"
 
 
 def test_progress_is_reported_in_bytes(kernel: Kernel) -> None:
