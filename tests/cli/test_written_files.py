@@ -71,6 +71,22 @@ def test_devices_and_urls_are_not_checked(run, texts, monkeypatch):
     run("shards", "write", "notes.txt", "--out", "memory://shards").refused(2, "is written in parts")
 
 
+IN_PARTS = [
+    "count-words notes.txt --workers 2 --out",
+    "count-words notes.txt --part 1/2 --out",
+    "shards write -t default notes.txt --engine local --out",
+    "compare -t default notes.txt --no-times --engine local --parts",
+    "compare -t default notes.txt --no-times --part 1/2 --parts",
+]
+
+
+@pytest.mark.parametrize("command", [*IN_PARTS, "count-words notes.txt --out", "merge-words words --out"])
+def test_url_that_can_only_be_read_is_refused_as_output(run, texts, command):
+    pytest.importorskip("pyarrow", reason="the package pyarrow is not installed")
+    refused = run(*command.split(), "http://127.0.0.1/words")
+    refused.refused(1, "http://127.0.0.1/words cannot be written: http:// URLs are only read", "s3://bucket")
+
+
 @pytest.mark.parametrize(
     "command",
     [

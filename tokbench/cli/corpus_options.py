@@ -18,6 +18,7 @@ from tokbench.corpus.document import DocumentUnit, ErrorPolicy
 from tokbench.corpus.inputs import is_text, read_inputs, read_text_blocks
 from tokbench.corpus.opening import without_folder
 from tokbench.errors import ConfigError, TokbenchError
+from tokbench.files.storage.open import refuse_unwritable
 from tokbench.render.console import ProgressChoice, showing_progress
 
 if TYPE_CHECKING:
@@ -80,8 +81,10 @@ class DocumentChoices:
     def corpus(self, *, group_by: str = "auto", written: str | None = None) -> Corpus:
         """Return the corpus, or the bundled texts, without files in the output folder.
 
-        Raises `CorpusError`, `ConfigError`.
+        Raises `CorpusError`, `ConfigError`, `StoreError`.
         """
+        if written is not None:
+            refuse_unwritable(written)
         most = parse_bytes(self.max_document_bytes, option="--max-document-bytes")
         if not self.paths:
             return bundled_corpus(documents=self.documents, group_by=group_by)

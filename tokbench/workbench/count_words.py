@@ -20,7 +20,7 @@ from tokbench.distributed.corpus_plan import PART_BYTES
 from tokbench.distributed.engines.open import InProcessEngine
 from tokbench.errors import ConfigError, ModelFormatError, StoreError
 from tokbench.files.storage.folder_lock import locked
-from tokbench.files.storage.open import place_of, within
+from tokbench.files.storage.open import place_of, refuse_unwritable, within
 from tokbench.registry import get_backend
 from tokbench.words.folder import INDEX_NAME, Fingerprints, WordsFolder
 from tokbench.words.opening import open_words
@@ -108,6 +108,7 @@ def count_words(
         StoreError: the folder holds something else, or cannot be written.
         ConfigError, CorpusError, BackendUnavailableError, DistributedError: as a task raises them.
     """
+    refuse_unwritable(out)
     plan = _plan(corpus, out=out, backend=backend, options=options, part_bytes=part_bytes)
     words, counted = count_all(
         plan,
@@ -147,6 +148,7 @@ def count_words_share(
     Raises:
         StoreError, ConfigError, CorpusError, BackendUnavailableError, DistributedError: as `count_words`.
     """
+    refuse_unwritable(out)
     plan = _plan(corpus, out=out, backend=backend, options=options, part_bytes=part_bytes)
     engine = InProcessEngine(threads=threads)
     counted = count_share(plan, place_of(out), share, engine=engine, progress=progress)
@@ -176,6 +178,7 @@ def merge_words(
         CorpusError, ModelFormatError: an input holds no word counts.
     """
     require_pyarrow()
+    refuse_unwritable(out)
     sources = [open_words(name) for name in names]
     counting, text = _common(names, sources)
     folder = place_of(out)

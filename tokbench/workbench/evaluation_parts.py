@@ -20,7 +20,7 @@ from tokbench.evaluation.evaluated_tokenizer import CountedCandidate
 from tokbench.evaluation.provenance import knows_training_text
 from tokbench.evaluation.units import align
 from tokbench.files.storage.folder_lock import locked
-from tokbench.files.storage.open import place_of
+from tokbench.files.storage.open import place_of, refuse_unwritable
 from tokbench.shards.plan import identity_of
 from tokbench.workbench.evaluation_tasks import (
     SCHEMA,
@@ -81,6 +81,7 @@ class EvaluationWork:
     def place(self) -> Iterator[Place]:
         """Lock the folder while the block runs and yield it. Raises `StoreError`."""
         if self.folder is not None:
+            refuse_unwritable(self.folder)
             with locked(place_of(self.folder), is_shared=self.share is not None), resume_reported():
                 yield place_of(self.folder)
             return

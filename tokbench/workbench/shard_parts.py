@@ -20,7 +20,7 @@ from tokbench.distributed.plan_folder import resume_reported
 from tokbench.distributed.tasks import Slice, results_in_order
 from tokbench.errors import ConfigError, CorpusError, StoreError
 from tokbench.files.storage.folder_lock import locked
-from tokbench.files.storage.open import place_of
+from tokbench.files.storage.open import place_of, refuse_unwritable
 from tokbench.shards.journal import JOURNAL_NAME, START_AGAIN
 from tokbench.shards.layout import INDEX_NAME, MAX_INDEX_BYTES, OWN_FILE, SCHEMA, ShardIndex
 from tokbench.shards.parts import (
@@ -114,6 +114,7 @@ def write_shard_parts(
             raise CorpusError(
                 f"{file.name} can be read only once, and not in parts", hint="save it to a file and name that"
             )
+    refuse_unwritable(out)
     given, corpus = corpus, without_folder(corpus, out)
     plan = make_plan(
         tokenizer,

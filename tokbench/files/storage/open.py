@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tokbench.files.storage.remote import RemotePlace
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
+_READ_ONLY = {"http", "https"}
 _LIBRARIES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "az": "adlfs"}
 
 
@@ -80,6 +81,17 @@ def remote_place(url: str) -> RemotePlace:
     except OSError as error:  # from protocols that connect at once, such as ftp
         raise StoreError(f"{url} cannot be reached: {error.strerror or error}") from error
     return RemotePlace(url.rstrip("/"), store, path)
+
+
+def refuse_unwritable(folder: str | Path) -> None:
+    """Raise `StoreError`, before any work, if the output is a URL that can only be read."""
+    match = _SCHEME.match(os.fspath(folder))
+    scheme = match[1].lower() if match else ""
+    if scheme in _READ_ONLY:
+        raise StoreError(
+            f"{folder} cannot be written: {scheme}:// URLs are only read",
+            hint="name a folder, or the URL of a store, such as s3://bucket/folder",
+        )
 
 
 def within(folder: str | Path) -> Callable[[str | Path], bool]:

@@ -9,7 +9,7 @@ import pytest
 
 from tokbench.errors import BackendUnavailableError, StoreError
 from tokbench.files.storage import remote
-from tokbench.files.storage.open import is_url, place_of
+from tokbench.files.storage.open import is_url, place_of, refuse_unwritable
 from tokbench.files.storage.place import LocalPlace, Stored
 
 if TYPE_CHECKING:
@@ -133,6 +133,13 @@ def test_missing_file_is_not_found(folder: Place) -> None:
     (folder / "below/a.txt").write(b"one")
     with pytest.raises(FileNotFoundError):
         (folder / "below").stat()
+
+
+@pytest.mark.parametrize("url", ["http://host/words", "HTTPS://host/words"])
+def test_url_that_can_only_be_read_is_no_output(url: str) -> None:
+    with pytest.raises(StoreError, match=f"{url} cannot be written: https?:// URLs are only read") as error:
+        refuse_unwritable(url)
+    assert error.value.hint == "name a folder, or the URL of a store, such as s3://bucket/folder"
 
 
 def test_unwritable_folder_is_refused(tmp_path: Path) -> None:
