@@ -87,6 +87,13 @@ def test_url_that_can_only_be_read_is_refused_as_output(run, texts, command):
     refused.refused(1, "http://127.0.0.1/words cannot be written: http:// URLs are only read", "s3://bucket")
 
 
+@pytest.mark.parametrize("command", IN_PARTS)
+def test_memory_of_this_process_is_refused_as_output_of_others(run, texts, command):
+    pytest.importorskip("pyarrow", reason="the package pyarrow is not installed")
+    refused = run(*command.split(), "memory://words")
+    refused.refused(1, "memory://words is in the memory of this process alone", "every worker")
+
+
 @pytest.mark.parametrize(
     "command",
     [

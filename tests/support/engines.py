@@ -18,6 +18,7 @@ class HereEngine(Engine):
 
     name = "here"
     workers = 1
+    is_in_process = True
 
     def __init__(self, *, breaking: int = 0) -> None:
         self._breaking = breaking

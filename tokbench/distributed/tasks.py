@@ -69,9 +69,11 @@ class Engine(Protocol):
     Attributes:
         name: its name in --engine.
         workers: the number of slices that run at the same time, as far as it is known.
+        is_in_process: whether tasks run in the calling process, and so share its memory.
     """
 
     name: str
+    is_in_process: bool = False
 
     @property
     def workers(self) -> int: ...  # noqa: D102 - above

@@ -108,7 +108,7 @@ def count_words(
         StoreError: the folder holds something else, or cannot be written.
         ConfigError, CorpusError, BackendUnavailableError, DistributedError: as a task raises them.
     """
-    refuse_unwritable(out)
+    refuse_unwritable(out, by_workers=not engine.is_in_process)
     plan = _plan(corpus, out=out, backend=backend, options=options, part_bytes=part_bytes)
     words, counted = count_all(
         plan,
@@ -148,7 +148,7 @@ def count_words_share(
     Raises:
         StoreError, ConfigError, CorpusError, BackendUnavailableError, DistributedError: as `count_words`.
     """
-    refuse_unwritable(out)
+    refuse_unwritable(out, by_workers=True)
     plan = _plan(corpus, out=out, backend=backend, options=options, part_bytes=part_bytes)
     engine = InProcessEngine(threads=threads)
     counted = count_share(plan, place_of(out), share, engine=engine, progress=progress)

@@ -81,7 +81,8 @@ class EvaluationWork:
     def place(self) -> Iterator[Place]:
         """Lock the folder while the block runs and yield it. Raises `StoreError`."""
         if self.folder is not None:
-            refuse_unwritable(self.folder)
+            is_for_others = self.share is not None or not self.engine.is_in_process
+            refuse_unwritable(self.folder, by_workers=is_for_others)
             with locked(place_of(self.folder), is_shared=self.share is not None), resume_reported():
                 yield place_of(self.folder)
             return

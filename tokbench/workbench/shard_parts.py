@@ -114,7 +114,7 @@ def write_shard_parts(
             raise CorpusError(
                 f"{file.name} can be read only once, and not in parts", hint="save it to a file and name that"
             )
-    refuse_unwritable(out)
+    refuse_unwritable(out, by_workers=not engine.is_in_process)
     given, corpus = corpus, without_folder(corpus, out)
     plan = make_plan(
         tokenizer,

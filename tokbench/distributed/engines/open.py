@@ -86,6 +86,7 @@ class InProcessEngine(Engine):
 
     name = "in-process"
     workers = 1
+    is_in_process = True
 
     def __init__(self, *, threads: int) -> None:
         """Set the number of threads that each task may use."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 _READ_ONLY = {"http", "https"}
+_OF_THIS_PROCESS = {"memory"}
 _LIBRARIES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "az": "adlfs"}
 
 
@@ -83,14 +84,24 @@ def remote_place(url: str) -> RemotePlace:
     return RemotePlace(url.rstrip("/"), store, path)
 
 
-def refuse_unwritable(folder: str | Path) -> None:
-    """Raise `StoreError`, before any work, if the output is a URL that can only be read."""
+def refuse_unwritable(folder: str | Path, *, by_workers: bool = False) -> None:
+    """Raise `StoreError`, before any work, if a URL can only be read, or not be seen by the processes that write there.
+
+    Args:
+        folder: the path or URL of the output.
+        by_workers: whether processes other than this one write there.
+    """
     match = _SCHEME.match(os.fspath(folder))
     scheme = match[1].lower() if match else ""
     if scheme in _READ_ONLY:
         raise StoreError(
             f"{folder} cannot be written: {scheme}:// URLs are only read",
             hint="name a folder, or the URL of a store, such as s3://bucket/folder",
+        )
+    if by_workers and scheme in _OF_THIS_PROCESS:
+        raise StoreError(
+            f"{folder} is in the memory of this process alone",
+            hint="name a folder or URL that every worker can write to",
         )
 
 
