@@ -220,6 +220,19 @@ def test_thread_limit_of_the_system_is_reported(run, tmp_path, monkeypatch):
     )
 
 
+def test_unexpected_end_of_data_is_raised_as_other_unexpected_errors(run, tmp_path, monkeypatch):
+    """Click would print "Aborted!" and nothing else."""
+
+    def read(*_: object, **__: object) -> None:
+        raise EOFError("Ran out of input")
+
+    (tmp_path / "good.txt").write_text(TEXT, encoding="utf-8")
+    monkeypatch.setattr("tokbench.cli.corpus_options.open_corpus", read)
+    with pytest.raises(RuntimeError, match="EOFError: Ran out of input") as raised:
+        run("train", "good.txt")
+    assert isinstance(raised.value.__cause__, EOFError)
+
+
 def test_text_that_the_pattern_does_not_cover_is_refused(run, tmp_path):
     (tmp_path / "good.txt").write_text(TEXT, encoding="utf-8")
     run("train", "good.txt", "--pattern", "[^☃]+", "--name", "mine").good()

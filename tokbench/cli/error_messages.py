@@ -49,6 +49,8 @@ def errors_as_messages() -> Iterator[None]:
         sys.exit(141)
     except MemoryError:
         _fail("there is not enough memory", hint="use less text, or a smaller --vocab-size", code=1)
+    except EOFError as error:  # click would take it for an abort by the user, and not say what happened
+        raise RuntimeError(f"EOFError: {error}") from error
     except RuntimeError as error:
         if str(error) != _NO_MORE_THREADS:
             raise
