@@ -164,10 +164,7 @@ def _counted(
 ) -> dict[int, dict[str, Any]]:
     """Count the parts without a known result, and return the results of all. Raises `DistributedError`."""
     missing = [part for part, result in known.items() if result is None]
-    slices = [
-        Slice(plan.name_of(part), _arguments(plan, folder, part, memory), max(plan.size_of(part), 1))
-        for part in missing
-    ]
+    slices = [plan.slice_of(part, _arguments(plan, folder, part, memory)) for part in missing]
     counted = results_in_order(engine, COUNT_TASK, slices, phase="counting", progress=progress)
     found = {part: result for part, result in known.items() if result is not None}
     return found | dict(zip(missing, counted, strict=True))

@@ -16,6 +16,7 @@ from tokbench.corpus.document import CorpusOptions
 from tokbench.corpus.file_spans import FileSpan
 from tokbench.corpus.files import CorpusFile, Kind, LeftOut
 from tokbench.corpus.groups import named_parts
+from tokbench.distributed.tasks import Slice
 from tokbench.errors import ConfigError, CorpusError
 from tokbench.files.storage.open import place_of
 from tokbench.files.untrusted_json import load_strict_json
@@ -112,9 +113,15 @@ class CorpusPlan:
         """Return the approximate number of bytes of a part."""
         return sum(file_part.stop - file_part.start for file_part in self.parts[part])
 
-    def name_of(self, part: int) -> str:
-        """Return the name of a part in messages."""
-        return f"part {part + 1} of {len(self.parts)} ({first_of([*map(self.name_in, self.parts[part])])})"
+    def slice_of(self, part: int, arguments: Mapping[str, Any]) -> Slice:
+        """Return a part as a slice with these arguments of its task."""
+        return Slice(
+            f"part {part + 1} of {len(self.parts)}",
+            arguments,
+            max(self.size_of(part), 1),
+            contents=first_of([*map(self.name_in, self.parts[part])]),
+            files=[self.files[file_part.file].name for file_part in self.parts[part]],
+        )
 
     def name_in(self, file_part: FilePart) -> str:
         """Return the name of a part's file in documents and messages, with its byte range if it is not whole."""

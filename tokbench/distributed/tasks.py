@@ -29,14 +29,28 @@ class Slice:
     """The input of one run of a task.
 
     Attributes:
-        name: its name in messages, such as "part 3 of 8 (data/a.txt)".
+        name: its name in messages, such as "part 3 of 8".
         arguments: the arguments of the task, as JSON.
         size: the amount of work, for progress; in bytes if known.
+        contents: what it consists of, in messages, such as "data/a.txt and 2 more".
+        files: the names of its files in errors of reading them.
     """
 
     name: str
     arguments: Mapping[str, Any]
     size: int = 1
+    contents: str = ""
+    files: Sequence[str] = ()
+
+    def failure(self, message: str) -> str:
+        """Return an error of the task with the name of the slice, and its contents unless the error names a file.
+
+        >>> Slice("part 3 of 8", {}, contents="a.txt", files=["a.txt"]).failure("a.txt: not UTF-8")
+        'part 3 of 8: a.txt: not UTF-8'
+        """
+        named = tuple(f"{file}{end}" for file in self.files for end in ":, ")
+        contents = f" ({self.contents})" if self.contents and not message.startswith(named) else ""
+        return f"{self.name}{contents}: {message}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +239,7 @@ class Ledger:
         if not self._failures:
             return
         failures = [
-            (f"{self._slices[number].name}: {message}", hint)
+            (self._slices[number].failure(message), hint)
             for number, (message, hint) in sorted(self._failures.items())
         ]
         if len(self._slices) == 1:

@@ -290,8 +290,7 @@ class PartedCorpus:
         self, task: str, parts: Sequence[tuple[int, dict[str, Any]]], *, phase: str, progress: Progress
     ) -> None:
         slices = [
-            self._slice(self._plan.name_of(part), self._plan.size_of(part), part=part, **arguments)
-            for part, arguments in parts
+            self._plan.slice_of(part, self._arguments(part=part, **arguments)) for part, arguments in parts
         ]
         if slices:
             results_in_order(self._work.engine, task, slices, phase=phase, progress=progress)
@@ -299,19 +298,18 @@ class PartedCorpus:
     def _sum(self, level: Sequence[Range], languages: Sequence[str] | None, *, progress: Progress) -> None:
         """Add up the files of each range; the files must exist."""
         slices = [
-            self._slice(
+            Slice(
                 f"the sum of parts {first + 1} to {last} of {self.num_parts}",
-                size_of(self._plan, Range(first, last)),
-                first=first,
-                last=last,
-                languages=languages,
+                self._arguments(first=first, last=last, languages=languages),
+                max(size_of(self._plan, Range(first, last)), 1),
             )
             for first, last in level
         ]
         results_in_order(self._work.engine, _SUM_TASK, slices, phase="adding up", progress=progress)
 
-    def _slice(self, name: str, size: int, **arguments: Any) -> Slice:
-        return Slice(name, {"folder": str(self._folder), "plan": self._plan.id, **arguments}, max(size, 1))
+    def _arguments(self, **arguments: Any) -> dict[str, Any]:
+        """Return arguments of a task with those that all tasks have."""
+        return {"folder": str(self._folder), "plan": self._plan.id, **arguments}
 
     def _notes(self, part: int) -> PartNotes:
         place = self._folder / notes_name(part)

@@ -171,7 +171,7 @@ def _encode(
     """Write the missing parts, and return the results of their tasks. Raises `DistributedError`."""
     slices = [
         Slice(
-            name=f"part {number + 1} of {len(parts)} ({first_of([file.name for file in part])})",
+            name=f"part {number + 1} of {len(parts)}",
             arguments={
                 **common,
                 "part": number,
@@ -179,6 +179,8 @@ def _encode(
                 "versions": versions[number],
             },
             size=sum(file.size for file in part),
+            contents=first_of([file.name for file in part]),
+            files=[file.name for file in part],
         )
         for number, part in enumerate(parts)
         if not (folder / part_folder(number) / INDEX_NAME).exists()

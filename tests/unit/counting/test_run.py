@@ -75,9 +75,8 @@ def test_failed_part_is_named_and_the_others_are_kept(texts: list[Path], tmp_pat
     counted(texts, whole)
     text = texts[0].read_bytes()
     texts[0].write_bytes(text[:50_000] + b"\xff" + text[50_001:])
-    with pytest.raises(DistributedError, match=r"part 2 of .*a\.txt, bytes 40,000 to 80,000") as error:
+    with pytest.raises(DistributedError, match=r"part 2 of \d+: .*a\.txt, bytes 40,000 to 80,000: not UTF-8"):
         counted(texts, tmp_path / "words", part_bytes=40_000)
-    assert "UTF-8" in error.value.message
     parts = tmp_path / "words" / "parts"
     assert len(list(parts.iterdir())) > 5
     with pytest.raises(StoreError, match="contains the counts of an earlier run"):

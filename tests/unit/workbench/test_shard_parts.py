@@ -205,7 +205,7 @@ def test_unreadable_part_is_named_and_the_others_are_written(case: Case) -> None
         case.write()
     name = case.files[1]
     assert failed.value.message.startswith(
-        f"1 of 6 parts failed, the others are finished:\n  part 2 of 6 ({name}): {name}: not UTF-8"
+        f"1 of 6 parts failed, the others are finished:\n  part 2 of 6: {name}: not UTF-8"
     )
     assert not (case.folder / "out/index.json").exists()
     assert sorted(path.name for path in (case.folder / "out").glob("part-*")) == [
@@ -343,7 +343,7 @@ def test_file_changed_since_the_plan_is_refused(case: Case) -> None:
             put(case.files[0], b"something else\n")
             yield from super().run(*arguments, **named)
 
-    with pytest.raises(DistributedError, match=r"part 1 of 6 .*0\.txt\.gz has changed since the run began"):
+    with pytest.raises(DistributedError, match=r"part 1 of 6: .*0\.txt\.gz has changed since the run began"):
         case.write(engine=Meanwhile())
 
 
