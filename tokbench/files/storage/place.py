@@ -117,10 +117,10 @@ class LocalPlace:
         return [stored for stored in found if stored is not None]
 
     def _listed(self) -> Stored | None:
-        """Return a file of a listing, also a link without a target; None if it is gone meanwhile."""
+        """Return a file of a listing, also a link that leads nowhere; None if it is gone meanwhile."""
         try:
             return self.stat()
-        except FileNotFoundError:
+        except OSError:
             try:
                 status = self.path.lstat()
             except FileNotFoundError:

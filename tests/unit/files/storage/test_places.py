@@ -71,9 +71,12 @@ def test_files_are_listed_by_path_without_hidden_ones(folder: Place) -> None:
 
 def test_links_without_a_target_are_listed(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"text")
-    (tmp_path / "b.txt").symlink_to("nowhere")
+    targets = {"b.txt": "nowhere", "itself": "itself", "z": "a.txt/below"}
+    for name, target in targets.items():
+        (tmp_path / name).symlink_to(target)
     listed = place_of(tmp_path).files()
-    assert [(file.place.name, file.size) for file in listed] == [("a.txt", 4), ("b.txt", len("nowhere"))]
+    links = [(name, len(target)) for name, target in targets.items()]
+    assert [(file.place.name, file.size) for file in listed] == [("a.txt", 4), *links]
 
 
 def test_file_that_vanishes_while_it_is_listed_is_left_out(
