@@ -85,7 +85,7 @@ def refuse_other_document(before: bytes, now: bytes) -> NoReturn:
         old, new = json.loads(before), json.loads(now)
         change = difference(old["corpus"], new["corpus"]) or _changed_file(old["parts"], new["parts"])
         refuse_other_plan({**old, "files": []}, {**new, "files": []})
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise _other_run(f"its {PLAN_NAME} is damaged") from None
     raise _other_run(change or _OTHER_PARTS)
 

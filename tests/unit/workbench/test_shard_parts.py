@@ -227,6 +227,11 @@ def test_resumed_run_writes_the_same_bytes(case: Case) -> None:
     assert case.bytes_of("out") == case.bytes_of("wanted")
 
 
+def damaged(case: Case, plan: str) -> None:
+    (case.folder / "out/plan.json").write_text(plan)
+    case.write(resume=True)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -246,10 +251,9 @@ def test_resumed_run_writes_the_same_bytes(case: Case) -> None:
             lambda case: (put(case.folder / "corpus/7.txt.gz", b"x"), case.write(resume=True)),
             r"7\.txt\.gz is new in the corpus",
         ),
-        (
-            lambda case: ((case.folder / "out/plan.json").write_text("{}"), case.write(resume=True)),
-            r"plan\.json is damaged",
-        ),
+        (lambda case: damaged(case, "{}"), r"plan\.json is damaged"),
+        (lambda case: damaged(case, '{"corpus": [], "parts": []}'), r"plan\.json is damaged"),
+        (lambda case: damaged(case, "[" * 100_000), r"plan\.json is damaged"),
     ],
 )
 def test_different_run_is_not_resumed(case: Case, change: Callable[[Case], Any], message: str) -> None:
