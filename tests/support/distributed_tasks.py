@@ -49,6 +49,19 @@ def die_once_with_temporary_files(arguments: dict[str, Any], context: TaskContex
     return square(arguments, context)
 
 
+def end_while_it_ends(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
+    """Be terminated, and once more before the partial file is removed."""
+    half = Path(arguments["folder"]) / "half"
+    half.touch()
+    try:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(60)
+    finally:
+        os.kill(os.getpid(), signal.SIGTERM)
+        half.unlink()
+    return {}
+
+
 def fail_on_odd(arguments: dict[str, Any], context: TaskContext) -> dict[str, Any]:
     if arguments["number"] % 2:
         raise CorpusError(f"{arguments['number']}.txt: not UTF-8", hint="write it again")

@@ -97,10 +97,8 @@ class LocalEngine(Engine):
         self._idle.clear()
         self._busy.clear()
         self._messages = SimpleQueue()  # ignore further messages
-        for worker in idle:
+        for worker in (*idle, *busy):
             worker.dismiss()
-        for worker in busy:
-            worker.ask_to_end()
         for worker in (*idle, *busy):
             worker.end()
 
@@ -138,9 +136,11 @@ class _Worker:
                 encoding="utf-8",
                 start_new_session=True,  # so that Ctrl-C reaches only this process
             )
-        except OSError as error:
+        except BaseException as error:
             self._stderr.close()
             shutil.rmtree(self._temporary, ignore_errors=True)
+            if not isinstance(error, OSError):
+                raise
             raise DistributedError(
                 f"no worker could be started: {error.strerror or error}", hint="run fewer --workers"
             ) from error
@@ -163,14 +163,10 @@ class _Worker:
         self._messages.put(_Message(self, None))
 
     def dismiss(self) -> None:
-        """Let an idle process end: it has nothing to clean up."""
+        """Let the process stop its task, clean up and end; SIGTERM would kill it before it can do so."""
         assert self._process.stdin is not None
         with suppress(OSError):
             self._process.stdin.close()
-
-    def ask_to_end(self) -> None:
-        """Ask the process to clean up and end."""
-        self._process.terminate()
 
     def end(self) -> dict[str, Any]:
         """Wait briefly for the process to end, else kill it; return the outcome for a slice that kills its workers."""

@@ -30,11 +30,11 @@ def main() -> None:
     """Run the tasks from stdin, until the process ends."""
     from tokbench.distributed.tasks import TaskContext, at_intervals, run_task
 
-    signal.signal(signal.SIGTERM, _end)
-    tell = _stdout_writer()
-    asked: SimpleQueue[bytes] = SimpleQueue()
-    Thread(target=_listen, args=(asked,), daemon=True).start()
     try:
+        signal.signal(signal.SIGTERM, _end)
+        tell = _stdout_writer()
+        asked: SimpleQueue[bytes] = SimpleQueue()
+        Thread(target=_listen, args=(asked,), daemon=True).start()
         while True:
             message = json.loads(asked.get())
             report = at_intervals(_BETWEEN_REPORTS, lambda done: tell({"done": done}))
@@ -45,7 +45,8 @@ def main() -> None:
 
 
 def _end(*_: object) -> NoReturn:
-    """Raise SystemExit, so that partially written files are removed."""
+    """Raise SystemExit, so that partially written files are removed; a second signal must not break into that."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     sys.exit(1)
 
 

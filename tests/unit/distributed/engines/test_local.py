@@ -208,6 +208,16 @@ def test_temporary_files_of_a_killed_worker_are_removed(
     assert list(temporary.iterdir()) == []
 
 
+def test_worker_that_is_terminated_twice_cleans_up(tmp_path: Path) -> None:
+    """As by a cluster, which ends all processes of a job, and by the command, which then ends its workers."""
+    with (
+        open_engine("local", workers=1) as engine,
+        pytest.raises(DistributedError, match="its worker ended with exit code 1, 3 times"),
+    ):
+        run(engine, "end_while_it_ends", tmp_path, count=1)
+    assert list(tmp_path.iterdir()) == []
+
+
 def _runs(process: int) -> bool:
     try:
         os.kill(process, 0)
