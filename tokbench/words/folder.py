@@ -12,7 +12,8 @@ on the size of the text: however it was counted, the files are the same. The ind
                  unicode: the version of the tables that split the text, …; null if unknown
     text         how documents were read: documents, text_field, errors; null if unknown
     corpus       the files that were counted: their number, bytes on disk, and identity, which does not depend on their
-                 names and order (`tokbench.words.counted_files`); null if unknown
+                 names and order, but for remote files on their versions, so on the store
+                 (`tokbench.words.counted_files`); null if unknown
     total        documents (null if unknown), bytes, words: occurrences, too_long: occurrences left out for their
                  length, distinct: the number of distinct words, before any were dropped
     dropped      min_count, and the distinct and words that were dropped for it; null for none
