@@ -98,9 +98,7 @@ def test_process_of_a_share_counts_the_parts_after_a_failed_one(texts: list[Path
             part_bytes=40_000,
         )  # fmt: skip
 
-    with pytest.raises(
-        DistributedError, match=r"2 of \d+ parts failed, the others are finished:\n  part 1 of"
-    ):
+    with pytest.raises(DistributedError, match=r"^2 of \d+ parts failed, the others are finished:\n"):
         count()
     parts = sorted(path.name for path in (tmp_path / "words" / "parts").iterdir())
     last = len(text) // 40_000

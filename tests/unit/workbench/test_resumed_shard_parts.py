@@ -1,0 +1,145 @@
+"""Tests for resuming shards in parts: unfinished and finished ones, of the same corpus, and of others."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.engines import HereEngine
+from support.shard_parts import Case, put
+from support.sharded import EOS, tokenizer
+
+import tokbench
+from tokbench.errors import CorpusError, DistributedError, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+
+def test_resumed_run_writes_the_same_bytes(case: Case) -> None:
+    case.write("wanted")
+    with pytest.raises(DistributedError, match="2 of 6 parts failed"):
+        case.write(engine=HereEngine(breaking=2))
+    with pytest.raises(StoreError, match="contains a run that is unfinished or still running"):
+        case.write()
+    case.write(resume=True)
+    assert case.bytes_of("out") == case.bytes_of("wanted")
+    case.write(resume=True)  # resume again, with nothing left to do
+    assert case.bytes_of("out") == case.bytes_of("wanted")
+
+
+def damaged(case: Case, plan: str) -> None:
+    (case.folder / "out/plan.json").write_text(plan)
+    case.write(resume=True)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda case: case.write(resume=True, part_bytes=10**9),
+            "divided into other parts, by another --part-",
+        ),
+        (lambda case: case.write(resume=True, eos=EOS), r"documents ended with nothing, and now with <\|end"),
+        (lambda case: case.write(resume=True, shard_tokens=7), "--shard-tokens was 100000000, and is 7"),
+        (lambda case: case.write(resume=True, dtype="uint32"), "dtype was uint16, and is uint32"),
+        (lambda case: (put(case.files[0], b"x"), case.write(resume=True)), r"0\.txt\.gz has changed since"),
+        (
+            lambda case: (case.files[1].unlink(), case.write(resume=True)),
+            r"1\.txt\.gz is no longer in the corpus",
+        ),
+        (
+            lambda case: (put(case.folder / "corpus/7.txt.gz", b"x"), case.write(resume=True)),
+            r"7\.txt\.gz is new in the corpus",
+        ),
+        (lambda case: damaged(case, "{}"), r"plan\.json is damaged"),
+        (lambda case: damaged(case, '{"corpus": [], "parts": []}'), r"plan\.json is damaged"),
+        (lambda case: damaged(case, "[" * 100_000), r"plan\.json is damaged"),
+    ],
+)
+def test_different_run_is_not_resumed(case: Case, change: Callable[[Case], Any], message: str) -> None:
+    with pytest.raises(DistributedError):
+        case.write(engine=HereEngine(breaking=1))
+    with pytest.raises(StoreError, match=f"this run cannot be resumed: .*{message}") as error:
+        change(case)
+    assert error.value.hint == (
+        "use the same arguments as the first run; --force starts again; --out names another folder"
+    )
+
+
+def test_finished_run_with_other_options_is_not_resumed(case: Case) -> None:
+    case.write()
+    with pytest.raises(StoreError, match=r"documents ended with nothing, and now with <\|endoftext\|>"):
+        case.write(resume=True, eos=EOS)
+
+
+def renamed(path: Path, name: str) -> None:
+    path.rename(path.with_name(name))
+
+
+@pytest.mark.parametrize("part_bytes", [1, 10**9])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda case: case.files[0].unlink(), r"0\.txt\.gz is no longer in the corpus"),
+        (lambda case: put(case.files[0], b"x"), r"0\.txt\.gz has changed since"),
+        (lambda case: put(case.folder / "corpus/9.txt.gz", b"x"), r"9\.txt\.gz is new in the corpus"),
+        (lambda case: put(case.files[2], b"x"), r"2-blank\.txt\.gz .*"),
+        (
+            lambda case: renamed(case.files[0], "7.txt.gz"),
+            "the files were in another order",
+        ),
+        (
+            lambda case: shutil.copy(case.files[0], case.folder / "corpus/9.txt.gz"),
+            "the corpus was divided into other parts, by another --part-bytes or more files",
+        ),
+    ],
+)
+def test_finished_run_of_other_files_is_not_resumed(
+    case: Case, change: Callable[[Case], Any], message: str, part_bytes: int
+) -> None:
+    case.write(part_bytes=part_bytes)
+    before = case.bytes_of("out")
+    change(case)
+    with pytest.raises((StoreError, CorpusError), match=f"cannot be resumed: {message}") as error:
+        case.write(resume=True, part_bytes=part_bytes)
+    assert "--force starts again; --out names another folder" in (error.value.hint or "")
+    assert case.bytes_of("out") == before
+
+
+def test_finished_run_in_other_parts_is_not_resumed(case: Case) -> None:
+    (case.folder / "corpus" / "1.txt").write_bytes(b"some words\n\n\n" * 20)
+    case.write(part_bytes=40)
+    case.write(resume=True, part_bytes=40)
+    with pytest.raises(StoreError, match="divided into other parts"):
+        case.write(resume=True, part_bytes=60)
+    with pytest.raises(StoreError, match="divided into other parts"):
+        case.write(resume=True, part_bytes=10**9)
+
+
+def test_finished_run_of_the_other_layout_is_not_resumed(case: Case) -> None:
+    def single(out: str, **options: Any) -> None:
+        tokbench.write_shards(tokenizer(), case.corpus(), case.folder / out, **options)
+
+    single("single")
+    with pytest.raises(StoreError, match="contains shards that were written without --engine") as error:
+        case.write("single", resume=True)
+    assert error.value.hint == "leave --engine out; --force starts again; --out names another folder"
+    case.write("parts")
+    with pytest.raises(StoreError, match="contains shards that were written in parts") as error:
+        single("parts", resume=True)
+    assert error.value.hint == "give the same --engine; --force starts again; --out names another folder"
+
+
+def test_finished_run_of_the_same_files_elsewhere_is_resumed(case: Case, tmp_path: Path) -> None:
+    case.write()
+    shutil.copytree(case.folder, tmp_path / "moved")
+    moved = Case(tmp_path / "moved", case.named)
+    before = moved.bytes_of("out")
+    for path in moved.files:
+        os.utime(path, (1, 1))
+    assert moved.write(resume=True).documents
+    assert moved.bytes_of("out") == before
