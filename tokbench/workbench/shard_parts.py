@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from tokbench.chat.template import AUTO
 from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
-from tokbench.core.wording import first_of
+from tokbench.core.wording import counted, first_of
 from tokbench.corpus.file_spans import FileSpan
 from tokbench.corpus.opening import without_folder
 from tokbench.corpus.text import Problems
 from tokbench.distributed.corpus_plan import PART_BYTES, can_be_cut, cut_of, divided
 from tokbench.distributed.plan_folder import resume_reported
 from tokbench.distributed.tasks import Slice, results_in_order
-from tokbench.errors import ConfigError, CorpusError, StoreError
+from tokbench.errors import ConfigError, CorpusError, ModelFormatError, StoreError
 from tokbench.files.storage.folder_lock import locked
 from tokbench.files.storage.open import place_of, refuse_unwritable
 from tokbench.shards.journal import JOURNAL_NAME, START_AGAIN
@@ -105,6 +105,7 @@ def write_shard_parts(
     Raises:
         ConfigError, CorpusError: as `write_shards`.
         StoreError: the folder is in use, or cannot be written.
+        ModelFormatError: with `resume`, the folder is finished and a file of it is damaged or missing.
         DistributedError: parts failed, after all others were written.
     """
     if resume and overwrite:
@@ -147,6 +148,7 @@ def write_shard_parts(
         if resume and (folder / INDEX_NAME).exists():
             finished = _read_parts(folder)
             refuse_other_parts(finished, plan, corpus, parts, chat=chat)
+            _check_sizes(folder, joined(finished))
             return joined(finished)
         _prepare(folder, document, resume=resume, overwrite=overwrite)
         earlier = [asdict(file) for part in _written_parts(folder, len(parts)) for file in part.index.files]
@@ -250,7 +252,7 @@ def _plan_document(
 
 def _prepare(folder: Place, document: bytes, *, resume: bool, overwrite: bool) -> None:
     """Prepare the folder, or refuse if files would be lost. Raises `StoreError`."""
-    names = _names_in(folder)
+    names = _sizes_in(folder)
     for name in names:
         head, _, rest = name.partition("/")
         is_own = (
@@ -284,9 +286,24 @@ def _prepare(folder: Place, document: bytes, *, resume: bool, overwrite: bool) -
     plan.write(document)
 
 
-def _names_in(folder: Place) -> list[str]:
+def _check_sizes(folder: Place, index: ShardIndex) -> None:
+    """Raise `ModelFormatError` if a file of finished shards is missing or has another size."""
+    found = _sizes_in(folder)
+    for shard in index.shards:
+        for name, size in index.sizes(shard).items():
+            if found.get(name) != size:
+                raise ModelFormatError(
+                    str(folder / name),
+                    counted(size, "byte"),
+                    counted(found[name], "byte") if name in found else "no file",
+                    hint="--force encodes again",
+                )
+
+
+def _sizes_in(folder: Place) -> dict[str, int]:
+    """Return the sizes of all files below a folder by their names. Raises `StoreError`."""
     try:
-        return [str(file.place).removeprefix(f"{folder}/") for file in folder.files()]
+        return {str(file.place).removeprefix(f"{folder}/"): file.size for file in folder.files()}
     except OSError as error:
         raise StoreError(f"{folder} cannot be listed: {error.strerror or error}") from error
 

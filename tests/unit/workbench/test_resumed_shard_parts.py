@@ -12,7 +12,7 @@ from support.shard_parts import Case, put
 from support.sharded import EOS, tokenizer
 
 import tokbench
-from tokbench.errors import CorpusError, DistributedError, StoreError
+from tokbench.errors import CorpusError, DistributedError, ModelFormatError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -143,3 +143,16 @@ def test_finished_run_of_the_same_files_elsewhere_is_resumed(case: Case, tmp_pat
         os.utime(path, (1, 1))
     assert moved.write(resume=True).documents
     assert moved.bytes_of("out") == before
+
+
+@pytest.mark.parametrize("change", [lambda path: path.unlink(), lambda path: os.truncate(path, 9)])
+@pytest.mark.parametrize("name", ["part-00001/shard-00000.npy", "part-00003/shard-00000.offsets.npy"])
+def test_finished_run_without_its_files_is_not_resumed(
+    case: Case, name: str, change: Callable[[Path], None]
+) -> None:
+    case.write()
+    case.write(resume=True)
+    change(case.folder / "out" / name)
+    with pytest.raises(ModelFormatError, match=f"{name}: expected .* bytes, found") as error:
+        case.write(resume=True)
+    assert error.value.hint == "--force encodes again"
