@@ -225,7 +225,8 @@ def _without_surrogates(start: int, stop: int) -> Iterable[tuple[int, int]]:
 @cache
 def _all_characters() -> str:
     codes = np.concatenate([np.arange(0xD800), np.arange(0xE000, NUM_CODE_POINTS)])
-    return codes.astype("<u4").tobytes().decode("utf-32-le")
+    data: bytes = codes.astype("<u4").tobytes()
+    return data.decode("utf-32-le")
 
 
 def _in_both_cases(members: NDArray[np.bool_]) -> NDArray[np.bool_]:
