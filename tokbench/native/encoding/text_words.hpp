@@ -22,8 +22,9 @@ class SplitInto {
   SplitInto(Function function) : function_(function) {}  // NOLINT: implicit on purpose
   SplitInto(FunctionOfState function, const void* state) : of_state_(function), state_(state) {}
 
-  const Byte* operator()(const Byte* p, const Byte* end, Sink& sink) const {
-    return of_state_ == nullptr ? function_(p, end, sink) : of_state_(state_, p, end, sink);
+  TOKBENCH_ALWAYS_INLINE const Byte* operator()(const Byte* p, const Byte* end, Sink& sink) const {
+    if (of_state_ == nullptr) [[likely]] return function_(p, end, sink);
+    return of_state_(state_, p, end, sink);
   }
 
  private:
