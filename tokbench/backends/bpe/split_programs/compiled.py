@@ -1,7 +1,8 @@
 r"""Custom split patterns for the compiled kernel, which finds the pre-tokens that the `regex` package finds.
 
-A pattern is compiled if the parser understands all of it. Structure means the same to all libraries then, except for
-line ends, which are refused; `regex` itself is asked for the characters of each class and escape sequence.
+A pattern is compiled if the parser understands all of it. Structure means the same to all libraries then, except for a
+dollar that may match before a line break, which is refused; `regex` itself is asked for the characters of each class
+and escape sequence.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def kernel_pattern(pattern: SplitPattern, kernel: Kernel) -> str | CompiledPatte
 def compiled_pattern(pattern: str) -> CompiledPattern | None:
     r"""Compile a custom pattern; return None if the kernel may find other pre-tokens than `regex`, or gaps.
 
-    Takes about 0.1 s for the first pattern, most of it to find the characters of its classes.
+    Takes about 0.2 s for the first pattern, most of it to find the characters of its classes.
 
     >>> compiled_pattern(r"\p{L}+|\s+|[^\p{L}\s]+").cuts_at_spaces
     True
