@@ -80,10 +80,21 @@ def compiled(pattern: str) -> CompiledPattern | None:
     return compiled_pattern(pattern)
 
 
-def offsets_by(pattern: CompiledPattern, text: str) -> list[int]:
+TIERS = ["swar", "avx2", "avx512"]
+
+
+def offsets_by(pattern: CompiledPattern, text: str, tier: str | None = None) -> list[int]:
+    return offsets_in_bytes(pattern, text.encode(), tier)
+
+
+def offsets_in_bytes(pattern: CompiledPattern, data: bytes, tier: str | None = None) -> list[int]:
+    """Split by the best tier, or by the named one; skips the test if the processor lacks it."""
     from tokbench.native import _bpe
 
-    offsets: list[int] = _bpe.split(pattern, text.encode()).tolist()
+    try:
+        offsets: list[int] = _bpe.split(pattern, data, tier).tolist()
+    except ValueError as error:
+        pytest.skip(str(error))
     return offsets
 
 
@@ -117,6 +128,48 @@ def test_any_compiled_pattern_splits_as_by_regex(pattern: str, samples: list[str
         return
     for text in samples:
         assert offsets_by(made, text) == split_offsets(definition, text)
+
+
+# Blocks, against the automaton, which reads character by character
+
+
+LAYOUT = "def f(x):\n    if x:\n        return 12345  # don't\n\n\n\tpass \u3000 é\u0301\u0301 日本\n" * 3
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+@pytest.mark.parametrize("tier", TIERS)
+def test_blocks_split_real_texts_as_the_automaton_does(tier: str, name: str) -> None:
+    made = compiled(PATTERNS[name])
+    assert made is not None
+    for text in [*bundled_texts().values(), " a".join(all_characters()[:0x3000]), LAYOUT]:
+        assert offsets_by(made, text, tier) == offsets_by(made, text, "scalar")
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@given(
+    pattern=patterns | st.sampled_from([*PATTERNS.values()]),
+    parts=st.lists(texts, min_size=1, max_size=4),
+    data=st.data(),
+)
+def test_blocks_split_any_text_as_the_automaton_does(
+    tier: str, pattern: str, parts: list[str], data: st.DataObject
+) -> None:
+    made = compiled(pattern)
+    if made is None:
+        return
+    chosen = data.draw(
+        st.lists(st.sampled_from([*parts, " ", "    ", "\n", "word", "'s ", "日本"]), max_size=60)
+    )
+    text = "".join(chosen)
+    assert offsets_by(made, text, tier) == offsets_by(made, text, "scalar")
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@given(pattern=patterns | st.sampled_from([*PATTERNS.values()]), data=st.binary(max_size=300))
+def test_blocks_split_any_bytes_as_the_automaton_does(tier: str, pattern: str, data: bytes) -> None:
+    made = compiled(pattern)
+    if made is not None:
+        assert offsets_in_bytes(made, data, tier) == offsets_in_bytes(made, data, "scalar")
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ Array<std::int64_t> split(nb::handle pattern, const nb::bytes& text, const std::
   std::vector<std::int64_t> ends;
   const Bytes bytes = view(text);
   const PretokenPattern splitting = pattern_of(pattern);
-  const Split split = simd ? split_of(pattern_named(nb::cast<std::string>(pattern)), simd_tier_named(*simd)) : splitting.split();
+  const Split split = splitting.split(simd ? simd_tier_named(*simd) : simd_tier());
   {
     const nb::gil_scoped_release unlocked;
     for_each_split(split, bytes, [&](const Byte*, std::span<const Byte* const> found) {
@@ -58,7 +58,7 @@ NB_MODULE(_bpe, module) {
       .def_prop_ro("cuts_at_spaces", [](const SharedPattern& self) { return self.pattern->cuts_at_spaces(); },
                    "Whether it splits at each space between two ASCII letters, and both sides as if they stood alone.");
   module.def("split", &split, "pattern"_a, "text"_a, "simd"_a = nb::none(),
-             "Where the pre-tokens of a text end, in bytes: int64[n]. `simd` names a tier for a named pattern, as TOKBENCH_SIMD does.");
+             "Where the pre-tokens of a text end, in bytes: int64[n]. `simd` names a tier, as TOKBENCH_SIMD does.");
   module.def("simd_tier", [] { return kSimdTierNames[static_cast<std::size_t>(simd_tier())]; },
              "The tier that runs. Raises ValueError where TOKBENCH_SIMD names one that cannot.");
   module.def(

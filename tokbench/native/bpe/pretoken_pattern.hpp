@@ -13,8 +13,8 @@ class PretokenPattern {
   PretokenPattern(Pattern named) : named_(named) {}  // NOLINT: implicit on purpose
   PretokenPattern(std::shared_ptr<const CompiledPattern> compiled) : compiled_(std::move(compiled)) {}  // NOLINT: implicit on purpose
 
-  // The splitting functions in the best SIMD tier. A copy of this pattern must outlive them.
-  Split split() const { return compiled_ ? split_of(*compiled_) : split_of(named_); }
+  // The splitting functions, which all tiers have with the same result. A copy of this pattern must outlive them.
+  Split split(SimdTier tier = simd_tier()) const { return compiled_ ? split_of(*compiled_, tier) : split_of(named_, tier); }
   SplitWords split_words() const { return compiled_ ? split_words_of(*compiled_) : split_words_of(named_); }
 
   // Whether it splits at each space between two ASCII letters, and both sides as if they stood alone.

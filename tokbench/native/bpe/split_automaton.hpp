@@ -33,6 +33,23 @@ class SplitAutomaton {
     return match_over<SplitUnit::Character>(sets, p, end, runs);
   }
 
+  // The number of a state, and whether a match ends before the character that leads to it.
+  struct Step {
+    std::size_t next;
+    bool is_matched;
+  };
+
+  static constexpr std::size_t kNoState = 0;  // from which nothing matches
+  static constexpr std::size_t kFirst = 1;
+
+  std::size_t num_states() const { return table_.size() / columns_; }
+
+  // What follows in a state for a character of a class, or for the end of the text, whose number is that of the classes.
+  Step step(std::size_t state, std::size_t column) const {
+    const Transition taken = table_[state * columns_ + column];
+    return {(taken & kRow) / columns_, (taken & kMatched) != 0};
+  }
+
   // Whether there is a match at every place of every text. Follows all ways on which nothing has matched yet.
   bool matches_everywhere(const CharacterSets& sets) const {
     std::vector<bool> seen(table_.size() / columns_);
@@ -143,7 +160,7 @@ class SplitAutomaton::Builder {
     for (std::size_t state = 1; state < known.size(); ++state) {
       for (std::size_t column = 0; column < columns; ++column) {
         const bool is_matched = follow(known[state], column);
-        if (is_undecided_ || steps_ > kMostSteps) return std::nullopt;
+        if (is_undecided_ || steps_ > kMostFollowed) return std::nullopt;
         const auto [entry, is_new] = states_.try_emplace(taken_, known.size());
         if (is_new) known.push_back(taken_);
         table.push_back(static_cast<Transition>(entry->second * columns) | (is_matched ? kMatched : 0));
@@ -168,7 +185,7 @@ class SplitAutomaton::Builder {
 
   static constexpr std::size_t kMostWays = std::size_t{1} << 14;
   static constexpr std::size_t kMostEntries = std::size_t{1} << 18;
-  static constexpr std::size_t kMostSteps = std::size_t{1} << 22;
+  static constexpr std::size_t kMostFollowed = std::size_t{1} << 22;
   static constexpr std::uint32_t kNoLimit = std::numeric_limits<std::uint32_t>::max();
 
   static bool repeats(Kind kind) { return kind == Kind::Characters || kind == Kind::Possessive || kind == Kind::Lazy; }
@@ -234,7 +251,7 @@ class SplitAutomaton::Builder {
 
   // Whether the operations from a number on match here, as far as the next character tells.
   Truth is_ahead(std::uint32_t number) {
-    if (++steps_ > kMostSteps) return Truth::Undecided;
+    if (++steps_ > kMostFollowed) return Truth::Undecided;
     const SplitOperation& operation = operations_[number];
     switch (operation.kind) {
       case Kind::Match:

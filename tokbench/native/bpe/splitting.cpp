@@ -6,6 +6,6 @@ namespace tokbench {
 
 Split split_of(Pattern pattern, SimdTier tier) { return split_into<PretokenEnds>(pattern, tier); }
 
-Split split_of(const CompiledPattern& pattern) { return pattern.split_into<PretokenEnds>(); }
+Split split_of(const CompiledPattern& pattern, SimdTier tier) { return pattern.split_into<PretokenEnds>(tier); }
 
 }  // namespace tokbench

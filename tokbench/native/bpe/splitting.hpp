@@ -20,7 +20,7 @@ using Split = SplitInto<PretokenEnds>;
 
 // The splitting function of a pattern in a SIMD tier; all tiers give the same result.
 Split split_of(Pattern pattern, SimdTier tier = simd_tier());
-Split split_of(const CompiledPattern& pattern);
+Split split_of(const CompiledPattern& pattern, SimdTier tier = simd_tier());
 
 // Calls sink(start, ends) for each group of at most kMostPretokens pre-tokens: the first one starts at `start`, each further
 // one at the end of the one before.

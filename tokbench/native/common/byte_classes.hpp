@@ -20,7 +20,7 @@
 #include <immintrin.h>
 // Every function of a tier needs this attribute, lambdas included: a function without it cannot be inlined into one with it.
 #define TOKBENCH_FOR_AVX2 [[gnu::target("avx2,bmi,bmi2")]]
-#define TOKBENCH_FOR_AVX512 [[gnu::target("avx512f,avx512bw,avx512vl,avx512vbmi2,bmi,bmi2")]]
+#define TOKBENCH_FOR_AVX512 [[gnu::target("avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,bmi,bmi2")]]
 #else
 #define TOKBENCH_HAS_AVX 0
 #endif
@@ -165,7 +165,7 @@ inline bool has_tier([[maybe_unused]] SimdTier tier) {
   if (tier == SimdTier::Avx2) return has_avx2;
   if (tier == SimdTier::Avx512) {
     return has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi2");
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2");
   }
 #endif
   return tier <= SimdTier::Swar;
