@@ -18,6 +18,7 @@ from tokbench.core.tokens import Encoded, Span, SpecialPolicy, Token
 from tokbench.core.weak_methods import weakly
 from tokbench.files.garbage_collection import paused_garbage_collection
 from tokbench.libraries.huggingface.tokenizer import HuggingFaceTokenizer
+from tokbench.opening.compiled_steps import compiled_steps
 from tokbench.opening.document_encoder import ChangingDocumentEncoder, DocumentEncoder
 from tokbench.opening.found_tokens import WholeWords, rows_of
 from tokbench.opening.kernel_vocabulary import KernelVocabulary
@@ -264,9 +265,9 @@ def _compiled_encoder(plan: KernelDocument, vocabulary: KernelVocabulary | WordV
         )
     # A table of changes is applied to parts between spaces, which only steps cut.
     may_compile = (not plan.normalization or plan.normalization.is_nfc) and not vocabulary.marks_ends
-    pattern = splitting.pattern or (splitting.compiled(masks) if may_compile else None)
+    pattern = splitting.pattern or (compiled_steps(splitting, masks) if may_compile else None)
     in_steps = pattern is None or vocabulary.marks_ends
-    has_sets = bool(splitting.sets.members)
+    has_sets = in_steps and bool(splitting.sets.members)
     return PreparedEncoder(
         list(vocabulary.tokens),
         np.fromiter(chain.from_iterable(vocabulary.merges), np.uint32).reshape(-1, 3),

@@ -19,6 +19,7 @@ from tokbench.core.kernel_or_library import KernelUse
 from tokbench.core.kernel_spans import KernelSpans
 from tokbench.core.token_arrays import TiledSpans
 from tokbench.core.tokens import Encoded, SpecialPolicy
+from tokbench.opening.compiled_steps import compiled_steps
 from tokbench.opening.native_with_fallback import NativeBpeWithFallback
 from tokbench.opening.split_steps import (
     RUSTS_WORD,
@@ -99,7 +100,7 @@ class NativeRanks(NativeBpeWithFallback):
         from tokbench.native._bpe import PreparedEncoder
 
         masks = self._splitting.sets.masks()
-        compiled = self._splitting.compiled(masks)
+        compiled = compiled_steps(self._splitting, masks)
         if compiled is not None:
             return cast("_bpe.Encoder", self._encoder.with_pattern(compiled))
         return PreparedEncoder(

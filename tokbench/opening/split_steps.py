@@ -8,12 +8,16 @@ these.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tokbench.backends.bpe.split_patterns import resolve_pattern
 from tokbench.backends.bpe.split_programs.character_sets import CharacterSets, UnknownPatternError
+from tokbench.backends.bpe.split_programs.fused import Runs, runs_of
 from tokbench.backends.bpe.split_programs.programs import Program, program_of, program_of_text
+from tokbench.backends.bpe.split_programs.syntax import NO_LIMIT, RUST
 from tokbench.formats.tokenizer_json import to_byte_level
 from tokbench.opening.patterns import known_pattern
 from tokbench.opening.tokenizer_json_tokens import NotNativeError
@@ -21,11 +25,6 @@ from tokbench.opening.unicode_agreement import tokenizers_members
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from tokbench.native._bpe import CompiledPattern
 
 _BEHAVIORS = ("Isolated", "Removed", "MergedWithPrevious", "MergedWithNext", "Contiguous")
 _KEEPING = {("Isolated", False), ("Removed", True)}
@@ -65,6 +64,20 @@ class ProgramStep(NamedTuple):
     behavior: str
     is_inverted: bool = False
 
+    @property
+    def makes_parts_of_matches(self) -> bool:
+        """Whether each match becomes a part, and the text between two of them a part or nothing."""
+        return self.behavior == "Isolated" or (self.behavior == "Removed" and self.is_inverted)
+
+    @property
+    def runs(self) -> tuple[Runs, ...] | None:
+        """The runs of characters that become parts, as does the text between them; None if there are other parts."""
+        runs = None if self.of_bytes else runs_of(self.program.choices)
+        if runs is None or self.behavior == "Isolated":
+            return runs
+        joins_matches = self.behavior == "Contiguous" and len(runs) == 1
+        return (runs[0]._replace(most=NO_LIMIT),) if joins_matches else None
+
 
 class PatternStep(NamedTuple):
     """A step that uses the scanner of a named pattern.
@@ -100,11 +113,13 @@ class SplitSteps:
         steps: the steps, in order.
         sets: the character sets that programs use.
         own_sets: the sets that pre-tokenizers define differently from Oniguruma.
+        last_named: the program that splits as the last step, a named pattern after steps that cut out runs.
     """
 
     steps: list[ProgramStep | PatternStep | MarkStep] = field(default_factory=list)
     sets: CharacterSets = field(default_factory=CharacterSets)
     own_sets: set[OwnSet] = field(default_factory=set)
+    last_named: Program | None = None
 
     @property
     def pattern(self) -> str | None:
@@ -114,22 +129,6 @@ class SplitSteps:
         match self.steps:
             case [PatternStep(name, prefix_space=False)]:
                 return name
-        return None
-
-    def compiled(self, masks: NDArray[np.uint64]) -> CompiledPattern | None:
-        """Return the only step as a pattern of the kernel, if the matches of its program are all pre-tokens.
-
-        Splitting by it is twice as fast for new words as a step, which looks up the parts between spaces.
-
-        Args:
-            masks: the bits of each character, `sets.masks()`.
-        """
-        from tokbench.native._bpe import CompiledPattern
-
-        match self.steps:
-            case [ProgramStep(of_bytes=False) as step] if (step.behavior, step.is_inverted) in _KEEPING:
-                compiled = CompiledPattern(step.program.operations, step.program.first, masks)
-                return compiled if compiled.matches_everywhere else None
         return None
 
     @property
@@ -200,8 +199,21 @@ def split_steps(pre_tokenizers: Sequence[Mapping[str, Any]], *, maps_to_bytes: b
         raise NotNativeError(f"its pre-tokenizer {'maps' if of_bytes else 'does not map'} text to bytes")
     if sum(map(_adds_spaces, splitting.steps)) > 1:
         raise NotNativeError("it adds spaces in two steps")
+    splitting.last_named = _last_named(splitting)
     _check_ascii(splitting)
     return splitting
+
+
+def _last_named(splitting: SplitSteps) -> Program | None:
+    """Return the program of `last_named`. Its sets are compared with the library's like those of all programs."""
+    match splitting.steps:
+        case [*before, PatternStep(name, prefix_space=False)] if before:
+            cut_out_runs = all(isinstance(step, ProgramStep) and step.runs is not None for step in before)
+            expression = resolve_pattern(name).regex
+            if cut_out_runs and expression is not None:
+                with suppress(UnknownPatternError):
+                    return program_of(expression, splitting.sets, dialect=RUST)
+    return None
 
 
 def _byte_level(pre_tokenizer: Mapping[str, Any]) -> list[PatternStep]:

@@ -59,7 +59,7 @@ class CharacterSets:
 
     Attributes:
         spellings: each set as a class in Oniguruma's syntax.
-        members: bool[0x110000] for each set.
+        members: bool[0x110000] for each set; shorter for sets of other things than characters.
     """
 
     spellings: list[str] = field(default_factory=list)
@@ -74,15 +74,22 @@ class CharacterSets:
             self.members.append(members)
         return self.spellings.index(spelling)
 
+    def members_of(self, spelling: str) -> NDArray[np.bool_]:
+        """Return the members of a set. Raises `UnknownPatternError` if it has none with this spelling."""
+        if spelling not in self.spellings:
+            raise UnknownPatternError(f"{spelling} is none of its classes of characters")
+        return self.members[self.spellings.index(spelling)]
+
     def overlap(self, one: int, other: int) -> bool:
         """Whether two sets, given by number, have a character in common."""
         return bool((self.members[one] & self.members[other]).any())
 
     def masks(self) -> NDArray[np.uint64]:
         """Return uint64[0x110000]: for each character the bits of the sets that contain it."""
-        masks = np.zeros(NUM_CODE_POINTS, np.uint64)
+        size = self.members[0].size if self.members else NUM_CODE_POINTS
+        masks = np.zeros(size, np.uint64)
         for first in range(0, len(self.members), 8):  # single bits of 64 would take ten times as long
-            bits = np.zeros(NUM_CODE_POINTS, np.uint8)
+            bits = np.zeros(size, np.uint8)
             for place, members in enumerate(self.members[first : first + 8]):
                 bits |= members.view(np.uint8) << np.uint8(place)
             masks |= bits.astype(np.uint64) << np.uint64(first)

@@ -20,6 +20,8 @@ from tokbench.backends.bpe.split_programs.syntax import (
 from tokbench.core.character_agreement import NUM_CODE_POINTS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from tokbench.backends.bpe.split_programs.syntax import Choices, Dialect, Item
@@ -33,9 +35,26 @@ def matches_everywhere(pattern: str, *, dialect: Dialect = ONIGURUMA) -> bool:
     >>> matches_everywhere(r"\p{L}+|\s+(?!\S)|\s|[^\p{L}\s]+"), matches_everywhere(r"\p{L}+|\s+(?!\S)")
     (True, False)
     """
-    matched = _Alone(dialect).matched(parsed(pattern, dialect=dialect))
+    matched = matched_alone(parsed(pattern, dialect=dialect), dialect.members_of, size=NUM_CODE_POINTS)
     matched[0xD800:0xE000] = True  # no text contains surrogates
     return bool(matched.all())
+
+
+def matched_alone(
+    choices: Choices, members_of: Callable[[str], NDArray[np.bool_]], *, size: int
+) -> NDArray[np.bool_]:
+    r"""Return bool[size]: the characters at which a parsed pattern certainly matches, whatever follows them.
+
+    Args:
+        choices: the pattern.
+        members_of: the spelling of a set → bool[size].
+        size: the number of characters, or of ranges of characters.
+
+    >>> found = matched_alone(parsed(r"a|b(?=c)|c+d?"), ONIGURUMA.members_of, size=NUM_CODE_POINTS)
+    >>> [chr(i) for i in np.flatnonzero(found)]
+    ['a', 'c']
+    """
+    return _Alone(members_of, size).matched(choices)
 
 
 def ends_lines(pattern: str, *, dialect: Dialect = ONIGURUMA) -> bool:
@@ -94,12 +113,13 @@ def _takes_some(item: Item) -> bool:
 class _Alone:
     """Finds the characters that a pattern matches by themselves, whatever follows them."""
 
-    def __init__(self, dialect: Dialect) -> None:
-        self._members_of = dialect.members_of
+    def __init__(self, members_of: Callable[[str], NDArray[np.bool_]], size: int) -> None:
+        self._members_of = members_of
+        self._size = size
 
     def matched(self, choices: Choices) -> NDArray[np.bool_]:
-        """Return bool[0x110000]: the characters that some choice matches so."""
-        matched = np.zeros(NUM_CODE_POINTS, np.bool_)
+        """Return bool[size]: the characters that some choice matches so."""
+        matched = np.zeros(self._size, np.bool_)
         for items in choices:
             for place, item in enumerate(items):
                 others = [*items[:place], *items[place + 1 :]]
@@ -112,11 +132,11 @@ class _Alone:
             return self._members_of(item.spelling)
         if isinstance(item, Group):
             return self.matched(item.choices)
-        return np.zeros(NUM_CODE_POINTS, np.bool_)
+        return np.zeros(self._size, np.bool_)
 
     def _taken_by(self, items: tuple[Item, ...]) -> NDArray[np.bool_]:
         """Return the characters that preceding possessive items take and do not give back to the next item."""
-        taken = np.zeros(NUM_CODE_POINTS, np.bool_)
+        taken = np.zeros(self._size, np.bool_)
         for item in items:
             if isinstance(item, Characters) and item.is_possessive:
                 taken |= self._members_of(item.spelling)

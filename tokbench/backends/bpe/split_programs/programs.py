@@ -52,10 +52,12 @@ class Program(NamedTuple):
     Attributes:
         operations: uint32[n, 6], see `SplitOperation` in split_program.hpp.
         first: bit mask of the sets that a match can begin with.
+        choices: the parsed pattern.
     """
 
     operations: NDArray[np.uint32]
     first: int
+    choices: Choices
 
 
 def program_of(pattern: str, sets: CharacterSets, *, dialect: Dialect = ONIGURUMA) -> Program:
@@ -72,7 +74,12 @@ def program_of(pattern: str, sets: CharacterSets, *, dialect: Dialect = ONIGURUM
     >>> program_of(r"\p{N}{1,3}", CharacterSets()).operations.tolist()
     [[2, 0, 1, 3, 1, 0], [0, 0, 0, 0, 0, 0]]
     """
-    return _Assembler(sets, dialect).program(parsed(pattern, dialect=dialect))
+    return program_of_choices(parsed(pattern, dialect=dialect), sets, dialect=dialect)
+
+
+def program_of_choices(choices: Choices, sets: CharacterSets, *, dialect: Dialect) -> Program:
+    """Compile a parsed pattern; arguments and errors as for `program_of`."""
+    return _Assembler(sets, dialect).program(choices)
 
 
 def program_of_text(text: str, sets: CharacterSets) -> Program:
@@ -107,7 +114,7 @@ class _Assembler:
             else [*row[:4], last - row[4], (last - row[5]) * (row[0] in _WITH_TWO_SUCCESSORS)]
             for row in reversed(self._rows)
         ]
-        return Program(np.array(rows, np.uint32), first)
+        return Program(np.array(rows, np.uint32), first, choices)
 
     def _add(self, row: list[int]) -> int:
         self._rows.append(row)
