@@ -11,30 +11,34 @@ from typing import TYPE_CHECKING, Any
 from tokbench.chat.template import AUTO
 from tokbench.core.progress import no_progress
 from tokbench.core.tokens import SpecialPolicy
-from tokbench.core.wording import counted, first_of
+from tokbench.core.wording import first_of
 from tokbench.corpus.file_spans import FileSpan
 from tokbench.corpus.opening import without_folder
 from tokbench.corpus.text import Problems
 from tokbench.distributed.corpus_plan import PART_BYTES, can_be_cut, cut_of, divided
 from tokbench.distributed.plan_folder import resume_reported
 from tokbench.distributed.tasks import Slice, results_in_order
-from tokbench.errors import ConfigError, CorpusError, ModelFormatError, StoreError
+from tokbench.errors import ConfigError, CorpusError, StoreError
 from tokbench.files.storage.folder_lock import locked
 from tokbench.files.storage.open import place_of, refuse_unwritable
-from tokbench.shards.journal import JOURNAL_NAME, START_AGAIN
-from tokbench.shards.layout import INDEX_NAME, MAX_INDEX_BYTES, OWN_FILE, SCHEMA, ShardIndex
+from tokbench.shards.journal import JOURNAL_NAME
+from tokbench.shards.layout import INDEX_NAME, MAX_INDEX_BYTES, OWN_FILE, ShardIndex
 from tokbench.shards.parts import (
     PART_FOLDER,
     PLAN_NAME,
-    Part,
     dump_parts,
     joined,
     part_folder,
-    read_parts,
 )
 from tokbench.shards.plan import make_plan
 from tokbench.shards.writing import SHARD_TOKENS
 from tokbench.workbench.earlier_shard_parts import refuse_other_document, refuse_other_parts
+from tokbench.workbench.finished_shard_parts import (
+    keep_unchanged,
+    parts_of_finished,
+    parts_of_unfinished,
+    refuse_changed,
+)
 from tokbench.workbench.shard_part_task import file_document, template_document, version_of
 
 if TYPE_CHECKING:
@@ -93,7 +97,7 @@ def write_shard_parts(
         shard_tokens: tokens per shard.
         special: what the text of a special token becomes.
         part_bytes: size of a part in bytes; a larger file is cut between documents, unless it is compressed.
-        resume: write the parts that are missing after an interrupted run.
+        resume: write the parts that are missing after an interrupted run, or were changed since.
         overwrite: replace an existing folder.
         chat: encodes documents that are conversations, and collects what workers found. Packed rows never span parts.
         template: with `chat`, the name of its template, or its file, which every worker can read.
@@ -146,12 +150,15 @@ def write_shard_parts(
     }
     with locked(folder, is_shared=False):
         if resume and (folder / INDEX_NAME).exists():
-            finished = _read_parts(folder)
+            finished = parts_of_finished(folder)
             refuse_other_parts(finished, plan, corpus, parts, chat=chat)
-            _check_sizes(folder, joined(finished))
+            refuse_changed(folder, finished, progress=progress)
             return joined(finished)
         _prepare(folder, document, resume=resume, overwrite=overwrite)
-        earlier = [asdict(file) for part in _written_parts(folder, len(parts)) for file in part.index.files]
+        if resume:
+            keep_unchanged(folder, len(parts), progress=progress)
+        kept = parts_of_unfinished(folder, len(parts))
+        earlier = [asdict(file) for part in kept for file in part.index.files]
         results = _encode(folder, common, parts, versions, engine=engine, progress=progress)
         given.problems = corpus.problems = Problems.total([*earlier, *results])
         index = _finish(folder, corpus, count=len(parts))
@@ -193,7 +200,7 @@ def _encode(
 
 def _finish(folder: Place, corpus: Corpus, *, count: int) -> ShardIndex:
     """Write the index after the parts. Raises `CorpusError` if no part has a document."""
-    written = _written_parts(folder, count)
+    written = parts_of_unfinished(folder, count)
     if not written:
         (folder / PLAN_NAME).remove()
         raise corpus.no_document()
@@ -286,56 +293,12 @@ def _prepare(folder: Place, document: bytes, *, resume: bool, overwrite: bool) -
     plan.write(document)
 
 
-def _check_sizes(folder: Place, index: ShardIndex) -> None:
-    """Raise `ModelFormatError` if a file of finished shards is missing or has another size."""
-    found = _sizes_in(folder)
-    for shard in index.shards:
-        for name, size in index.sizes(shard).items():
-            if found.get(name) != size:
-                raise ModelFormatError(
-                    str(folder / name),
-                    counted(size, "byte"),
-                    counted(found[name], "byte") if name in found else "no file",
-                    hint="--force encodes again",
-                )
-
-
 def _sizes_in(folder: Place) -> dict[str, int]:
     """Return the sizes of all files below a folder by their names. Raises `StoreError`."""
     try:
         return {str(file.place).removeprefix(f"{folder}/"): file.size for file in folder.files()}
     except OSError as error:
         raise StoreError(f"{folder} cannot be listed: {error.strerror or error}") from error
-
-
-def _read_parts(folder: Place) -> list[Part]:
-    def read(name: str) -> bytes:
-        with (folder / name).open() as stream:
-            return stream.read(MAX_INDEX_BYTES)
-
-    data = read(INDEX_NAME)
-    if f'"{SCHEMA}"'.encode() in data[:256]:
-        raise StoreError(
-            f"{folder} contains shards that were written without --engine",
-            hint=f"leave --engine out; {START_AGAIN}",
-        )
-    return read_parts(data, path=Path(str(folder / INDEX_NAME)), read=read)
-
-
-def _written_parts(folder: Place, count: int) -> list[Part]:
-    """Return the parts that exist; parts without a document do not."""
-    parts = []
-    for number in range(count):
-        place = folder / part_folder(number) / INDEX_NAME
-        try:
-            with place.open() as stream:
-                data = stream.read(MAX_INDEX_BYTES)
-        except FileNotFoundError:
-            continue
-        except OSError as error:
-            raise StoreError(f"{place} cannot be read: {error.strerror or error}") from error
-        parts.append(Part.of(part_folder(number), data, path=Path(str(place))))
-    return parts
 
 
 def _remove_staging(folder: Place) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,10 +14,10 @@ from support.sharded import EOS, tokenizer
 
 import tokbench
 from tokbench.errors import CorpusError, DistributedError, ModelFormatError, StoreError
+from tokbench.files.storage.open import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 def test_resumed_run_writes_the_same_bytes(case: Case) -> None:
@@ -145,14 +146,72 @@ def test_finished_run_of_the_same_files_elsewhere_is_resumed(case: Case, tmp_pat
     assert moved.bytes_of("out") == before
 
 
-@pytest.mark.parametrize("change", [lambda path: path.unlink(), lambda path: os.truncate(path, 9)])
+def flipped(path: Path) -> None:
+    """Change one bit, so that the size stays the same."""
+    path.write_bytes(path.read_bytes()[:-1] + bytes([path.read_bytes()[-1] ^ 1]))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda path: path.unlink(), r"[\d,]+ bytes, found no file"),
+        (lambda path: os.truncate(path, 9), r"[\d,]+ bytes, found 9 bytes"),
+        (flipped, r"the sha256 [0-9a-f]{8}…, found [0-9a-f]{8}…"),
+    ],
+)
 @pytest.mark.parametrize("name", ["part-00001/shard-00000.npy", "part-00003/shard-00000.offsets.npy"])
 def test_finished_run_without_its_files_is_not_resumed(
-    case: Case, name: str, change: Callable[[Path], None]
+    case: Case, name: str, change: Callable[[Path], None], message: str
 ) -> None:
     case.write()
     case.write(resume=True)
     change(case.folder / "out" / name)
-    with pytest.raises(ModelFormatError, match=f"{name}: expected .* bytes, found") as error:
+    with pytest.raises(ModelFormatError, match=f"{name}: expected {message}$") as error:
         case.write(resume=True)
-    assert error.value.hint == "--force encodes again"
+    assert error.value.hint == (
+        "restore the folder, or encode again with --force; `tokbench shards verify` lists all that differs"
+    )
+
+
+def test_finished_run_without_the_folder_of_a_part_is_not_resumed(case: Case) -> None:
+    case.write()
+    shutil.rmtree(case.folder / "out/part-00003")
+    with pytest.raises(
+        ModelFormatError, match=r"out/part-00003/index\.json: expected the index of a part, found no file"
+    ) as error:
+        case.write(resume=True)
+    assert "encode again with --force" in (error.value.hint or "")
+
+
+def test_finished_remote_run_with_a_changed_file_is_not_resumed(case: Case) -> None:
+    pytest.importorskip("fsspec", reason="the package fsspec is not installed")
+    url = f"memory://{case.folder.name}/out"
+    case.write(url)
+    case.write(url, resume=True)
+    shard = place_of(url) / "part-00001/shard-00000.npy"
+    data = shard.open().read()
+    shard.write(data[:-1] + bytes([data[-1] ^ 1]))
+    with pytest.raises(ModelFormatError, match=r"part-00001/shard-00000\.npy: expected the sha256"):
+        case.write(url, resume=True)
+
+
+@pytest.mark.parametrize("change", [Path.unlink, lambda path: os.truncate(path, 9), flipped])
+@pytest.mark.parametrize("name", ["shard-00000.npy", "shard-00000.offsets.npy"])
+def test_changed_part_of_an_unfinished_run_is_written_again(
+    case: Case, name: str, change: Callable[[Path], None]
+) -> None:
+    case.write("wanted")
+    with pytest.raises(DistributedError):
+        case.write(engine=HereEngine(breaking=1))
+    change(case.folder / "out/part-00001" / name)
+    case.write(resume=True)
+    assert case.bytes_of("out") == case.bytes_of("wanted")
+
+
+def test_part_of_an_unfinished_run_that_lost_its_index_is_written_again(case: Case) -> None:
+    case.write("wanted")
+    with pytest.raises(DistributedError):
+        case.write(engine=HereEngine(breaking=1))
+    (case.folder / "out/part-00001/index.json").unlink()
+    case.write(resume=True)
+    assert case.bytes_of("out") == case.bytes_of("wanted")
