@@ -81,10 +81,12 @@ def test_shards_of_a_url_have_the_same_ids(
 
 
 def test_words_are_counted_merged_and_trained_on_by_url(
-    run: Callable[..., Done], corpora: tuple[str, str], tmp_path: Path
+    run: Callable[..., Done], corpora: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Words are counted, added up, trained on and replayed by `lint` wherever they are."""
     pytest.importorskip("pyarrow")
+    # Here, all commands run in one process, whose memory serves as a store.
+    monkeypatch.setattr("tokbench.files.storage.open._OF_THIS_PROCESS", set())
     lines = {}
     for corpus in corpora:
         words = corpus.removesuffix("corpus") + "words"

@@ -68,7 +68,7 @@ def test_file_that_cannot_be_written_is_refused_before_any_work(run, texts, monk
 def test_devices_and_urls_are_not_checked(run, texts, monkeypatch):
     monkeypatch.setattr("os.access", lambda _, mode: mode != os.W_OK | os.X_OK)
     run("count", "notes.txt", "--json", "--out", "/dev/null").good()
-    run("shards", "write", "notes.txt", "--out", "memory://shards").refused(2, "is written in parts")
+    run("shards", "write", "notes.txt", "--out", "s3://shards").refused(2, "is written in parts")
 
 
 IN_PARTS = [
@@ -87,11 +87,19 @@ def test_url_that_can_only_be_read_is_refused_as_output(run, texts, command):
     refused.refused(1, "http://127.0.0.1/words cannot be written: http:// URLs are only read", "s3://bucket")
 
 
-@pytest.mark.parametrize("command", IN_PARTS)
-def test_memory_of_this_process_is_refused_as_output_of_others(run, texts, command):
+@pytest.mark.parametrize(
+    "command",
+    [
+        *IN_PARTS,
+        "count-words notes.txt --out",
+        "merge-words words --out",
+        "compare -t default notes.txt --no-times --parts",
+    ],
+)
+def test_memory_of_this_process_is_refused_as_output(run, texts, command):
     pytest.importorskip("pyarrow", reason="the package pyarrow is not installed")
     refused = run(*command.split(), "memory://words")
-    refused.refused(1, "memory://words is in the memory of this process alone", "every worker")
+    refused.refused(1, "memory://words is in the memory of this process alone", "s3://bucket")
 
 
 @pytest.mark.parametrize(

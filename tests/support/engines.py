@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tokbench.distributed.tasks import Engine, Ledger, run_task
+from tokbench.files.storage.open import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,3 +41,20 @@ class HereEngine(Engine):
 
     def close(self) -> None:
         """Do nothing: there is nothing to close."""
+
+
+class ElsewhereEngine(HereEngine):
+    """An engine of other processes, which never gets a task."""
+
+    is_in_process = False
+
+    def run(self, *arguments: Any, **named: Any) -> Iterator[Finished]:
+        """Fail: the work should have been refused."""
+        raise AssertionError("a task was started")
+
+
+def in_memory(folder: str) -> str:
+    """Write a corpus of one file to the memory of this process, and return its URL."""
+    place = place_of(f"memory://{folder}/corpus")
+    (place / "a.txt").write(b"some words\n")
+    return str(place)

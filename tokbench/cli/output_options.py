@@ -13,6 +13,7 @@ import typer
 
 from tokbench.errors import ConfigError, CorpusError, StoreError
 from tokbench.files.atomic import write_file
+from tokbench.files.storage.open import refuse_unwritable
 from tokbench.render.console import ColorChoice, ProgressChoice, as_text, make_console, print_json
 
 if TYPE_CHECKING:
@@ -334,13 +335,16 @@ def refuse_lost_files(options: Mapping[str, Any]) -> None:
 
 
 def refuse_unwritable_files(options: Mapping[str, Any]) -> None:
-    """Raise `StoreError`, before any work, if an output file cannot be created.
+    """Raise `StoreError`, before any work, if an output file cannot be created, or would end with this process.
 
     Commands with `--force` check the place of `--out` themselves.
 
     Args:
         options: the parameters of a command by their names, with their values.
     """
+    for name in (*_WRITTEN, "parts"):
+        for text in _texts(options.get(name)):
+            refuse_unwritable(text, is_for_others=True)
     for name in _WRITTEN:
         if name == "out" and "force" in options:
             continue

@@ -18,13 +18,14 @@ from tokbench.corpus.files import CorpusFile, Kind, LeftOut
 from tokbench.corpus.groups import named_parts
 from tokbench.distributed.tasks import Slice
 from tokbench.errors import ConfigError, CorpusError
-from tokbench.files.storage.open import place_of
+from tokbench.files.storage.open import is_of_this_process, place_of
 from tokbench.files.untrusted_json import load_strict_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from tokbench.corpus.file_spans import Cut
+    from tokbench.distributed.tasks import Engine
     from tokbench.files.storage.place import Place
     from tokbench.files.untrusted import Compression
 
@@ -239,6 +240,18 @@ def version_of(address: str) -> tuple[int, str]:
     except OSError as error:
         raise CorpusError(f"{address}: cannot be read ({error.strerror or error})") from None
     return stored.size, stored.version
+
+
+def refuse_unshared(corpus: Corpus, engine: Engine) -> None:
+    """Raise `CorpusError`, before any work, if other processes are to read a file in the memory of this one."""
+    if engine.is_in_process:
+        return
+    for file in corpus.files:
+        if is_of_this_process(file.address):
+            raise CorpusError(
+                f"{file.name} is in the memory of this process alone",
+                hint="save it to a file or URL that every worker can read",
+            )
 
 
 def divided(sizes: Sequence[int], can_cut: Sequence[bool], part_bytes: int) -> Iterator[tuple[FilePart, ...]]:

@@ -13,6 +13,7 @@ from tokbench.errors import CorpusError
 from tokbench.evaluation.figures import listed, percent
 from tokbench.evaluation.holdout_plan import CUT, Plan, choose, same_number
 from tokbench.evaluation.units import Alignment, align, lines_of, record_unit
+from tokbench.files.storage.open import is_of_this_process
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -179,7 +180,7 @@ class Side:
     @property
     def can_be_read_again(self) -> bool:
         """Whether the files can be read more than once, also by other processes."""
-        return not any(file.stream or file.address.startswith("memory://") for file in self.corpus.files)
+        return not any(file.stream or is_of_this_process(file.address) for file in self.corpus.files)
 
     def to_json(self) -> dict[str, Any]:
         """Return everything that another process needs to read this side, as JSON values."""

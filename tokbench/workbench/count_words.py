@@ -16,7 +16,7 @@ from tokbench.corpus.text import Problems
 from tokbench.counting.joining import num_files, parts_of, summing_counter, words_name, write_joined
 from tokbench.counting.part_task import make_plan
 from tokbench.counting.run import PartTotals, count_all, count_share, index_of, remove_counting
-from tokbench.distributed.corpus_plan import PART_BYTES
+from tokbench.distributed.corpus_plan import PART_BYTES, refuse_unshared
 from tokbench.distributed.engines.open import InProcessEngine
 from tokbench.errors import ConfigError, ModelFormatError, StoreError
 from tokbench.files.storage.folder_lock import locked
@@ -108,7 +108,8 @@ def count_words(
         StoreError: the folder holds something else, or cannot be written.
         ConfigError, CorpusError, BackendUnavailableError, DistributedError: as a task raises them.
     """
-    refuse_unwritable(out, by_workers=not engine.is_in_process)
+    refuse_unwritable(out, is_for_others=not engine.is_in_process)
+    refuse_unshared(corpus, engine)
     plan = _plan(corpus, out=out, backend=backend, options=options, part_bytes=part_bytes)
     words, counted = count_all(
         plan,
@@ -148,7 +149,7 @@ def count_words_share(
     Raises:
         StoreError, ConfigError, CorpusError, BackendUnavailableError, DistributedError: as `count_words`.
     """
-    refuse_unwritable(out, by_workers=True)
+    refuse_unwritable(out, is_for_others=True)
     plan = _plan(corpus, out=out, backend=backend, options=options, part_bytes=part_bytes)
     engine = InProcessEngine(threads=threads)
     counted = count_share(plan, place_of(out), share, engine=engine, progress=progress)

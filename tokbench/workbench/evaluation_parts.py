@@ -11,7 +11,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from tokbench.core.progress import no_progress
-from tokbench.distributed.corpus_plan import PART_BYTES, plan_of
+from tokbench.distributed.corpus_plan import PART_BYTES, plan_of, refuse_unshared
 from tokbench.distributed.plan_folder import begin, resume_reported
 from tokbench.distributed.tasks import Slice, results_in_order
 from tokbench.errors import ConfigError, ModelFormatError
@@ -82,7 +82,7 @@ class EvaluationWork:
         """Lock the folder while the block runs and yield it. Raises `StoreError`."""
         if self.folder is not None:
             is_for_others = self.share is not None or not self.engine.is_in_process
-            refuse_unwritable(self.folder, by_workers=is_for_others)
+            refuse_unwritable(self.folder, is_for_others=is_for_others)
             with locked(place_of(self.folder), is_shared=self.share is not None), resume_reported():
                 yield place_of(self.folder)
             return
@@ -115,6 +115,7 @@ def evaluating(
         StoreError: the folder holds something else, is in use, or cannot be written.
         DistributedError: parts failed; the others are kept, for `resume`.
     """
+    refuse_unshared(corpus, work.engine)
     plan = plan_of(
         corpus,
         schema=SCHEMA,

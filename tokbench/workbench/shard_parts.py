@@ -15,7 +15,7 @@ from tokbench.core.wording import first_of
 from tokbench.corpus.file_spans import FileSpan
 from tokbench.corpus.opening import without_folder
 from tokbench.corpus.text import Problems
-from tokbench.distributed.corpus_plan import PART_BYTES, can_be_cut, cut_of, divided
+from tokbench.distributed.corpus_plan import PART_BYTES, can_be_cut, cut_of, divided, refuse_unshared
 from tokbench.distributed.plan_folder import resume_reported
 from tokbench.distributed.tasks import Slice, results_in_order
 from tokbench.errors import ConfigError, CorpusError, StoreError
@@ -119,7 +119,8 @@ def write_shard_parts(
             raise CorpusError(
                 f"{file.name} can be read only once, and not in parts", hint="save it to a file and name that"
             )
-    refuse_unwritable(out, by_workers=not engine.is_in_process)
+    refuse_unwritable(out, is_for_others=not engine.is_in_process)
+    refuse_unshared(corpus, engine)
     given, corpus = corpus, without_folder(corpus, out)
     plan = make_plan(
         tokenizer,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.counted_words import counted
+from support.engines import ElsewhereEngine, in_memory
 from support.folders import files_of
 
 from tokbench.corpus import open_corpus
@@ -220,6 +221,14 @@ def test_cause_of_an_empty_corpus_is_reported(tmp_path: Path) -> None:
         count_words(
             corpus, out=str(tmp_path / "words"), options={}, engine=InProcessEngine(threads=1), part_bytes=20
         )
+
+
+def test_corpus_in_the_memory_of_this_process_is_refused_for_workers(tmp_path: Path) -> None:
+    pytest.importorskip("fsspec", reason="the package fsspec is not installed")
+    corpus, out = open_corpus(in_memory(tmp_path.name)), str(tmp_path / "words")
+    with pytest.raises(CorpusError, match=r"a\.txt is in the memory of this process alone"):
+        count_words(corpus, out=out, options={}, engine=ElsewhereEngine())
+    assert count_words(corpus, out=out, options={}, engine=InProcessEngine(threads=1)).index is not None
 
 
 @pytest.mark.parametrize("backend", ["bpe", "wordpiece", "unigram"])

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.engines import HereEngine
+from support.engines import ElsewhereEngine, HereEngine, in_memory
 from support.evaluation_parts import Case, case_in, saved_in
 
 from tokbench.corpus import open_corpus
@@ -229,6 +229,13 @@ def test_killed_worker_loses_nothing(case: Case) -> None:
 def test_local_workers_give_the_same_figures(case: Case) -> None:
     with open_engine("local", workers=2) as engine:
         assert case.figures(case.work(engine=engine, part_bytes=1_000)) == case.figures()
+
+
+def test_corpus_in_the_memory_of_this_process_is_refused_for_workers(case: Case) -> None:
+    pytest.importorskip("fsspec", reason="the package fsspec is not installed")
+    corpus = open_corpus(in_memory(case.folder.name))
+    with pytest.raises(CorpusError, match=r"a\.txt is in the memory of this process alone"):
+        compare(corpus, tokenizers=case.tokenizers, times=False, work=case.work(engine=ElsewhereEngine()))
 
 
 def test_remote_folder_gives_the_same_figures(case: Case) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from support.engines import HereEngine
+from support.engines import ElsewhereEngine, HereEngine, in_memory
 from support.shard_parts import Case, put
 from support.sharded import tokenizer
 
@@ -292,6 +292,15 @@ def test_different_tokenizer_on_the_worker_is_refused(case: Case) -> None:
     case.named = NamedTokenizer(str(case.folder / "another"), OpenRequest())
     with pytest.raises(DistributedError, match="another is a different tokenizer on the worker"):
         write_shard_parts(case.named, tokenizer(), case.corpus(), case.folder / "out", engine=HereEngine())
+
+
+def test_corpus_in_the_memory_of_this_process_is_refused_for_workers(case: Case) -> None:
+    pytest.importorskip("fsspec", reason="the package fsspec is not installed")
+    corpus = tokbench.open_corpus(in_memory(case.folder.name))
+    with pytest.raises(CorpusError, match=r"a\.txt is in the memory of this process alone") as error:
+        write_shard_parts(case.named, tokenizer(), corpus, case.folder / "out", engine=ElsewhereEngine())
+    assert error.value.hint == "save it to a file or URL that every worker can read"
+    write_shard_parts(case.named, tokenizer(), corpus, case.folder / "out", engine=HereEngine())
 
 
 def test_contradictory_options_are_refused(case: Case) -> None:

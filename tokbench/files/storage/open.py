@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 _READ_ONLY = {"http", "https"}
 _OF_THIS_PROCESS = {"memory"}
+_A_STORE = "name a folder, or the URL of a store, such as s3://bucket/folder"
 _LIBRARIES = {"s3": "s3fs", "s3a": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "az": "adlfs"}
 
 
@@ -84,25 +85,31 @@ def remote_place(url: str) -> RemotePlace:
     return RemotePlace(url.rstrip("/"), store, path)
 
 
-def refuse_unwritable(folder: str | Path, *, by_workers: bool = False) -> None:
-    """Raise `StoreError`, before any work, if a URL can only be read, or not be seen by the processes that write there.
+def is_of_this_process(name: str | Path) -> bool:
+    """Whether a URL names something in the memory of this process, which no other one sees, and which ends with it.
+
+    >>> is_of_this_process("memory://words"), is_of_this_process("s3://words")
+    (True, False)
+    """
+    return _scheme_of(name) in _OF_THIS_PROCESS
+
+
+def refuse_unwritable(folder: str | Path, *, is_for_others: bool = False) -> None:
+    """Raise `StoreError`, before any work, if a URL can only be read, or is one that the processes that need it lack.
 
     Args:
         folder: the path or URL of the output.
-        by_workers: whether processes other than this one write there.
+        is_for_others: whether processes other than this one write there, or read it afterwards.
     """
-    match = _SCHEME.match(os.fspath(folder))
-    scheme = match[1].lower() if match else ""
-    if scheme in _READ_ONLY:
-        raise StoreError(
-            f"{folder} cannot be written: {scheme}:// URLs are only read",
-            hint="name a folder, or the URL of a store, such as s3://bucket/folder",
-        )
-    if by_workers and scheme in _OF_THIS_PROCESS:
-        raise StoreError(
-            f"{folder} is in the memory of this process alone",
-            hint="name a folder or URL that every worker can write to",
-        )
+    if (scheme := _scheme_of(folder)) in _READ_ONLY:
+        raise StoreError(f"{folder} cannot be written: {scheme}:// URLs are only read", hint=_A_STORE)
+    if is_for_others and is_of_this_process(folder):
+        raise StoreError(f"{folder} is in the memory of this process alone", hint=_A_STORE)
+
+
+def _scheme_of(name: str | Path) -> str:
+    match = _SCHEME.match(os.fspath(name))
+    return match[1].lower() if match else ""
 
 
 def within(folder: str | Path) -> Callable[[str | Path], bool]:

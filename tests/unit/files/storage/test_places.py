@@ -148,10 +148,10 @@ def test_url_that_can_only_be_read_is_no_output(url: str) -> None:
 def test_memory_of_this_process_is_no_output_of_others(tmp_path: Path) -> None:
     refuse_unwritable("memory://words")
     with pytest.raises(StoreError, match="memory://words is in the memory of this process alone") as error:
-        refuse_unwritable("memory://words", by_workers=True)
-    assert error.value.hint == "name a folder or URL that every worker can write to"
+        refuse_unwritable("memory://words", is_for_others=True)
+    assert error.value.hint == "name a folder, or the URL of a store, such as s3://bucket/folder"
     for seen in (tmp_path, str(tmp_path), f"file://{tmp_path}", "s3://bucket/words"):
-        refuse_unwritable(seen, by_workers=True)
+        refuse_unwritable(seen, is_for_others=True)
 
 
 def test_unwritable_folder_is_refused(tmp_path: Path) -> None:
