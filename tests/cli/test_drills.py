@@ -118,7 +118,7 @@ def test_ended_run_leaves_no_temporary_files(
         code, told = ended(running)
     assert code == -how
     if how == signal.SIGTERM:
-        assert told == "error: terminated\nhint:  --resume continues with the missing parts\n"
+        assert told == "error: terminated\nhint:  the finished parts are kept: --resume continues with them\n"
     wait_until(lambda: not any(Path(f"/proc/{worker}").exists() for worker in workers))
     assert list(temporary.iterdir()) == []
 

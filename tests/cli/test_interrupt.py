@@ -19,7 +19,9 @@ from tokbench.backends.bpe.kernel import current_kernel
 pytestmark = [pytest.mark.timed, pytest.mark.skipif(os.name == "nt", reason="sends POSIX signals")]
 
 PHASES = ["reading", "counting", "merging", "saving"]
-MESSAGE = "error: interrupted\nhint:  no partial output was left behind\n"
+NOTHING_LEFT = "no partial output was left behind"
+KEPT = "the finished parts are kept: {} continues with them"
+MESSAGE = f"error: interrupted\nhint:  {NOTHING_LEFT}\n"
 SECONDS = {"native": 10, "python": 20}
 """Seconds within which a run must end: it takes about two, and more on a busy machine."""
 
@@ -261,6 +263,37 @@ def test_interrupt_while_checking_a_play_page(start, tmp_path, seconds):
     assert running.returncode == 130, err.decode()
     assert err.decode().endswith(MESSAGE)
     assert not (tmp_path / "page.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "hint"),
+    [
+        ("tokbench.cli.output_options.PictureChoices.write", ["--parts", "parts"], KEPT.format("--resume")),
+        ("tokbench.cli.output_options.PictureChoices.write", ["--engine", "local"], NOTHING_LEFT),
+        (
+            "tokbench.workbench.evaluation_parts.PartedCorpus.count_parts",
+            ["--parts", "parts", "--part", "1/2"],
+            KEPT.format("the same command"),
+        ),
+    ],
+)
+def test_interrupt_of_an_evaluation_in_parts_says_what_continues(
+    environment, tmp_path, function, options, hint
+):
+    """Parts are reused also if figures are drawn when the signal arrives; without a folder there are none."""
+    code = (
+        "import sys\n"
+        "from unittest.mock import patch\n"
+        "from tokbench.cli.app import main\n"
+        f"sys.argv = ['tokbench', 'compare', '-t', 'default', 'a.txt', '--no-times', *{options}]\n"
+        f"with patch({function!r}, side_effect=KeyboardInterrupt):\n"
+        "    main()\n"
+    )
+    (tmp_path / "a.txt").write_text("some words\n" * 9)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr.decode()) == (130, f"error: interrupted\nhint:  {hint}\n")
 
 
 def test_interrupt_removes_the_progress_bar(terminal, texts, tmp_path):

@@ -15,7 +15,7 @@ from tokbench.cli.options import first_given, parse_bytes
 from tokbench.cli.tokenizer_options import VocabularyChoices
 from tokbench.distributed.corpus_plan import PART_BYTES
 from tokbench.distributed.engines.open import EngineName, InProcessEngine, open_engine
-from tokbench.distributed.plan_folder import parse_share
+from tokbench.distributed.plan_folder import parse_share, resume_reported
 from tokbench.errors import ConfigError
 from tokbench.opening.request import Engine as TokenizerEngine
 
@@ -205,7 +205,9 @@ class EvaluationChoices(PartChoices):
 
         share = None if self.part is None else parse_share(self.part)
         self._refuse_contradictions(engine, threads=threads)
-        with self.open(engine, threads=threads) as running:
+        # Counts are also kept while figures are computed and drawn; those in a temporary folder are not.
+        reported = nullcontext() if self.parts is None else resume_reported(share=share)
+        with reported, self.open(engine, threads=threads) as running:
             yield EvaluationWork(
                 running,
                 tuple(named),

@@ -79,7 +79,7 @@ def count_share(
         StoreError: the folder contains another count, or cannot be written.
         DistributedError: parts failed; the others are counted.
     """
-    with locked(folder, is_shared=True), resume_reported():
+    with locked(folder, is_shared=True), resume_reported(share=share):
         if (folder / INDEX_NAME).exists():
             raise _exists_error(folder)
         begin(plan, folder, option="--out", resume=True)

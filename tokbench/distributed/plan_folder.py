@@ -113,12 +113,13 @@ def _known_plan(stored: Stored, schema: str) -> CorpusPlan:
 
 
 @contextmanager
-def resume_reported() -> Iterator[None]:
-    """Report on Ctrl-C that finished parts are kept."""
+def resume_reported(*, share: Share | None = None) -> Iterator[None]:
+    """Report on Ctrl-C that finished parts are kept, and what continues: the same command if it works on a share."""
     try:
         yield
     except KeyboardInterrupt:
-        raise KeyboardInterrupt("--resume continues with the missing parts") from None
+        how = "--resume" if share is None else "the same command"
+        raise KeyboardInterrupt(f"the finished parts are kept: {how} continues with them") from None
 
 
 def _difference(before: CorpusPlan, now: CorpusPlan) -> str:

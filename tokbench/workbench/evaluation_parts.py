@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tokbench.core.progress import no_progress
 from tokbench.distributed.corpus_plan import PART_BYTES, plan_of, refuse_unshared
-from tokbench.distributed.plan_folder import begin, resume_reported
+from tokbench.distributed.plan_folder import begin
 from tokbench.distributed.tasks import Slice, results_in_order
 from tokbench.errors import ConfigError, ModelFormatError
 from tokbench.evaluation.corpus_scan import all_problems, documents_in, joined_notes, num_checked, read_notes
@@ -83,7 +83,7 @@ class EvaluationWork:
         if self.folder is not None:
             is_for_others = self.share is not None or not self.engine.is_in_process
             refuse_unwritable(self.folder, is_for_others=is_for_others)
-            with locked(place_of(self.folder), is_shared=self.share is not None), resume_reported():
+            with locked(place_of(self.folder), is_shared=self.share is not None):
                 yield place_of(self.folder)
             return
         with tempfile.TemporaryDirectory(prefix="tokbench-parts-") as folder:
