@@ -129,15 +129,25 @@ def _difference(before: CorpusPlan, now: CorpusPlan) -> str:
     )
     if changed := settings or difference(before.reading, now.reading):
         return changed
-    old, new = ({file.name: file for file in plan.files} for plan in (before, now))
-    for name in sorted({*old, *new}):
-        if name not in new:
-            return f"{name} is no longer among the files"
-        if name not in old:
-            return f"{name} is new among the files"
-        if old[name] != new[name]:
-            return f"{name} has changed"
+    if changed := changed_file(*({file.name: file for file in plan.files} for plan in (before, now))):
+        return changed
     return f"it has {counted(len(before.parts), 'part')}, but this --part-bytes makes {len(now.parts)} of it"
+
+
+def changed_file(before: Mapping[str, object], now: Mapping[str, object]) -> str | None:
+    """Describe the first difference of two sets of files, name → version; None if there is none.
+
+    >>> changed_file({"a.txt": 1, "b.txt": 1}, {"a.txt": 1, "b.txt": 2})
+    'b.txt has changed since'
+    """
+    for name in sorted({*before, *now}):
+        if name not in now:
+            return f"{name} is no longer in the corpus"
+        if name not in before:
+            return f"{name} is new in the corpus"
+        if before[name] != now[name]:
+            return f"{name} has changed since"
+    return None
 
 
 def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from tokbench.corpus.text import Problems
-from tokbench.distributed.plan_folder import difference
+from tokbench.distributed.plan_folder import changed_file, difference
 from tokbench.errors import StoreError
 from tokbench.shards.journal import START_AGAIN, refuse_other_plan
 from tokbench.shards.parts import PLAN_NAME, joined, part_folder
@@ -83,24 +83,16 @@ def refuse_other_document(before: bytes, now: bytes) -> NoReturn:
     """Raise a `StoreError` that says how the plans of two runs differ, of which the first was not finished."""
     try:
         old, new = json.loads(before), json.loads(now)
-        change = difference(old["corpus"], new["corpus"]) or _changed_file(old["parts"], new["parts"])
+        change = difference(old["corpus"], new["corpus"])
+        change = change or changed_file(_versions(old["parts"]), _versions(new["parts"]))
         refuse_other_plan({**old, "files": []}, {**new, "files": []})
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         raise _other_run(f"its {PLAN_NAME} is damaged") from None
     raise _other_run(change or _OTHER_PARTS)
 
 
-def _changed_file(before: Iterable[Any], now: Iterable[Any]) -> str | None:
-    """Describe the first difference between the files of two plans, by their names and versions."""
-    old, new = ({file["name"]: file["version"] for part in parts for file in part} for parts in (before, now))
-    for name in sorted({*old, *new}):
-        if name not in new:
-            return f"{name} is no longer in the corpus"
-        if name not in old:
-            return f"{name} is new in the corpus"
-        if old[name] != new[name]:
-            return f"{name} has changed since"
-    return None
+def _versions(parts: Iterable[Any]) -> dict[str, Any]:
+    return {file["name"]: file["version"] for part in parts for file in part}
 
 
 def _are_parts(
