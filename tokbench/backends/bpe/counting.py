@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tokbench.backends.bpe.kernel import current_kernel
 from tokbench.backends.bpe.reference import cut_at_special_tokens
 from tokbench.backends.bpe.split_patterns import resolve_pattern, split
-from tokbench.backends.bpe.split_programs.compiled import kernel_pattern
+from tokbench.backends.bpe.split_programs.compiled import compiled_for
 from tokbench.core.base import utf8
 from tokbench.core.documents import ByteDocuments
 from tokbench.core.training import batches, count_sources, count_texts, limits_reported, refuse_one_text
@@ -96,7 +96,7 @@ class PretokenCounting:
     @property
     def _kernel_pattern(self) -> str | CompiledPattern | None:
         """What the kernel splits by; None if `regex` splits, by a custom pattern that the kernel cannot compile."""
-        return kernel_pattern(self.pattern, current_kernel())
+        return self.pattern.kernel_name or compiled_for(current_kernel(), self.pattern)
 
     def _count_split(self, counter: PretokenCounter, texts: list[str]) -> None:
         """Split by a custom pattern with the `regex` package."""

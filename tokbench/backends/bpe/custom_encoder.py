@@ -64,7 +64,7 @@ class CustomEncoder(EncodesOneByOne):
     @cached_property
     def _compiled(self) -> Encoder | None:
         """The encoder that splits by the compiled pattern; None if the kernel cannot."""
-        from tokbench.backends.bpe.split_programs.compiled import kernel_pattern
+        from tokbench.backends.bpe.split_programs.compiled import compiled_for
 
-        pattern = kernel_pattern(self._pattern, self._kernel)
+        pattern = compiled_for(self._kernel, self._pattern)
         return None if pattern is None else self._encoder.with_pattern(pattern)

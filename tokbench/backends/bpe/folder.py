@@ -141,7 +141,7 @@ def read_folder(
     merges = parse_merges(files[MERGES_NAME], path=directory / MERGES_NAME)
     pattern = _pattern(manifest, directory)
     kernel = current_kernel()
-    encoder = kernel.encoder_from_merges(pairs_of(merges), None if pattern.is_custom else pattern.name)
+    encoder = kernel.encoder_from_merges(pairs_of(merges), pattern.kernel_name)
     if len(set(encoder.tokens())) != len(encoder):
         raise ModelFormatError(
             directory / MERGES_NAME,

@@ -28,10 +28,8 @@ REGEX = Dialect(members_for_regex, has_possessive_intervals=True)
 """The dialect of the `regex` package."""
 
 
-def kernel_pattern(pattern: SplitPattern, kernel: Kernel) -> str | CompiledPattern | None:
-    """Return what a kernel splits by: a name, or a compiled pattern; None if only `regex` splits by this pattern."""
-    if not pattern.is_custom:
-        return pattern.name
+def compiled_for(kernel: Kernel, pattern: SplitPattern) -> CompiledPattern | None:
+    """Return a custom pattern as a kernel splits by it; None if only `regex` does."""
     return None if kernel.name != "native" or pattern.regex is None else compiled_pattern(pattern.regex)
 
 
