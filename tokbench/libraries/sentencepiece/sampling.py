@@ -63,14 +63,15 @@ class Lexicon:
             elif piece.type in (PieceType.NORMAL, PieceType.UNUSED):
                 scores[piece.text] = piece.score
         ids = {piece.text: id for id, piece in enumerate(model.pieces)}
+        unused = frozenset(piece.text for piece in model.pieces if piece.type is PieceType.UNUSED)
         falls_back = model.trainer["byte_fallback"]
         return cls(
             scores=scores,
-            unused=frozenset(piece.text for piece in model.pieces if piece.type is PieceType.UNUSED),
+            unused=unused,
             user_defined=re.compile(pattern_of(symbols)) if symbols else None,
             longest=_longest_by_beginning(scores),
             unknown_score=min(normal) - UNKNOWN_PENALTY,
-            _ids={text: ids[text] for text in scores},
+            _ids={text: ids[text] for text in scores if text not in unused},
             _byte_ids=tuple(ids[piece] for piece in BYTE_PIECES) if falls_back else (),
             _unknown_id=model.unknown_id,
         )
@@ -90,6 +91,10 @@ class Lexicon:
             after_unknown = id is None
         return ids
 
+    def is_token(self, piece: str) -> bool:
+        """Whether a text can have this piece as a token."""
+        return piece in self.scores and piece not in self.unused
+
     def symbols(self, text: str) -> list[str]:
         """Split a text into its user-defined symbols and characters."""
         symbols: list[str] = []
@@ -104,7 +109,7 @@ class Lexicon:
         pieces = [
             (stop, self.scores[piece])
             for stop in range(start + 1, self._furthest(text, start) + 1)
-            if (piece := text[start:stop]) in self.scores and piece not in self.unused
+            if self.is_token(piece := text[start:stop])
         ]
         if not pieces or pieces[0][0] != start + 1:
             pieces.append((start + 1, self.unknown_score))
@@ -113,8 +118,7 @@ class Lexicon:
     def reach(self, text: str, start: int) -> int:
         """Return the end of the longest piece that begins at a position, or of its character if none is longer."""
         for stop in range(self._furthest(text, start), start + 1, -1):
-            piece = text[start:stop]
-            if piece in self.scores and piece not in self.unused:
+            if self.is_token(text[start:stop]):
                 return stop
         return start + 1
 

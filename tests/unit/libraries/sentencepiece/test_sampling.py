@@ -11,7 +11,7 @@ import sentencepiece
 from support.sentencepiece_models import scored, unknown, variant, written
 
 from tokbench.errors import ConfigError
-from tokbench.formats.sentencepiece.model import parse_model
+from tokbench.formats.sentencepiece.model import ModelType, parse_model
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.libraries.sentencepiece.models import SentencePieceBpeTokenizer, UnigramTokenizer, open_model
 from tokbench.libraries.sentencepiece.sampling import Lexicon
@@ -146,6 +146,25 @@ def test_unused_pieces_are_merged_through_but_never_returned() -> None:
     for text, expected in ("abc", ("▁", "abc")), ("ab", ("▁", "a", "b")):
         assert pieces_of(tokenizer, tokenizer.encode(text)) == expected
         assert tokenizer.sample(text, seed=0, alpha=0.0) == tokenizer.encode(text)
+
+
+@pytest.mark.parametrize(("model_type", "alpha"), [(ModelType.BPE, 0.0), (ModelType.UNIGRAM, 1.0)])
+@pytest.mark.parametrize("has_bytes", [False, True])
+def test_characters_of_unused_pieces_are_unknown(
+    model_type: ModelType, alpha: float, *, has_bytes: bool
+) -> None:
+    unused = ModelPiece("b", -1.0, PieceType.UNUSED)
+    byte_pieces = [ModelPiece(f"<0x{byte:02X}>", 0.0, PieceType.BYTE) for byte in range(256)]
+    proto = written(
+        [unknown(), *scored({"▁": -1.0, "a": -2.0}), unused, *(byte_pieces if has_bytes else [])],
+        trainer={"model_type": model_type, "byte_fallback": has_bytes},
+        normalizer={"add_dummy_prefix": False},
+    )
+    tokenizer = open_model(proto, name="mine")
+    assert isinstance(tokenizer, SentencePieceBpeTokenizer | UnigramTokenizer)
+    expected = [2, 4 + ord("b"), 4 + ord("b"), 2] if has_bytes else [2, 0, 2]
+    assert tokenizer.encode("abba") == expected
+    assert tokenizer.sample("abba", seed=0, alpha=alpha) == expected
 
 
 def test_samples_repeat_with_their_seed() -> None:
