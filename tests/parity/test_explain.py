@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from support.places import SHARED
-from support.sentencepiece_models import VARIANTS, variant
+from support.sentencepiece_models import VARIANTS, scored, unknown, variant, written
 from support.subjects import SPECIAL_TOKENS, Subject
 from support.texts import bundled_texts, texts
 
 import tokbench
 from tokbench.core.tokens import SpecialPolicy
 from tokbench.explain.assembling import explain, explain_as_read
+from tokbench.formats.sentencepiece.model import ModelType
+from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
+from tokbench.libraries.sentencepiece.models import open_model
 
 if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
@@ -96,6 +99,30 @@ def test_any_text_is_explained(subject: str, text: str) -> None:
 @given(text=texts)
 def test_any_text_is_explained_for_sentencepiece(name: str, text: str) -> None:
     check(variant(name), text)
+
+
+@pytest.mark.parametrize("unused", ["b", "▁", "ab", "b▁"])
+@pytest.mark.parametrize("has_bytes", [False, True])
+@pytest.mark.parametrize("model_type", [ModelType.BPE, ModelType.UNIGRAM])
+def test_sentencepiece_with_unused_pieces_is_explained(
+    model_type: ModelType, unused: str, *, has_bytes: bool
+) -> None:
+    byte_pieces = [ModelPiece(f"<0x{byte:02X}>", 0.0, PieceType.BYTE) for byte in range(256)]
+    proto = written(
+        [
+            unknown(),
+            *(
+                piece
+                for piece in scored({"▁": -1.0, "a": -2.0, "b": -3.0, "aba": -4.0})
+                if piece.text != unused
+            ),
+            ModelPiece(unused, -0.5, PieceType.UNUSED),
+            *(byte_pieces if has_bytes else []),
+        ],
+        trainer={"model_type": model_type, "byte_fallback": has_bytes},
+    )
+    for text in ("abba", "b b中 中b", "中 b ▁", "aba ab ab"):
+        check(open_model(proto, name="mine"), text)
 
 
 @pytest.mark.real

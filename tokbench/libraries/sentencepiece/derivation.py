@@ -67,7 +67,7 @@ class ModelExplainer:
         self._unknown = Symbol(model.unknown_id, model.pieces[model.unknown_id].text.encode())
         self._cuts_words = (
             model.model_type is ModelType.BPE
-            and SPACE in lexicon.scores
+            and lexicon.is_token(SPACE)
             and lexicon.user_defined is None
             and not any(map(crosses_words, lexicon.scores))
         )
@@ -123,7 +123,7 @@ class ModelExplainer:
         """Yield the position of each part in characters."""
         if self._model.model_type is ModelType.UNIGRAM:
             reach = partial(self._lexicon.reach, normalized)
-            yield from part_starts(normalized, reach=reach, is_piece=self._lexicon.scores.__contains__)
+            yield from part_starts(normalized, reach=reach, is_piece=self._lexicon.is_token)
         elif self._cuts_words:
             yield from (match.start() for match in _WORDS.finditer(normalized))
         elif normalized:
@@ -197,7 +197,7 @@ class ModelExplainer:
 
     def _tokens_of(self, piece: str) -> tuple[list[Symbol], bool]:
         """Return the tokens of a symbol after merging, and whether they are the unknown token."""
-        if piece in self._lexicon.scores:
+        if self._lexicon.is_token(piece):
             return [self._symbol(piece)], False
         if self._model.trainer["byte_fallback"]:
             names = [BYTE_PIECES[byte] for byte in piece.encode()]

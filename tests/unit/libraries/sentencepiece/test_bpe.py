@@ -23,10 +23,12 @@ from support.sentencepiece_models import (
 )
 from support.texts import bundled_texts
 
+from tokbench.explain.assembling import explain
 from tokbench.formats.sentencepiece.model import ModelType, parse_model
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.libraries.sentencepiece import bpe
 from tokbench.libraries.sentencepiece.bpe import library_reason, new_encoder
+from tokbench.libraries.sentencepiece.models import open_model
 from tokbench.native.kernel_choice import is_installed
 
 if TYPE_CHECKING:
@@ -103,6 +105,12 @@ def models(draw: st.DrawFn) -> bytes:
 def test_any_model_encodes_as_in_the_library(kernel: str, proto: bytes, texts: list[str]) -> None:
     if not library_reason(parse_model(proto)):
         check(proto, texts, kernel)
+
+
+@given(proto=models(), text=TEXTS)
+def test_any_model_is_explained(proto: bytes, text: str) -> None:
+    steps = explain(open_model(proto, name="mine"), text).steps
+    assert [symbol.id for step in steps for symbol in step.trace.tokens] == peer(proto).encode(text)
 
 
 @pytest.mark.skipif(not is_installed(bpe.COMPILED), reason="not compiled")

@@ -21,9 +21,11 @@ from support.sentencepiece_models import (
 )
 from support.texts import characters_in_use, texts
 
+from tokbench.explain.assembling import explain
 from tokbench.formats.sentencepiece.model import parse_model
 from tokbench.formats.sentencepiece.pieces import ModelPiece, PieceType
 from tokbench.libraries.sentencepiece import unigram
+from tokbench.libraries.sentencepiece.models import open_model
 from tokbench.libraries.sentencepiece.unigram_fallback import ScoredPieces, best_cuts
 from tokbench.native.kernel_choice import is_installed
 
@@ -278,6 +280,12 @@ def models(draw: st.DrawFn) -> bytes:
     options["precompiled_charsmap"] = charsmap(draw(st.sampled_from(["identity", "nmt_nfkc"])))
     trainer = {"byte_fallback": has_bytes, "treat_whitespace_as_suffix": draw(st.integers(0, 5)) == 0}
     return written([unknown(), *pieces], trainer=trainer, normalizer=options)
+
+
+@given(proto=models(), text=st.text(ALPHABET + " 漢", max_size=12))
+def test_any_model_is_explained(proto: bytes, text: str) -> None:
+    steps = explain(open_model(proto, name="mine"), text).steps
+    assert [symbol.id for step in steps for symbol in step.trace.tokens] == peer(proto).encode(text)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
