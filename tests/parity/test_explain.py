@@ -22,12 +22,13 @@ if TYPE_CHECKING:
     from tokbench.core.interfaces import Tokenizer
     from tokbench.explain.derivation import Explanation
 
+WORDPIECE = Subject("wordpiece", options={"vocab_size": 3000})
 SUBJECTS = [
     Subject("bpe"),
     Subject("bpe", options={"pattern": "qwen2"}),
     Subject("bpe", options={"pattern": "none"}),
     Subject("bpe", options={"pattern": r"\w+|\W+"}),
-    Subject("wordpiece", options={"vocab_size": 3000}),
+    WORDPIECE,
     Subject("byte"),
     Subject("char"),
     Subject("word"),
@@ -50,17 +51,17 @@ EDGE = [
     if name.startswith("edge")
     for part in (text[:300], *text.splitlines()[:10])
 ]
-MORE = ["", " ", "▁x ▁", "don't STOP's", "ab" * 50, "e\u0301 Å ﬁ", "<s> </s> [UNK] <|endoftext|>"]
+MORE = ["", " ", "▁x ▁", "don't STOP's", "ab" * 50, "e\u0301 Å ﬁ", "<s> </s> [UNK] <|endoftext|> 日<unk>本"]
 
 
 def trained(subject: str) -> Tokenizer:
     return next(candidate for candidate in SUBJECTS if str(candidate) == subject).trained
 
 
-def check(tokenizer: Tokenizer, text: str) -> None:
-    explanation = explain(tokenizer, text)
+def check(tokenizer: Tokenizer, text: str, *, special: SpecialPolicy = SpecialPolicy.TEXT) -> None:
+    explanation = explain(tokenizer, text, special=special)
     ids = [symbol.id for step in explanation.steps for symbol in step.trace.tokens]
-    assert ids == tokenizer.encode(text)
+    assert ids == tokenizer.encode(text, special=special)
     assert len(explanation.boundaries) == max(len(ids) - 1, 0)
     assert [boundary.token for boundary in explanation.boundaries] == list(range(1, len(ids)))
 
@@ -133,7 +134,20 @@ def test_real_vocabularies_are_explained(name: str, engine: str) -> None:
     path = SHARED / "vocab" / name
     if not path.exists():
         pytest.skip(f"{path} is not there")
-    check_texts(tokbench.load(path, engine=engine), every=2)
+    tokenizer = tokbench.load(path, engine=engine)
+    check_texts(tokenizer, every=2)
+    for text in MORE:
+        check(tokenizer, text, special=SpecialPolicy.ENCODE)
+
+
+def test_text_of_the_unknown_token_is_a_separate_step_where_it_is_found() -> None:
+    wordpiece = WORDPIECE.trained
+    for text, found in [("a [UNK] b", 1), ("日本a[UNK][UNK]日", 2), ("[UNK]", 1), ("日本", 0)]:
+        steps = explain(wordpiece, text, special=SpecialPolicy.ENCODE).steps
+        assert [step.pretoken.text for step in steps if step.pretoken.added] == ["[UNK]"] * found
+        ids = [symbol.id for step in steps for symbol in step.trace.tokens]
+        assert ids == wordpiece.encode(text, special=SpecialPolicy.ENCODE)
+    assert not any(step.pretoken.added for step in explain(wordpiece, "a [UNK] b").steps)
 
 
 def test_special_tokens_are_separate_steps() -> None:

@@ -8,6 +8,7 @@ from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING
 
 from tokbench.core.capabilities import SupportsExplanation
+from tokbench.core.guarded import control_tokens
 from tokbench.core.tokens import Span, SpecialPolicy, TokenKind
 from tokbench.core.tokens_in_arrays import segment_as_read
 from tokbench.errors import ConfigError
@@ -17,7 +18,7 @@ from tokbench.explain.derivation import Boundary, Derivation, ExplainedStep, Exp
 from tokbench.explain.pretokens import PreToken
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable, Iterator, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
     from tokbench.core.interfaces import Tokenizer
     from tokbench.core.tokens import Segmentation, Token
@@ -40,7 +41,7 @@ def explain(tokenizer: Tokenizer, text: str, *, special: SpecialPolicy = Special
         TextError: the text contains a lone surrogate.
     """
     segmentation = tokenizer.segment(text, special=special)
-    derivation = derivation_of(tokenizer, segmentation)
+    derivation = derivation_of(tokenizer, segmentation, special=special)
     kept = replace(
         derivation, changes=tuple(iter(derivation.changes)), steps=_with_shared_traces(derivation.steps)
     )
@@ -61,7 +62,7 @@ def explain_as_read(
     raises `ConfigError`.
     """
     segmentation = segment_as_read(tokenizer, text, special=special)
-    return _explained(tokenizer, segmentation, derivation_of(tokenizer, segmentation))
+    return _explained(tokenizer, segmentation, derivation_of(tokenizer, segmentation, special=special))
 
 
 def _with_shared_traces(steps: Sequence[Step]) -> tuple[Step, ...]:
@@ -113,7 +114,7 @@ def _other_ids(tokenizer: Tokenizer, derivation: Derivation, tokens: Sequence[To
     )
 
 
-def derivation_of(tokenizer: Tokenizer, segmentation: Segmentation) -> Derivation:
+def derivation_of(tokenizer: Tokenizer, segmentation: Segmentation, *, special: SpecialPolicy) -> Derivation:
     """Derive the ids of a segmented text, with special tokens as separate steps. Raises `ConfigError`."""
     if not isinstance(tokenizer, SupportsExplanation):
         info = tokenizer.info
@@ -121,7 +122,8 @@ def derivation_of(tokenizer: Tokenizer, segmentation: Segmentation) -> Derivatio
             f"{info.name!r} ({info.backend}) does not describe how it makes tokens",
             hint="a backend does so with the method `derivation`; `tokbench viz` shows the tokens of any tokenizer",
         )
-    parts = list(_parts(segmentation, frozenset(tokenizer.info.special_tokens.values())))
+    found = control_tokens(tokenizer) if special is SpecialPolicy.ENCODE else {}
+    parts = list(_parts(segmentation, frozenset(tokenizer.info.special_tokens.values()), found=found))
     if not any(isinstance(part, Step) for _, part in parts):
         return tokenizer.derivation(segmentation.text)
     derivations: list[Derivation] = []
@@ -143,15 +145,28 @@ def derivation_of(tokenizer: Tokenizer, segmentation: Segmentation) -> Derivatio
     )
 
 
-def _parts(segmentation: Segmentation, special_ids: frozenset[int]) -> Iterator[tuple[int, str | Step]]:
-    """Yield the ordinary parts of a text, and its special tokens as steps, each with its byte offset."""
+def _parts(
+    segmentation: Segmentation, special_ids: frozenset[int], *, found: Mapping[str, int]
+) -> Iterator[tuple[int, str | Step]]:
+    """Yield the ordinary parts of a text, and its special tokens as steps, each with its byte offset.
+
+    Args:
+        segmentation: the text and its tokens.
+        special_ids: the ids of special tokens.
+        found: text → id of what is found in the text, perhaps the unknown token, which is not among `special_ids`.
+    """
     data = segmentation.text.encode()
     reached = 0
     for token in segmentation.tokens:
-        if token.kind is TokenKind.SPECIAL and token.id in special_ids:
+        if token.kind not in (TokenKind.SPECIAL, TokenKind.UNKNOWN):
+            continue
+        covered = data[token.span.start : token.span.stop].decode(errors="replace")
+        # An unknown token stands for its own text only where that was found.
+        is_own_text = token.kind is TokenKind.UNKNOWN and found.get(covered.strip()) == token.id
+        if is_own_text or (token.kind is TokenKind.SPECIAL and token.id in special_ids):
             if token.span.start > reached:
                 yield reached, data[reached : token.span.start].decode()
-            yield token.span.start, _special_step(token, data[token.span.start : token.span.stop].decode())
+            yield token.span.start, _special_step(token, covered)
             reached = token.span.stop
     if reached < len(data) or not reached:
         yield reached, data[reached:].decode()

@@ -136,14 +136,14 @@ def test_equal_steps_of_an_explanation_share_their_trace() -> None:
 
 def test_text_with_tokens_but_without_steps_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     tokenizer = tokbench.train([TEXT], vocab_size=256)
-    monkeypatch.setattr(assembling, "derivation_of", lambda *_: tokenizer.derivation(""))
+    monkeypatch.setattr(assembling, "derivation_of", lambda *_, **__: tokenizer.derivation(""))
     with pytest.raises(ConfigError, match="give 0 tokens instead of its 9"):
         explain(tokenizer, "low lower")
 
 
 def test_step_with_as_many_other_ids_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     tokenizer = tokbench.train([TEXT], vocab_size=256)
-    monkeypatch.setattr(assembling, "derivation_of", lambda *_: tokenizer.derivation("lob lower"))
+    monkeypatch.setattr(assembling, "derivation_of", lambda *_, **__: tokenizer.derivation("lob lower"))
     with pytest.raises(ConfigError, match="the steps known here give other tokens"):
         explain_as_read(tokenizer, "low lower").steps[0]
 
@@ -151,7 +151,7 @@ def test_step_with_as_many_other_ids_is_refused(monkeypatch: pytest.MonkeyPatch)
 def test_step_with_other_ids_is_refused_when_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     other = tokbench.train(["zzz " * 20], vocab_size=258)
     monkeypatch.setattr(
-        assembling, "derivation_of", lambda _, segmentation: other.derivation(segmentation.text)
+        assembling, "derivation_of", lambda _, segmentation, **__: other.derivation(segmentation.text)
     )
     tokenizer = tokbench.train([TEXT], vocab_size=256)
     with pytest.raises(ConfigError, match="cannot be explained step by step: the steps known here give"):
