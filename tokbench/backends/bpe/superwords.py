@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from tokbench.core.training import CountProgress
 
 
+_READ_BYTES = 1 << 20
 _ENCODED_BYTES = 1 << 22
 
 
@@ -98,10 +99,17 @@ class _TwoCounters:
         self._first, self._second = first, second
 
     def add_file(self, fd: int, documents: str, progress: CountProgress | None) -> int:
-        """Let each counter read a plain file."""
-        size = self._first.add_file(fd, documents, progress)
-        os.lseek(fd, 0, os.SEEK_SET)
-        self._second.add_file(fd, documents, None)
+        """Read a plain file once, block by block, for both counters; return its number of bytes."""
+        self.begin_source(documents)
+        size = 0
+        while block := os.read(fd, _READ_BYTES):
+            self.feed(block)
+            size += len(block)
+            if self.invalid is not None:
+                return size
+            if progress is not None:
+                progress(size)
+        self.end_source()
         return size
 
     def begin_source(self, documents: str) -> None:

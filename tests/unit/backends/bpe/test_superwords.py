@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import os
 from typing import TYPE_CHECKING
 
 import pytest
 import tokenizers
-from support.kernels import chosen, counted_by_definition
+from support.kernels import chosen, counted, counted_by_definition, new_counter
 from support.texts import bundled_texts
 
 import tokbench
@@ -16,7 +17,7 @@ from tokbench.backends.bpe.config import BpeConfig
 from tokbench.backends.bpe.reference import Merge
 from tokbench.backends.bpe.tokenizer import BpeTokenizer
 from tokbench.core.word_input import merger_room
-from tokbench.errors import ConfigError, TrainingError
+from tokbench.errors import ConfigError, CorpusError, TrainingError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -108,7 +109,8 @@ def test_merges_of_bundled_texts_equal_the_reference(kernel: Kernel) -> None:
 def test_training_on_files_equals_training_on_their_texts(
     kernel: Kernel, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The kernel reads a plain file twice, while the blocks of a compressed file go to both counters."""
+    """The blocks of a plain file and of a compressed one go to both counters; they may end inside a character."""
+    monkeypatch.setattr(superwords, "_READ_BYTES", 7)
     (tmp_path / "a.txt").write_text(BUNDLED[0], newline="")
     with gzip.open(tmp_path / "b.txt.gz", "wt", newline="") as file:
         file.write(BUNDLED[1])
@@ -118,6 +120,30 @@ def test_training_on_files_equals_training_on_their_texts(
         tokenizer = BpeBackend().train(corpus, BpeConfig(**options))
     monkeypatch.setattr(superwords, "_ENCODED_BYTES", 100)
     assert tokenizer.merges == train(kernel, BUNDLED[:2], **options).merges
+
+
+def test_file_is_read_once(kernel: Kernel) -> None:
+    data = "by the way, é 1984\n".encode() * 9
+    readable, writable = os.pipe()  # whose bytes are gone once they are read
+    os.write(writable, data)
+    os.close(writable)
+    patterns = ("gpt4", "superwords")
+    counters = [new_counter(kernel, pattern=pattern) for pattern in patterns]
+    reported: list[int] = []
+    both = superwords._TwoCounters(*counters)
+    assert both.add_file(readable, "file", reported.append) == reported[-1] == len(data)
+    both.finish()
+    os.close(readable)
+    for counter, pattern in zip(counters, patterns, strict=True):
+        assert dict(counter.items()) == dict(counted(kernel, [data.decode()], pattern=pattern).items())
+
+
+def test_position_of_invalid_bytes_in_a_file_is_reported(kernel: Kernel, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"by the way " * 200_000 + b"\xff" + b" by" * 9)
+    with chosen(kernel.name), pytest.raises(CorpusError, match="not UTF-8 at byte 2200000"):
+        BpeBackend().train(
+            tokbench.open_corpus(tmp_path / "a.txt"), BpeConfig(vocab_size=300, superwords=280)
+        )
 
 
 def test_special_tokens_are_excluded_from_both_phases(kernel: Kernel) -> None:
