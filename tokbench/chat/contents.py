@@ -22,6 +22,9 @@ _MOST_GAPS = 4
 _BETWEEN_MARKS = re.compile(r"[^\w/]+(\w+)[^\w/]+")
 """A word such as that in `<|user|>`, but not in `</user>`."""
 
+_END = re.compile(r"(?<![A-Za-z])end(?![A-Za-z])")
+"""The word in a token such as `<|tool_call_end|>`."""
+
 
 class Surroundings(NamedTuple):
     """Ranges of the template's text around the content of a message, in which its turn may start and stop.
@@ -138,6 +141,16 @@ def _names_role(token: str) -> bool:
     return name is not None and name[1].lower() in ROLES
 
 
+def _openings(token: str) -> list[str]:
+    """Return the tokens that may open what a token closes.
+
+    >>> _openings("</tool_call>"), _openings("<|call_end|>")
+    (['<tool_call>'], ['<|call_begin|>', '<|call_start|>'])
+    """
+    openings = [token.replace("/", "", 1)] if "/" in token else []
+    return openings + [_END.sub(word, token) for word in ("begin", "start") if _END.search(token)]
+
+
 class SpecialTokens:
     """The texts of a tokenizer's special tokens, for searching in what a template writes."""
 
@@ -146,20 +159,38 @@ class SpecialTokens:
         self._lengths = sorted({len(text) for text in self._texts}, reverse=True)
         self._pattern = re.compile(longest_first(self._texts))
 
-    def first_end(self, text: str) -> int | None:
+    def first_end(self, text: str, *, inside: str = "", header: str = "") -> int | None:
         r"""Return where a message that is followed by a text ends; None if there is no special token in it.
 
-        That is after the first special token, or before it if it names a role, as it begins the next message.
+        That is after the first special token, or before it if it names a role, as it begins the next message. If it
+        closes a part of the message, such as a call, a token right after it ends the message, too.
+
+        Args:
+            text: what the template writes after the message.
+            inside: what the template writes in the message before.
+            header: what the template writes before the message; a token of it begins the next message, too.
 
         >>> SpecialTokens(["<|end|>", "<|user|>"]).first_end("</r><|end|><|user|>")
         11
         >>> SpecialTokens(["<|end|>", "<|user|>"]).first_end("</r>\n<|user|>")
         4
+        >>> SpecialTokens(["</call>", "<|end|>"]).first_end("</call>\n<|end|>", inside="<call>")
+        15
         """
-        match = self._pattern.search(text)
-        if match is None:
-            return None
-        return len(text[: match.start()].rstrip()) if _names_role(match.group()) else match.end()
+        end: int | None = None
+        openings: list[str] = []
+        for match in self._pattern.finditer(text):
+            token = match.group()
+            if end is not None and (
+                text[end : match.start()].strip() or token in header or token in openings
+            ):
+                break
+            if _names_role(token):
+                return len(text[: match.start()].rstrip())
+            end, openings = match.end(), _openings(token)
+            if not any(opening in inside for opening in openings):
+                break
+        return end
 
     def at_end(self, text: str) -> str | None:
         """Return the longest special token that a text ends with."""

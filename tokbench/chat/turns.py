@@ -4,8 +4,9 @@ There are two methods; the more reliable one is tried first. If a template never
 messages before a turn, rendered with the generation prompt, are a prefix of the whole text, and the turn is the text
 from there to the beginning of the next message. If that does not hold, origins are used: the turn begins after the
 generation prompt's text, and ends with the first special token after the last character of the message, or before it
-if that begins the next message, as `<|user|>` does. In a long conversation, most turns follow from similar ones
-(`similar_turns`), and in conversations of the same form, all follow from those of an example (`example_turns`).
+if that begins the next message, as `<|user|>` does, or with the one behind it if that closes a call, as `</tool_call>`
+does. In a long conversation, most turns follow from similar ones (`similar_turns`), and in conversations of the same
+form, all follow from those of an example (`example_turns`).
 """
 
 from __future__ import annotations
@@ -201,8 +202,9 @@ def _by_origin(
     first, last = contents.extents[message]
     at = contents.text.rfind(header, contents.stop_before(first), first) if header else -1
     start = first if at < 0 else at + len(header)
+    inside = "\n".join(contents.text[low:high] for low, high in contents.gaps_before(last, start))
     for gap, stop in contents.gaps_after(message):
-        end = specials.first_end(contents.text[gap:stop])
+        end = specials.first_end(contents.text[gap:stop], inside=inside, header=header)
         if end is not None:
             return start, gap + end
     return start, last

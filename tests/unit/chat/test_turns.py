@@ -119,6 +119,38 @@ def test_turn_ends_after_a_value_that_cannot_be_traced(value: object, written: s
 
 
 @pytest.mark.parametrize("before", ["", "{{ messages|length }}"])
+@pytest.mark.parametrize("end", ["<|im_end|>", "</s>"])
+@pytest.mark.parametrize(
+    ("opening", "closing"),
+    [
+        ("<tool_call>", "</tool_call>"),
+        ("[CALL]", "[/CALL]"),
+        ("<|tool_call_begin|>", "<|tool_call_end|>"),
+        ("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"),
+    ],
+)
+def test_turn_with_a_call_ends_after_the_call(before: str, end: str, opening: str, closing: str) -> None:
+    """The special token that closes the call is part of the turn, as the one after it is."""
+    source = (
+        before + "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}{% for call in m.tool_calls %}"
+        + opening + "{{ call.name }}" + closing + "\n{% endfor %}" + end + "\n{% endfor %}"
+        "{{ '<|im_start|>assistant\n' if add_generation_prompt }}"
+    )  # fmt: skip
+    calls = {"role": "assistant", "content": "", "tool_calls": [{"name": "f"}, {"name": "g"}]}
+    user = {"role": "user", "content": "Q"}
+    talk = Conversation((user, calls, user, {"role": "assistant", "content": "A"}))
+    renderer = JinjaTemplate("mine", source)
+    [rendered] = renderer.render([talk])
+    assert isinstance(rendered, Rendered)
+    specials = frozenset(["<|im_start|>", end, opening, closing])
+    [found] = TurnFinder(renderer, special_tokens=specials).with_turns([talk], [rendered])
+    assert assistant_turns(found, talk) == [
+        (1, f"{opening}f{closing}\n{opening}g{closing}\n{end}"),
+        (3, f"A{end}"),
+    ]
+
+
+@pytest.mark.parametrize("before", ["", "{{ messages|length }}"])
 @pytest.mark.parametrize(("mark", "after"), [("<|{}|>\n", ""), ("<|{}|>\n", "\n"), ("<｜{}｜>", "")])
 def test_header_belongs_to_its_message_where_no_token_ends_messages(
     before: str, mark: str, after: str
@@ -168,3 +200,16 @@ def test_closing_token_with_the_name_of_a_role_ends_its_message(before: str, mar
 
 def test_role_without_marks_is_no_header() -> None:
     assert SpecialTokens(["<|start|>", "assistant"]).first_end("assistant<|start|>") == len("assistant")
+
+
+def test_token_that_closes_a_part_does_not_end_its_message() -> None:
+    specials = SpecialTokens(["<call>", "</call>", "<s>", "</s>", "<|user|>"])
+    text = "\n</call>\n</s><s>"
+    assert specials.first_end(text) == len("\n</call>")
+    assert specials.first_end(text, inside="<call>") == len("\n</call>\n</s>")
+    assert specials.first_end("</s></call>", inside="<call>") == len("</s>")
+    assert specials.first_end("</call>", inside="<call>") == len("</call>")
+    assert specials.first_end("</call>\n<|user|>", inside="<call>") == len("</call>")
+    assert specials.first_end("</call><s>", inside="<call>", header="<s>") == len("</call>")
+    assert specials.first_end("</call>\n<call>", inside="<call>") == len("</call>")
+    assert specials.first_end("</call> or <s>", inside="<call>") == len("</call>")
