@@ -80,6 +80,32 @@ IN_PARTS = [
 ]
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "train notes.txt --vocab-size 300 --out",
+        "train notes.txt --vocab-size 300 --force --out",
+        "viz -t default notes.txt --svg",
+        "count -t default notes.txt --json --out",
+        "compare -t default notes.txt --no-times --html",
+        "prune default --size 1000 --out",
+    ],
+)
+@pytest.mark.parametrize("scheme", ["s3", "memory", "file"])
+def test_url_is_refused_where_only_files_are_written(run, texts, command, scheme):
+    refused = run(*command.split(), f"{scheme}://bucket/out.svg")
+    refused.refused(
+        1, f"{scheme}://bucket/out.svg cannot be written: this command writes to files of", "path"
+    )
+    assert not (texts / f"{scheme}:").exists()
+
+
+def test_folder_that_is_named_like_a_scheme_is_written(run, texts):
+    (texts / "s3:").mkdir()
+    run("viz", "-t", "default", "notes.txt", "--svg", "s3:/a.svg").good()
+    assert (texts / "s3:" / "a.svg").exists()
+
+
 @pytest.mark.parametrize("command", [*IN_PARTS, "count-words notes.txt --out", "merge-words words --out"])
 def test_url_that_can_only_be_read_is_refused_as_output(run, texts, command):
     pytest.importorskip("pyarrow", reason="the package pyarrow is not installed")

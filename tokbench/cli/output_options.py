@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from dataclasses import dataclass
 from enum import Enum
@@ -293,6 +294,8 @@ def _write_plots(paths: Iterable[Path], chart: Spec) -> None:
 _WRITTEN = ("out", "vocab_out", "html", "svg", "plot", "npz", "junit", "sarif", "verdicts")
 """The parameters that name a file to write."""
 
+_PATH_OF_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+:)/(.*)", re.DOTALL)
+
 _CORPORA = ("paths", "inputs", "corpus")
 """The parameters that name texts to read, also as folders and patterns."""
 
@@ -343,8 +346,10 @@ def refuse_unwritable_files(options: Mapping[str, Any]) -> None:
         options: the parameters of a command by their names, with their values.
     """
     for name in (*_WRITTEN, "parts"):
-        for text in _texts(options.get(name)):
-            refuse_unwritable(text, is_for_others=True)
+        for value in _values(options.get(name)):
+            refuse_unwritable(value, is_for_others=True)
+            if isinstance(value, Path):
+                _refuse_url(value)
     for name in _WRITTEN:
         if name == "out" and "force" in options:
             continue
@@ -392,9 +397,23 @@ def _reads(text: str, file: Path) -> bool:
         return False
 
 
+def _refuse_url(path: Path) -> None:
+    """Raise `StoreError` for a URL given as a path, which has lost a slash: it would become a folder named `s3:`."""
+    match = _PATH_OF_URL.match(path.as_posix())
+    if match is not None and not Path(match[1]).exists():
+        raise StoreError(
+            f"{match[1]}//{match[2]} cannot be written: this command writes to files of this machine",
+            hint="name a path, and copy what is written there",
+        )
+
+
 def _texts(value: Any) -> list[str]:
+    return list(map(str, _values(value)))
+
+
+def _values(value: Any) -> list[str | Path]:
     values = value if isinstance(value, list | tuple) else [value]
-    return [str(one) for one in values if isinstance(one, str | Path)]
+    return [one for one in values if isinstance(one, str | Path)]
 
 
 def _is_file(text: str, file: Path) -> bool:
