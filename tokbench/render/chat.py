@@ -40,6 +40,7 @@ _GROUNDS = {
     "assistant": (79, 114),
     "model": (79, 114),
     "tool": (216, 222),
+    "tools": (216, 222),
     "ipython": (216, 222),
     "function": (216, 222),
 }
@@ -52,7 +53,7 @@ class ShownToken(NamedTuple):
 
     Attributes:
         glyphs: its glyphs.
-        role: the role of its message; None outside messages.
+        section: the role of its message, or the name of a list, such as "tools"; None for the rest of the template.
         message: index of its message; -1 outside messages.
         is_control: whether it is a control token.
         mark: the mark below it.
@@ -60,11 +61,16 @@ class ShownToken(NamedTuple):
     """
 
     glyphs: tuple[Glyph, ...]
-    role: str | None
+    section: str | None
     message: int
     is_control: bool
     mark: str
     turn: int
+
+    @property
+    def place(self) -> tuple[int, str | None]:
+        """Its message and section, which neighbours in one block have in common."""
+        return self.message, self.section
 
 
 def render_chat(result: ChatResult, *, console: Console) -> None:
@@ -93,16 +99,19 @@ def shown_tokens(result: ChatResult) -> Iterator[ShownToken]:
         )
     )  # fmt: skip
     refused = _refused_bytes(result)
-    learned, messages = chat.loss_mask.tolist(), chat.message_index.tolist()
+    learned, messages, sections = chat.loss_mask.tolist(), chat.message_index.tolist(), result.sections
     for shown in visible_tokens(Segmentation(chat.rendered.text, tokens)):
         if shown.token is None:
             continue
-        message = messages[shown.turn]
         is_refused = any(start < shown.stop and shown.start < stop for start, stop in refused)
         mark = REFUSED if is_refused else LEARNED if learned[shown.turn] else " "
-        role = result.roles[message] if message >= 0 else None
         yield ShownToken(
-            shown.strip.glyphs, role, message, shown.token.kind is TokenKind.SPECIAL, mark, shown.turn
+            shown.strip.glyphs,
+            sections[shown.turn],
+            messages[shown.turn],
+            shown.token.kind is TokenKind.SPECIAL,
+            mark,
+            shown.turn,
         )
 
 
@@ -198,16 +207,16 @@ def _lines(pieces: Sequence[ShownToken], *, text: str, console: Console) -> Iter
     """Yield rows of tokens with the role of their message, each followed by a row of marks if it has any."""
     is_coloured = palette_for(console) is not None
     separators = None if is_coloured else separators_for(text)
-    gutter = min(12, max((len(piece.role or "") for piece in pieces), default=0) + 1)
+    gutter = min(12, max((len(piece.section or "template") for piece in pieces), default=0) + 1)
     columns = max(console.width - gutter, _NARROWEST) - (separators is not None)
     row = _Row(gutter)
-    current_message: int | None = None
+    current: tuple[int, str | None] | None = None
     for piece in pieces:
-        if piece.message != current_message:
+        if piece.place != current:
             yield from row.written()
-            row.label = (piece.role or "") if piece.message >= 0 else ""
-            row.style = _ground(piece.role, 0, console) if is_coloured else Style(bold=True)
-            current_message = piece.message
+            row.label = piece.section or ("template" if current is not None else "")
+            row.style = _ground(piece.section, 0, console) if is_coloured else Style(bold=True)
+            current = piece.place
         style = _style(piece, console) if is_coloured else Style()
         room = sum(glyph.room for glyph in piece.glyphs)
         if row.used + room > columns >= room:  # a token is split only if it does not fit in a row
@@ -262,7 +271,7 @@ class _Row:
 
 
 def _style(piece: ShownToken, console: Console) -> Style:
-    style = _ground(piece.role, piece.turn, console)
+    style = _ground(piece.section, piece.turn, console)
     if piece.is_control:
         if console.color_system in ("standard", "windows"):
             return Style(color=Color.from_ansi(15), bgcolor=Color.from_ansi(4), bold=True)
@@ -284,7 +293,7 @@ def _legend(result: ChatResult, *, console: Console) -> Text:
     is_coloured = palette_for(console) is not None
     legend = Text.assemble(("legend: ", FAINT))
     if is_coloured:
-        for role in dict.fromkeys(result.roles):
+        for role in dict.fromkeys([*result.roles, *filter(None, result.sections)]):
             legend.append(f" {visible(role)} ", _ground(role, 0, console))
             legend.append(" ")
         legend.append(
@@ -339,7 +348,7 @@ def _conversation(result: ChatResult) -> Iterator[str]:
     yield f"<p>{counted(len(result.chat), 'token')} ({roles}), {result.learned:,} learned</p>\n"
     group: list[ShownToken] = []
     for piece in shown_tokens(result):
-        if group and piece.message != group[-1].message:
+        if group and piece.place != group[-1].place:
             yield _section(group)
             group = []
         group.append(piece)
@@ -350,7 +359,7 @@ def _conversation(result: ChatResult) -> Iterator[str]:
 
 
 def _section(group: list[ShownToken]) -> str:
-    role = group[0].role
+    role = group[0].section
     kind = "template" if role is None else role if role in _ROLES else "other"
     tokens = "".join(map(_token, group))
     return f'<section><b class="role">{escaped(role or "")}</b><div class="text {kind}">{tokens}</div></section>\n'

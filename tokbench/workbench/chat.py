@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from tokbench.chat.conversation_files import ReadConversation
     from tokbench.chat.template import ChatTemplate
     from tokbench.core.interfaces import Tokenizer, TokenizerInfo
+
+_LISTS = ("tools", "documents")
+"""The lists of a conversation besides its messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +102,27 @@ class ChatResult:
     has_prompt: bool | None = None
 
     @property
+    def sections(self) -> list[str | None]:
+        """The section of each token: the role of its message, or "tools" or "documents" for the text of these lists.
+
+        A list lasts from its first token to its last, with the white space after it. None for the rest of the template.
+        """
+        messages = self.chat.message_index.tolist()
+        sections = [self.roles[message] if message >= 0 else None for message in messages]
+        named = [_first_name(origin.field or "") for origin in self.chat.origins]
+        for name in _LISTS:
+            own = [place for place, found in enumerate(named) if found == name and messages[place] < 0]
+            stop = own[-1] + 1 if own else 0
+            while own and stop < len(named) and self.pieces[stop].isspace():
+                stop += 1
+            for place in range(own[0] if own else 0, stop):
+                sections[place] = sections[place] or name
+        return sections
+
+    @property
     def tokens_by_role(self) -> dict[str, int]:
-        """Role → number of tokens of its messages, in order of first use; tokens of no message are under "template"."""
-        counts: dict[str, int] = {}
-        for message in self.chat.message_index.tolist():
-            name = self.roles[message] if message >= 0 else "template"
-            counts[name] = counts.get(name, 0) + 1
-        return counts
+        """Section → number of its tokens, in order of first use; those of no section are under "template"."""
+        return dict(Counter(section or "template" for section in self.sections))
 
     @property
     def learned(self) -> int:
@@ -249,7 +267,7 @@ def _left_out(conversation: Conversation, rendered: Rendered) -> Iterator[str]:
         for name in ("content", "tool_calls"):
             if _has_text(message.get(name)) and (index, name) not in written:
                 yield f"messages[{index}].{name}"
-    for name in ("tools", "documents"):
+    for name in _LISTS:
         if getattr(conversation, name) and (None, name) not in written:
             yield name
 

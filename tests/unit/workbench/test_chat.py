@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import pytest
@@ -84,6 +87,27 @@ _CALLS = Conversation(
     ),
     tools=(_TOOL,),
 )
+
+
+def test_tools_and_documents_are_sections_of_their_own() -> None:
+    """A list of two tools is one section, with the line ends between and after them."""
+    source = (
+        "Tools:\n{% for t in tools %}{{ t.function.name }}\n{% endfor %}\n#{{ documents[0].text }}" + _TURNS
+    )
+    talk = replace(_CALLS, tools=(_TOOL, _TOOL), documents=({"text": "Rome"},))
+    template = ChatTemplate.from_text(source.replace("CONTENT", "m.content"))
+    result = encode_conversation(tokenizer(), template, talk)
+    assert [
+        (section, b"".join(piece for piece, _ in group).decode())
+        for section, group in groupby(zip(result.pieces, result.sections, strict=True), key=itemgetter(1))
+    ][:4] == [
+        (None, "Tools:\n"),
+        ("tools", "weather\nweather\n"),
+        (None, "#"),
+        ("documents", "Rome"),
+    ]
+    assert sum(result.tokens_by_role.values()) == len(result.chat)
+    assert list(result.tokens_by_role)[:3] == ["template", "tools", "documents"]
 
 
 @pytest.mark.parametrize(
