@@ -28,22 +28,60 @@ class CharacterBpeFamily {
 
     // The same for a part of a text that contains the given ends.
     std::size_t solve_part(Bytes part, TextEnds ends, Id* out) {
-      model_.normalizer.normalize(part, ends, normal_);
-      return solve_normal(out);
+      clear();
+      add(part, ends);
+      const Prepared& added = prepared_.front();
+      return write(added, merger_.merge(symbols_of(added)), out);
+    }
+
+    // Merges words side by side, if that is faster; otherwise, a word is merged unless it is known by then.
+    void prepare(std::span<const Bytes> words) {
+      if (!model_.pieces.has_many_merges()) return words_.assign(words.begin(), words.end());
+      clear();
+      for (const Bytes word : words) add(word, {false, false});
+      spans_.clear();
+      for (const Prepared& each : prepared_) spans_.push_back(symbols_of(each));
+      counts_.resize(words.size());
+      merger_.merge_together(spans_, counts_);
+    }
+    std::size_t solve_prepared(std::size_t number, Id* out) {
+      if (!model_.pieces.has_many_merges()) return solve_part(words_[number], {false, false}, out);
+      return write(prepared_[number], counts_[number], out);
     }
 
    private:
-    // Writes the ids of the normalized text.
-    std::size_t solve_normal(Id* out) {
-      begin();
+    // The part of all symbols, and of all normalized bytes, that belongs to a word.
+    struct Prepared {
+      std::size_t first_symbol, num_symbols, first_byte, num_bytes;
+    };
+
+    void clear() {
+      prepared_.clear();
+      symbols_.clear();
+      bytes_.clear();
+    }
+
+    // Adds the initial symbols of a word.
+    void add(Bytes word, TextEnds ends) {
+      model_.normalizer.normalize(word, ends, normal_);
+      const std::size_t first_symbol = symbols_.size(), first_byte = bytes_.size();
+      add_symbols();
+      bytes_.insert(bytes_.end(), normal_.bytes.begin(), normal_.bytes.end());
+      prepared_.push_back({first_symbol, symbols_.size() - first_symbol, first_byte, normal_.bytes.size()});
+    }
+
+    std::span<PlacedSymbol> symbols_of(const Prepared& each) { return std::span(symbols_).subspan(each.first_symbol, each.num_symbols); }
+
+    // Writes the ids of a word of which `count` symbols are left.
+    std::size_t write(const Prepared& each, std::size_t count, Id* out) const {
       Id* const first = out;
-      const std::size_t count = merger_.merge(symbols_);
-      const Bytes text(normal_.bytes);
+      const PlacedSymbol* const symbols = symbols_.data() + each.first_symbol;
+      const Bytes text = Bytes(bytes_).subspan(each.first_byte, each.num_bytes);
       const bool joins_unknown = model_.pieces.joins_unknown();
       bool is_after_unknown = false;
       for (std::size_t i = 0; i < count; ++i) {
-        const std::size_t start = symbols_[i].start, stop = i + 1 < count ? symbols_[i + 1].start : text.size();
-        model_.pieces.emit(symbols_[i].symbol, text.subspan(start, stop - start), [&](Id id) {
+        const std::size_t start = symbols[i].start, stop = i + 1 < count ? symbols[i + 1].start : text.size();
+        model_.pieces.emit(symbols[i].symbol, text.subspan(start, stop - start), [&](Id id) {
           const bool is_unknown = joins_unknown && model_.pieces.is_unknown(id);
           if (!is_unknown || !is_after_unknown) *out++ = id;
           is_after_unknown = is_unknown;
@@ -52,12 +90,11 @@ class CharacterBpeFamily {
       return static_cast<std::size_t>(out - first);
     }
 
-    // Sets the initial symbols: user-defined symbols, which never merge, and characters.
-    void begin() {
+    // Adds the initial symbols of the normalized text: user-defined symbols, which never merge, and characters.
+    void add_symbols() {
       const Byte* const first = normal_.bytes.data();
       const Byte* const end = first + normal_.bytes.size();
       if (normal_.bytes.size() >= UINT32_MAX) throw std::length_error("a word of more than 4 GB");
-      symbols_.clear();
       const Symbols& symbols = model_.normalizer.symbols();
       for (const Byte* p = first; p != end;) {
         const auto start = static_cast<std::uint32_t>(p - first);
@@ -81,7 +118,12 @@ class CharacterBpeFamily {
     const CharacterBpe& model_;
     CharacterMerger merger_;
     NormalizedText normal_;
-    std::vector<PlacedSymbol> symbols_;
+    std::vector<Bytes> words_;
+    std::vector<Prepared> prepared_;
+    std::vector<PlacedSymbol> symbols_;  // of all words that are prepared
+    std::vector<Byte> bytes_;            // their normalized bytes
+    std::vector<std::span<PlacedSymbol>> spans_;
+    std::vector<std::size_t> counts_;    // the numbers of symbols that are left of them
   };
 
   // `cuts` are those of the model's pieces and normalizer; there may be none.

@@ -1,21 +1,15 @@
 // Merges the adjacent pair with the lowest rank, the leftmost of equal ones, until no pair merges. Up to 32 symbols, all pairs
-// are scanned for each merge; for more, a heap gives O(n log n). Longer words are cut where no merge joins two characters
-// (joints.hpp): each part is merged by itself, as a text without spaces to split at is one word.
+// are scanned for each merge (short_merge.hpp); for more, a heap gives O(n log n). Longer words are cut where no merge joins two
+// characters (joints.hpp): each part is merged by itself, as a text without spaces to split at is one word.
 #pragma once
 
 #include <algorithm>
-#include <bit>
+#include <utility>
 #include <vector>
 
-#include "pieces.hpp"
+#include "short_merge.hpp"
 
 namespace tokbench {
-
-// A symbol with its start in the text.
-struct PlacedSymbol {
-  Symbol symbol;
-  std::uint32_t start;
-};
 
 class CharacterMerger {
  public:
@@ -23,30 +17,34 @@ class CharacterMerger {
 
   // Merges the characters of a word in place; returns the number of remaining symbols.
   std::size_t merge(std::span<PlacedSymbol> symbols) {
-    if (symbols.size() <= kMostShort) return merge_part(symbols);
-    std::size_t count = 0;
-    for (std::size_t start = 0, stop; start < symbols.size(); start = stop) {
-      stop = start + 1;
-      while (stop < symbols.size() && pieces_.may_join(symbols[stop - 1].symbol, symbols[stop].symbol)) ++stop;
-      const std::size_t left = merge_part(symbols.subspan(start, stop - start));
-      if (count != start) std::copy_n(symbols.begin() + static_cast<std::ptrdiff_t>(start), left, symbols.begin() + static_cast<std::ptrdiff_t>(count));
-      count += left;
-    }
+    std::size_t count;
+    merge_together({&symbols, 1}, {&count, 1});
     return count;
   }
 
- private:
-  std::size_t merge_part(std::span<PlacedSymbol> symbols) {
-    if (symbols.size() < 2) return symbols.size();
-    return symbols.size() <= kMostShort ? merge_short(symbols) : merge_by_heap(symbols);
+  // Merges the characters of several words in place, short parts of them side by side; sets the numbers of remaining symbols.
+  void merge_together(std::span<const std::span<PlacedSymbol>> words, std::span<std::size_t> counts) {
+    parts_.clear();
+    for (std::size_t i = 0; i < words.size(); ++i) add_parts(words[i], i);
+    for (std::size_t i = 0; i < parts_.size(); i += kSideBySide) merge_some(std::span(parts_).subspan(i, std::min(kSideBySide, parts_.size() - i)));
+    std::ranges::fill(counts, std::size_t{0});
+    for (const Part& part : parts_) {
+      std::size_t& count = counts[part.word];
+      PlacedSymbol* const out = words[part.word].data() + count;
+      if (out != part.symbols.data()) std::copy_n(part.symbols.data(), part.count, out);
+      count += part.count;
+    }
   }
 
-  static constexpr std::size_t kMostShort = 32;
-  static constexpr std::size_t kGroup = 8;
-  static constexpr unsigned kPositionBits = 5;
+ private:
+  static constexpr std::size_t kSideBySide = 16;
   static constexpr std::uint32_t kNowhere = 0xFFFFFFFFu;
-  static constexpr std::uint32_t kNever = 0xFFFFFFFFu;
-  static_assert(kMostShort == 1u << kPositionBits);
+
+  // A part of a word that merges by itself, and the number of symbols left of it.
+  struct Part {
+    std::span<PlacedSymbol> symbols;
+    std::size_t word, count;
+  };
 
   struct Candidate {
     Rank rank;
@@ -60,36 +58,45 @@ class CharacterMerger {
     std::uint32_t previous, next;
   };
 
-  // Symbols are not moved; a bit mask tells which ones remain. Each pair is one number, and the smallest merges next.
-  std::size_t merge_short(std::span<PlacedSymbol> symbols) {
-    std::uint32_t pairs[kMostShort];
-    Symbol made[kMostShort];
-    const std::size_t size = symbols.size(), padded = (size + kGroup - 1) / kGroup * kGroup;
-    const auto look = [&](std::size_t left, std::size_t right) {
-      const PairMerge merge = pieces_.merge(symbols[left].symbol, symbols[right].symbol);
-      pairs[left] = merge.rank == PairMerge::kNever ? kNever : merge.rank << kPositionBits | static_cast<std::uint32_t>(left);
-      made[left] = merge.made;
-    };
-    for (std::size_t i = 0; i + 1 < size; ++i) look(i, i + 1);
-    std::fill(pairs + size - 1, pairs + padded, kNever);
-    std::uint32_t left = size == 32 ? 0xFFFFFFFFu : (1u << size) - 1;
-    for (;;) {
-      std::uint32_t best = kNever;
-      for (std::size_t i = 0; i < padded; ++i) best = std::min(best, pairs[i]);
-      if (best == kNever) break;
-      const std::uint32_t position = best & (kMostShort - 1);
-      const std::uint32_t after = left & (~1u << position), before = left & ((1u << position) - 1);
-      const auto taken = static_cast<std::uint32_t>(std::countr_zero(after));
-      symbols[position].symbol = made[position];
-      left &= ~(1u << taken);
-      pairs[taken] = kNever;
-      pairs[position] = kNever;
-      if (const std::uint32_t next = after & (after - 1); next != 0) look(position, static_cast<std::size_t>(std::countr_zero(next)));
-      if (before != 0) look(static_cast<std::size_t>(std::bit_width(before)) - 1, position);
+  void add_parts(std::span<PlacedSymbol> symbols, std::size_t word) {
+    if (symbols.size() <= ShortCharacterMerge::kMost) {
+      parts_.push_back({symbols, word, symbols.size()});
+      return;
     }
-    std::size_t count = 0;
-    for (; left != 0; left &= left - 1) symbols[count++] = symbols[static_cast<std::size_t>(std::countr_zero(left))];
-    return count;
+    for (std::size_t start = 0, stop; start < symbols.size(); start = stop) {
+      stop = start + 1;
+      while (stop < symbols.size() && pieces_.may_join(symbols[stop - 1].symbol, symbols[stop].symbol)) ++stop;
+      parts_.push_back({symbols.subspan(start, stop - start), word, stop - start});
+    }
+  }
+
+  void merge_some(std::span<Part> parts) {
+    std::size_t active[kSideBySide], num_active = 0;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (parts[i].symbols.size() < 2) continue;
+      if (parts[i].symbols.size() > ShortCharacterMerge::kMost) {
+        parts[i].count = merge_by_heap(parts[i].symbols);
+        continue;
+      }
+      if (!pieces_.has_many_merges()) {  // side by side, small tables were 7 % slower
+        parts[i].count = ShortCharacterMerge::merge_alone(pieces_, parts[i].symbols);
+        continue;
+      }
+      merges_[i].begin(pieces_, parts[i].symbols);
+      active[num_active++] = i;
+    }
+    std::size_t num_left = 0;
+    const auto keep = [&](std::size_t i, bool has_more) {
+      active[num_left] = i;
+      num_left += has_more;
+      if (!has_more) parts[i].count = merges_[i].finish();
+    };
+    for (std::size_t k = 0; k < num_active; ++k) keep(active[k], merges_[active[k]].take_first(pieces_));
+    while (num_left != 0) {
+      num_active = std::exchange(num_left, 0);
+      for (std::size_t k = 0; k < num_active; ++k) merges_[active[k]].merge(pieces_);
+      for (std::size_t k = 0; k < num_active; ++k) keep(active[k], merges_[active[k]].take(pieces_));
+    }
   }
 
   std::size_t merge_by_heap(std::span<PlacedSymbol> symbols) {
@@ -134,6 +141,8 @@ class CharacterMerger {
   }
 
   const CharacterPieces& pieces_;
+  std::vector<Part> parts_;
+  ShortCharacterMerge merges_[kSideBySide];
   std::vector<Node> nodes_;
   std::vector<Candidate> heap_;
 };

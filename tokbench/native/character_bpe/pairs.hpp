@@ -1,6 +1,6 @@
 // A hash table from a pair of symbols to the merged symbol and its rank.
 //
-// A slot is one 64-bit word: left symbol, right symbol, and the index of the pair plus 1, 21 bits each.
+// A slot holds both symbols and what becomes of them, so that a lookup is one memory access.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "common/hashing.hpp"
+#include "common/compiler.hpp"
 #include "common/zeroed_table.hpp"
 #include "encoding/id.hpp"
 
@@ -42,31 +42,39 @@ class Pairs {
   explicit Pairs(std::span<const Pair> pairs)
       : slots_(std::bit_ceil(std::max<std::size_t>(pairs.size() * 2, 2))),
         shift_(64u - static_cast<unsigned>(std::countr_zero(slots_.size()))) {
-    merges_.reserve(pairs.size());
     for (const Pair& pair : pairs) {
-      merges_.push_back(pair.merge);
       const std::uint64_t key = key_of(pair.left, pair.right);
       std::size_t i = first_slot(key);
-      while (slots_[i] != 0 && slots_[i] >> kSymbolBits != key) i = (i + 1) & (slots_.size() - 1);
-      if (slots_[i] == 0) slots_[i] = key << kSymbolBits | merges_.size();
+      while (slots_[i].key != 0 && slots_[i].key != key) i = next(i);
+      if (slots_[i].key == 0) slots_[i] = {key, pair.merge};
     }
   }
 
   PairMerge find(Symbol left, Symbol right) const {
     const std::uint64_t key = key_of(left, right);
-    for (std::size_t i = first_slot(key);; i = (i + 1) & (slots_.size() - 1)) {
-      const std::uint64_t slot = slots_[i];
-      if (slot == 0) return {};
-      if (slot >> kSymbolBits == key) return merges_[(slot & kMost) - 1];
+    for (std::size_t i = first_slot(key);; i = next(i)) {
+      if (slots_[i].key == key) return slots_[i].merge;
+      if (slots_[i].key == 0) return {};
     }
   }
 
- private:
-  static std::uint64_t key_of(Symbol left, Symbol right) { return std::uint64_t{left} << kSymbolBits | right; }
-  std::size_t first_slot(std::uint64_t key) const { return static_cast<std::size_t>((key * 0x9E3779B97F4A7C15u) >> shift_); }
+  std::size_t num_bytes() const { return slots_.size() * sizeof(Slot); }
 
-  std::vector<PairMerge> merges_;
-  ZeroedTable<std::uint64_t> slots_{2};
+  // Begins to fetch what find() reads.
+  void fetch(Symbol left, Symbol right) const { prefetch(&slots_[first_slot(key_of(left, right))]); }
+
+ private:
+  struct Slot {
+    std::uint64_t key;
+    PairMerge merge;
+  };
+
+  // Not 0, which marks a free slot.
+  static std::uint64_t key_of(Symbol left, Symbol right) { return (std::uint64_t{left} << kSymbolBits | right) + 1; }
+  std::size_t first_slot(std::uint64_t key) const { return static_cast<std::size_t>((key * 0x9E3779B97F4A7C15u) >> shift_); }
+  std::size_t next(std::size_t slot) const { return (slot + 1) & (slots_.size() - 1); }
+
+  ZeroedTable<Slot> slots_{2};
   unsigned shift_ = 63;
 };
 

@@ -88,6 +88,10 @@ class CharacterPieces {
     return user_defined_.find(std::string_view(reinterpret_cast<const char*>(text.data()), text.size()))->second;
   }
   PairMerge merge(Symbol left, Symbol right) const { return pairs_.find(left, right); }
+  // Whether reading them takes long because they exceed the processor's cache.
+  bool has_many_merges() const { return pairs_.num_bytes() > kMostCached; }
+  // Begins to fetch what merge() reads.
+  void fetch_merge(Symbol left, Symbol right) const { pairs_.fetch(left, right); }
   // Whether a merge may join two adjacent characters of a word.
   bool may_join(Symbol left, Symbol right) const { return joints_.may_join(left, right); }
   bool joins_unknown() const { return joins_unknown_; }
@@ -112,6 +116,7 @@ class CharacterPieces {
 
  private:
   static constexpr std::size_t kMostPieces = std::size_t{1} << 20;
+  static constexpr std::size_t kMostCached = std::size_t{1} << 22;    // bytes
   static constexpr std::size_t kMostCompared = std::size_t{1} << 30;  // bytes
   static constexpr std::size_t kMostUnusedCharacters = 100;           // limit of the library's recursion
 
