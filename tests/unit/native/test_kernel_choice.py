@@ -112,6 +112,25 @@ def test_unknown_kernel_is_refused() -> None:
     assert caught.value.hint == "it must be auto, native or python"
 
 
+SPLIT_BY_EXPRESSION = r"""
+from tokbench.backends.bpe.split_programs.compiled import compiled_pattern
+from tokbench.native import _bpe
+pattern = compiled_pattern(r"\w+|\s+|[^\w\s]+")
+print(_bpe.simd_tier(), *[_bpe.split(pattern, b"low lower", tier).tolist() for tier in (None, "scalar", "swar")])
+"""
+
+
+@pytest.mark.parametrize("tier", ["scalar", "swar", "avx2", "avx512"])
+def test_requested_simd_tier_splits_by_expressions(
+    native: object, monkeypatch: pytest.MonkeyPatch, tier: str
+) -> None:
+    monkeypatch.setenv("TOKBENCH_SIMD", tier)
+    process = asked(SPLIT_BY_EXPRESSION, choice="native")
+    if "does not have" in process.stderr:
+        pytest.skip(f"this processor does not have {tier}")
+    assert process.stdout.split(maxsplit=1) == [tier, "[3, 4, 9] [3, 4, 9] [3, 4, 9]\n"]
+
+
 @pytest.mark.parametrize("tier", ["", "scalar", "swar", "avx2", "avx512"])
 def test_requested_simd_tier_runs(native: object, monkeypatch: pytest.MonkeyPatch, tier: str) -> None:
     monkeypatch.setenv("TOKBENCH_SIMD", tier)

@@ -31,7 +31,7 @@ class CompiledPattern {
     if (blocks_ && tier == SimdTier::Avx512) return {&split_by_wide_registers<Sink>, this};
     if (blocks_ && tier == SimdTier::Avx2) return {&split_by_registers<Sink>, this};
 #endif
-    return {&split_by_matches<Sink>, this};
+    return {tier == SimdTier::Scalar ? &split_by_characters<Sink> : &split_by_matches<Sink>, this};
   }
 
  private:
@@ -51,17 +51,27 @@ class CompiledPattern {
     return stop;
   }
 
-  // Match by match, which is the definition.
+  // Match by match, character by character, which is the definition.
+  template <class Sink>
+  static const Byte* split_by_characters(const void* state, const Byte* p, const Byte* end, Sink& sink) {
+    const auto& pattern = *static_cast<const CompiledPattern*>(state);
+    if (const SplitAutomaton* const automaton = pattern.matcher_.automaton()) return split_by(pattern.matches_of(*automaton, end), p, end, sink);
+    return split_by(pattern.matches_of(pattern.matcher_.program(), end), p, end, sink);
+  }
+
+  // The same, skipping runs of letters.
   template <class Sink>
   static const Byte* split_by_matches(const void* state, const Byte* p, const Byte* end, Sink& sink) {
     const auto& pattern = *static_cast<const CompiledPattern*>(state);
-    const CharacterSets& sets = pattern.sets_;
-    if (const SplitAutomaton* const automaton = pattern.matcher_.automaton()) {
-      LetterRuns runs(pattern.classify_, end);
-      return split_by([&](const Byte* from) { return automaton->match(sets, from, end, runs); }, p, end, sink);
-    }
-    const SplitProgram& program = pattern.matcher_.program();
-    return split_by([&](const Byte* from) { return program.match<SplitUnit::Character>(sets, from, end); }, p, end, sink);
+    const SplitAutomaton* const automaton = pattern.matcher_.automaton();
+    if (automaton == nullptr) return split_by_characters(state, p, end, sink);
+    LetterRuns runs(pattern.classify_, end);
+    return split_by([&](const Byte* from) { return automaton->match(pattern.sets_, from, end, runs); }, p, end, sink);
+  }
+
+  template <class Matching>
+  auto matches_of(const Matching& matching, const Byte* end) const {
+    return [&, end](const Byte* from) { return matching.template match<SplitUnit::Character>(sets_, from, end); };
   }
 
   // Works on a copy of the sink, as split_by_blocks() does.
@@ -124,7 +134,7 @@ class CompiledPattern {
   }
 
   TOKBENCH_NEVER_INLINE const Byte* next_by_automaton(const Byte* p, const Byte* end) const {
-    return next([&](const Byte* from) { return matcher_.automaton()->match<SplitUnit::Character>(sets_, from, end); }, p, end);
+    return next(matches_of(*matcher_.automaton(), end), p, end);
   }
 
 #if TOKBENCH_HAS_AVX
@@ -139,7 +149,7 @@ class CompiledPattern {
   }
 #endif
 
-  Classify classify_ = classify_of(simd_tier());
+  Classify classify_ = classify_of(std::max(simd_tier(), SimdTier::Swar));  // which any tier but "scalar" may ask for
   CharacterSets sets_;
   SplitMatcher matcher_;
   std::optional<PairBlocks> blocks_ = blocks_of(matcher_.automaton(), sets_);
