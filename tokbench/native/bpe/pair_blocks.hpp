@@ -40,12 +40,13 @@ class PairBlocks {
     }
   }
 
-  // Where the pre-token from `start` on ends that may end at `open`: 0 if that is not known, kBlock if the next block may tell.
+  // Where the pre-token from `start` on ends that may end at `open`: 0 if that is not known, kBlock if the next block may tell. That
+  // one starts at `start`, and looks at all after it again, which would take long for a few characters each time.
   // `same` are the bytes of the class of the one at `open`.
   std::size_t run_end(const BlockEnds& block, std::size_t start, std::size_t open, Mask same) const {
     const auto size = static_cast<std::size_t>(std::countr_one(same >> open));
     const std::size_t after = open + size;
-    if (after >= block.size) return start == 0 ? 0 : kBlock;
+    if (after >= block.size) return start < kPoor ? 0 : kBlock;
     if (((block.inside << 1 | block.inside) >> open & first_bits(size)) != 0) return 0;  // these characters have several bytes
     switch (boundaries_.run_end(start + 1 == open, block.classes[open - 1], block.classes[open], size > 1, block.classes[after])) {
       case RunEnd::BeforeRun:
@@ -119,6 +120,7 @@ class PairBlocks {
  private:
   static constexpr std::size_t kClasses = PairBoundaries::kMostClasses;
   static constexpr std::size_t kKinds = 6;  // bits of an outcome
+  static constexpr std::size_t kPoor = 16;  // bytes: a block that yields fewer is not worth another one
 
   alignas(kBlock) static constexpr std::array<Byte, kBlock> kOneBefore = [] {
     std::array<Byte, kBlock> numbers{};
