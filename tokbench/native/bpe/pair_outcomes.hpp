@@ -39,8 +39,7 @@ class PairOutcomes {
  public:
   // None if it took long to find them.
   static std::optional<PairOutcomes> of(const SplitAutomaton& automaton, const CharacterSets& sets) {
-    const std::size_t num_classes = sets.classes().size();
-    if (automaton.num_states() * num_classes * num_classes > kMostAsked) return std::nullopt;
+    if (num_asked(automaton, sets.classes().size()) > kMostAsked) return std::nullopt;
     PairOutcomes made(automaton, sets);
     made.find_rare();
     return made;
@@ -67,8 +66,11 @@ class PairOutcomes {
   }
 
  private:
-  static constexpr std::size_t kMostAsked = std::size_t{1} << 22;
+  static constexpr std::size_t kMostAsked = std::size_t{1} << 22;  // about all outcomes
+  static constexpr std::size_t kMostAskedForRare = 4 * kMostAsked;
   static constexpr std::size_t kMostAsciiOfRare = 2;
+
+  static std::size_t num_asked(const SplitAutomaton& automaton, std::size_t num_classes) { return automaton.num_states() * num_classes * num_classes; }
 
   PairOutcomes(const SplitAutomaton& automaton, const CharacterSets& sets)
       : automaton_(&automaton), sets_(&sets), num_classes_(sets.classes().size()), is_sure_(automaton.num_states(), true), is_rare_(num_classes_) {
@@ -79,39 +81,43 @@ class PairOutcomes {
 
   SplitAutomaton::Step step(std::size_t state, std::size_t column) const { return automaton_->step(state, column); }
 
-  // A state is sure if every way from it leads to a match before the text ends, whatever follows.
+  // A state is sure if every way from it leads to a match before the text ends, whatever follows. Those from which one way leads
+  // to a state that is not sure are found backwards.
   void find_sure() {
-    is_sure_[SplitAutomaton::kNoState] = false;
-    const auto is_sure = [&](std::size_t state) {
+    std::vector<std::vector<std::size_t>> before(is_sure_.size());  // the states that lead to each one without a match
+    for (std::size_t state = 0; state < before.size(); ++state) {
       for (std::size_t c = 0; c <= num_classes_; ++c) {
-        const auto [next, is_matched] = step(state, c);
-        if (!is_matched && !is_sure_[next]) return false;
+        if (const auto [next, is_matched] = step(state, c); !is_matched) before[next].push_back(state);
       }
-      return true;
-    };
-    for (bool has_changed = true; has_changed;) {
-      has_changed = false;
-      for (std::size_t state = 0; state < is_sure_.size(); ++state) {
-        if (!is_sure_[state] || is_sure(state)) continue;
-        is_sure_[state] = false;
-        has_changed = true;
+    }
+    std::vector<std::size_t> unsure = {SplitAutomaton::kNoState};
+    is_sure_[SplitAutomaton::kNoState] = false;
+    while (!unsure.empty()) {
+      const std::size_t state = unsure.back();
+      unsure.pop_back();
+      for (const std::size_t leading : before[state]) {
+        if (!is_sure_[leading]) continue;
+        is_sure_[leading] = false;
+        unsure.push_back(leading);
       }
     }
   }
 
-  // Declares one class of few ASCII characters after the other rare, as long as that leaves fewer pairs of ASCII characters open.
+  // Declares one class of few ASCII characters after the other rare, as long as that leaves fewer pairs of ASCII characters open, and
+  // does not take long.
   void find_rare() {
     std::vector<std::size_t> num_ascii(num_classes_), candidates;
     for (Byte byte = 0; byte < 128; ++byte) ++num_ascii[sets_->class_of_ascii(byte)];
     for (std::size_t c = 0; c < num_classes_; ++c) {
       if (num_ascii[c] > 0 && num_ascii[c] <= kMostAsciiOfRare && !is_rare_[c]) candidates.push_back(c);
     }
-    std::size_t num_open = count_open(num_ascii);
+    std::size_t num_open = count_open(num_ascii), tries = kMostAskedForRare / num_asked(*automaton_, num_classes_);
     for (bool is_better = true; is_better;) {
       is_better = false;
       std::size_t best = 0;
       for (const std::size_t c : candidates) {
-        if (is_rare_[c]) continue;
+        if (is_rare_[c] || tries == 0) continue;
+        --tries;
         is_rare_[c] = true;
         find_outcomes();
         is_rare_[c] = false;

@@ -199,6 +199,7 @@ class SplitAutomaton::Builder {
       if (size > kMostWays) return false;
     }
     seen_.resize(size);
+    taken_at_.resize(size);
     return true;
   }
 
@@ -246,7 +247,7 @@ class SplitAutomaton::Builder {
   }
 
   void take(const Way& way) {
-    if (std::ranges::find(taken_, way) == taken_.end()) taken_.push_back(way);
+    if (std::exchange(taken_at_[first_way_[way.operation] + way.taken], time_) != time_) taken_.push_back(way);
   }
 
   // Whether the operations from a number on match here, as far as the next character tells.
@@ -290,6 +291,7 @@ class SplitAutomaton::Builder {
   std::map<Ways, std::size_t> states_;
   std::vector<std::size_t> first_way_;  // the number of each operation's first way
   std::vector<std::size_t> seen_;       // when each way was followed last
+  std::vector<std::size_t> taken_at_;   // when a character led to it last
   std::size_t time_ = 0, column_ = 0, steps_ = 0;
   bool is_undecided_ = false;
   Ways taken_;
