@@ -122,9 +122,9 @@ class CompiledPattern {
         left &= ~first_bits(stop + 1);
         // Until now, it was not known that the character at `stop` starts a pre-token.
         if (const std::size_t second = found.next(stop); second < kBlock) {
-          const Mask bit = found.open_alone & Mask{1} << second;
-          open = (open & ~bit) | (found.open_if_second & bit);
-          left = (left & ~bit) | ((found.open_if_second | found.ends_if_second) & bit);
+          const Mask bit = found.open_by_pairs & Mask{1} << second;
+          open = (open & ~bit) | (found.open_after_start & bit);
+          left = (left & ~bit) | ((found.open_after_start | found.ends_after_start) & bit);
         }
       }
       if (p == block) [[unlikely]] take(pattern.next_by_automaton(p, end));

@@ -9,15 +9,16 @@
 
 namespace tokbench {
 
-// Where pre-tokens of a block end: a bit for each byte before which one does.
+// Where pre-tokens of a block end: a bit for each byte before which one does. What pairs of characters leave open, the character
+// before may still decide: whether it starts a pre-token.
 struct BlockEnds {
-  std::size_t size;         // the bytes of the block about which something is known
-  Mask ends = 0;            // certainly, for pre-tokens without rare characters
-  Mask open = 0;            // perhaps
-  Mask open_alone = 0;      // what pairs by themselves leave open; the same for these if the character before starts a pre-token
-  Mask ends_if_second = 0;
-  Mask open_if_second = 0;
-  Mask inside = 0;
+  std::size_t size;           // the bytes of the block about which something is known
+  Mask ends = 0;              // certainly, for pre-tokens without rare characters
+  Mask open = 0;              // perhaps
+  Mask open_by_pairs = 0;     // perhaps, if it is not known whether the character before starts a pre-token; if it does:
+  Mask ends_after_start = 0;  // certainly
+  Mask open_after_start = 0;  // perhaps
+  Mask inside = 0;            // all bytes of characters but the first ones
   alignas(kBlock) PairBoundaries::Class classes[kBlock];
 
   // Where the character after the one at `start` is.
@@ -138,7 +139,8 @@ class PairBlocks {
         found.size = start;
         return;
       }
-      PairBoundaries::Class* const classes = found.classes + start;  // without a loop or a call, whose branches cost more
+      // All of its one to four bytes, without a loop or a call, whose branches cost more.
+      PairBoundaries::Class* const classes = found.classes + start;
       classes[0] = classes[length / 4] = classes[length / 2] = classes[length - 1] = own;
       const Mask bits = first_bits(length) << start;
       found.inside |= bits & (bits << 1);
@@ -153,9 +155,9 @@ class PairBlocks {
     const auto next = [&](Mask characters) { return ((characters << 1) + found.inside) & ~found.inside; };
     const Mask after_start = next(ends | Mask{1}) & open;
     const Mask after_others = next(known & ~ends & ~open) & open;
-    found.open_alone = open;
-    found.ends_if_second = outcomes[kAfterStart] & open;
-    found.open_if_second = outcomes[kAfterStart + 1] & open;
+    found.open_by_pairs = open;
+    found.ends_after_start = outcomes[kAfterStart] & open;
+    found.open_after_start = outcomes[kAfterStart + 1] & open;
     found.ends = ends | (after_start & outcomes[kAfterStart]) | (after_others & outcomes[kAfterOthers]);
     found.open = (open & ~after_start & ~after_others) | (after_start & outcomes[kAfterStart + 1]) | (after_others & outcomes[kAfterOthers + 1]);
   }
@@ -192,7 +194,8 @@ class PairBlocks {
   const CharacterSets* sets_;
   alignas(kBlock) PairBoundaries::Class ascii_[128];
   alignas(kBlock) PairOutcome outcomes_[kClasses * kClasses];
-  // For AVX2, which looks up sixteen bytes: a bit for each class after, and for each class before the bits of those after it.
+  // For AVX2, whose tables have sixteen bytes. Each class has one of eight bits in one of two tables; for each kind of outcome and
+  // class before, the bits of the classes after it that have this outcome.
   alignas(kClasses) Byte alone_[2][kClasses] = {};
   alignas(kClasses) Byte rows_[kKinds][2][kClasses] = {};
 };

@@ -21,13 +21,14 @@ inline constexpr unsigned kAfterStart = 2;    // by how many bits both are shift
 inline constexpr unsigned kAfterOthers = 4;   // and for one that does not
 inline constexpr PairOutcome kAllOpen = kPairOpen | kPairOpen << kAfterStart | kPairOpen << kAfterOthers;
 
-// Where a pre-token ends that contains a character which is followed by a run of characters of one class, and then by another one.
+// Where a pre-token ends that reaches a certain character, if a run of characters of one class follows that one, and then a character
+// of another class.
 enum class RunEnd : std::uint8_t {
   BeforeRun,
   BeforeLast,  // before the last character of the run
   AfterRun,
   Open,
-  Never        // it would have ended before
+  Never        // it does not reach the character
 };
 
 inline RunEnd both(RunEnd one, RunEnd other) {
@@ -37,7 +38,7 @@ inline RunEnd both(RunEnd one, RunEnd other) {
 
 class PairOutcomes {
  public:
-  // None if it took long to find them.
+  // None if it would take long to find them.
   static std::optional<PairOutcomes> of(const SplitAutomaton& automaton, const CharacterSets& sets) {
     if (num_asked(automaton, sets.classes().size()) > kMostAsked) return std::nullopt;
     PairOutcomes made(automaton, sets);
@@ -198,6 +199,7 @@ class PairOutcomes {
     PairOutcome outcome() const { return ends == goes_on ? kPairOpen : ends ? kPairEnds : PairOutcome{0}; }
   };
 
+  // A match does not end where a longer one is sure to follow.
   Findings findings_in(std::size_t state, std::size_t after) const {
     const auto [next, is_matched] = step(state, after);
     return {.ends = is_matched && !is_sure_[next], .goes_on = next != SplitAutomaton::kNoState};
@@ -229,7 +231,7 @@ class PairOutcomes {
   const SplitAutomaton* automaton_;
   const CharacterSets* sets_;
   std::size_t num_classes_;
-  std::vector<bool> is_sure_, is_rare_;
+  std::vector<bool> is_sure_, is_rare_;  // for each state, see find_sure(); for each class
   std::vector<PairOutcome> outcomes_;
   std::vector<std::vector<std::size_t>> later_states_;  // for each class, the states after a character that starts no pre-token
 };
