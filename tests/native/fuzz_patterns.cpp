@@ -85,7 +85,7 @@ void check_matches(const SplitProgram& program, Bytes text) {
   const auto automaton = SplitAutomaton::of(program, character_sets());
   if (!automaton) return;
   const Byte* const end = text.data() + text.size();
-  LetterRuns runs(classify_of(simd_tier()), end);
+  LetterRuns runs(classify_of(std::max(simd_tier(), SimdTier::Swar)), end);
   for (const Byte* p = text.data(); p != end; ++p) {
     const Byte* const stop = program.match<SplitUnit::Character>(character_sets(), p, end);
     CHECK(automaton->match<SplitUnit::Character>(character_sets(), p, end) == stop);
