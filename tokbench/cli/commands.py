@@ -379,7 +379,7 @@ def _guarded(function: Callable[..., None]) -> Callable[..., None]:
     @wraps(function)
     def guarded(*args: Any, **options: Any) -> None:
         with errors_as_messages():
-            from tokbench.cli.output_options import refuse_lost_files, refuse_unwritable_files
+            from tokbench.cli.written_files import refuse_lost_files, refuse_unwritable_files
 
             refuse_lost_files(options)
             refuse_unwritable_files(options)
